@@ -1,11 +1,10 @@
-import type { Cluster } from '../cluster/cluster.ts'
 import { ChildPeak } from '../daemon/child-peak.ts'
 import { memoryOf } from '../daemon/process-tree.ts'
 import { firstPacket } from '../measure/first-packet.ts'
 import { idle } from '../measure/idle.ts'
 import { memoryUse } from '../measure/memory.ts'
-import type { Repeats } from '../repeats.ts'
-import type { IpvsCell, IpvsMeasured } from '../report/ipvs/results.ts'
+import type { IpvsMeasured } from '../report/ipvs/results.ts'
+import type { IpvsCellParts, IpvsDraft } from './cell-parts.ts'
 import { measureChanges } from './changes-beside-raw.ts'
 import { coldStarts } from './cold-starts.ts'
 import type { IpvsContext } from './context.ts'
@@ -14,25 +13,12 @@ import { iptablesBeside } from './measure/iptables-beside.ts'
 import { restores } from './measure/raw-fill.ts'
 import { watchLatency } from './measure/watch-latency.ts'
 
-export interface IpvsCellParts {
-  readonly cluster: Cluster
-  readonly folder: string
-  readonly repeats: Repeats
-  readonly log: (what: string) => void
-  readonly freshSerial: () => number
-  readonly freshAddress: () => number
-  /** Called whenever there is more; what is interrupted leaves what was there. */
-  readonly save: (cell: IpvsCell) => void
-}
-
-export type Draft = { -readonly [Key in keyof IpvsMeasured]?: IpvsMeasured[Key] }
-
 /** Restores of a large file take long, and always as long. */
 const MANY = 1_000
 
 /** All figures of one size. What fails leaves what was measured before. */
 export async function measureIpvsCell(parts: IpvsCellParts): Promise<void> {
-  const measured: Draft = {}
+  const measured: IpvsDraft = {}
   const cell = { services: parts.cluster.size, measured }
   try {
     for (const [what, step] of steps(parts, measured)) {
@@ -49,7 +35,7 @@ export async function measureIpvsCell(parts: IpvsCellParts): Promise<void> {
 
 type Step = readonly [what: string, step: () => Promise<void>]
 
-function steps(parts: IpvsCellParts, measured: Draft): readonly Step[] {
+function steps(parts: IpvsCellParts, measured: IpvsDraft): readonly Step[] {
   const { cluster, folder, repeats } = parts
   const { boundMs, connections, events, fullSync } = repeats
   return [
@@ -78,7 +64,7 @@ function steps(parts: IpvsCellParts, measured: Draft): readonly Step[] {
   ]
 }
 
-async function withDaemon(parts: IpvsCellParts, measured: Draft): Promise<void> {
+async function withDaemon(parts: IpvsCellParts, measured: IpvsDraft): Promise<void> {
   const { repeats, log } = parts
   const context = await coldStarts(parts, measured)
   const children = new ChildPeak(context.daemon.pid)
@@ -105,7 +91,7 @@ async function leave({ daemon, view, topology }: IpvsContext): Promise<void> {
   topology.remove()
 }
 
-function addWatch(measured: Draft, more: IpvsMeasured['watch']): void {
+function addWatch(measured: IpvsDraft, more: IpvsMeasured['watch']): void {
   const before = measured.watch ?? { fromSent: [], fromAnswered: [] }
   measured.watch = {
     fromSent: [...before.fromSent, ...more.fromSent],

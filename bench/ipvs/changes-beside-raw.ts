@@ -1,6 +1,6 @@
 import type { Repeats } from '../repeats.ts'
 import type { Timed } from '../report/ipvs/results.ts'
-import type { Draft } from './cell.ts'
+import type { IpvsDraft } from './cell-parts.ts'
 import type { IpvsContext } from './context.ts'
 import { addServices, bursts, replaceEndpoints } from './measure/changes.ts'
 import { openRawChanges, type RawChanges } from './measure/raw-changes.ts'
@@ -8,7 +8,7 @@ import { openRawChanges, type RawChanges } from './measure/raw-changes.ts'
 const BLOCKS = 4
 
 interface Parts {
-  readonly measured: Draft
+  readonly measured: IpvsDraft
   readonly repeats: Repeats
   readonly log: (what: string) => void
 }

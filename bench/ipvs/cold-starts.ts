@@ -1,6 +1,6 @@
 import { buildTopology } from '../lab/topology.ts'
 import type { IpvsFullSync, RawFill } from '../report/ipvs/results.ts'
-import type { Draft, IpvsCellParts } from './cell.ts'
+import type { IpvsDraft, IpvsCellParts } from './cell-parts.ts'
 import type { IpvsContext } from './context.ts'
 import { KernelView } from './kernel-view.ts'
 import { type FullSyncSample, fullSync } from './measure/full-sync.ts'
@@ -11,7 +11,7 @@ import type { SenderReport } from './raw/order.ts'
  * The minimal sender and the daemon by turns, each on an empty kernel, so that both
  * meet the same noise. The last daemon goes on.
  */
-export async function coldStarts(parts: IpvsCellParts, measured: Draft): Promise<IpvsContext> {
+export async function coldStarts(parts: IpvsCellParts, measured: IpvsDraft): Promise<IpvsContext> {
   const { cluster, folder, freshAddress, repeats } = parts
   const raw: SenderReport[] = []
   const samples: FullSyncSample[] = []

@@ -3,8 +3,10 @@ import type { PortRange } from '../lib/port-range.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
+import type { IdentityOptions } from './authentication/identity-options.ts'
 import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
 import { type Advertisement, advertise } from './background/api-services/advertise.ts'
+import { ensureBuiltinRoles } from './background/builtin-roles.ts'
 import { expireObjects } from './background/object-expiry.ts'
 import { ensureServiceCidr } from './background/service-cidr.ts'
 import { ensureSystemNamespaces } from './background/system-namespaces.ts'
@@ -24,6 +26,11 @@ import { createServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routing/routes.ts'
 
 export interface ApiServerOptions {
+  /**
+   * How the server knows its users; absent: every request is an administrator's, so the server must
+   * be reachable from its own machine alone.
+   */
+  readonly identity?: IdentityOptions
   readonly store: Store
   readonly clock?: Clock
   readonly random?: Random
@@ -86,6 +93,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     await ensureSystemNamespaces(context)
     await context.feed.start()
     await ensureServiceCidr(context)
+    if (options.identity !== undefined) await ensureBuiltinRoles(context)
     const repair = new AllocationRepair({ context, metrics, onError })
     await repair.start()
     const stopExpiry = expireObjects(context, onError)

@@ -18,3 +18,6 @@ export const UNAUTHENTICATED = 'system:unauthenticated'
 
 /** Administrators of the cluster; a built-in binding gives them every permission. */
 export const MASTERS = 'system:masters'
+
+/** Everybody, on a server that knows no users. */
+export const UNSECURED = 'system:unsecured'

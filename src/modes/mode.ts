@@ -2,36 +2,43 @@ import type { EntryId, ForwardingEntry } from '../forwarding/entry.ts'
 import type { Brand } from '../lib/brand.ts'
 import type { Family } from '../lib/ip.ts'
 
-/** Names one kernel object of a mode, for example `4/nat/NPROXY-C-4KJ2…`. */
+/**
+ * Names one object of a mode: a chain, a set, a member of a set, a virtual server, …, for example
+ * `4/nat/NPROXY-C-4KJ2…`. Only the mode that made it reads its parts.
+ */
 export type ObjectKey = Brand<string, 'ObjectKey'>
 
 /** 53-bit hash of the object's content; two objects are equal when their digests are. */
 export type Digest = Brand<number, 'Digest'>
 
-/** Something of the Service API that this mode cannot do, and why. */
+/** Something of the Service API that this mode cannot do, and why; docs/semantics.md lists all. */
 export interface Gap {
+  /** A few words, as `endpoint weights`. */
   readonly scenario: string
   readonly reason: string
 }
 
+/** A kernel feature, right or program that was not found. */
 export interface Missing {
   readonly what: string
+  /** What the operator can do, where possible as a command. */
   readonly remedy: string
 }
 
-/** Something that a mode cannot work without. */
+/** Something missing without which a mode cannot work. */
 export interface MissingRequirement extends Missing {
   /** Has a row in docs/errors.md. */
   readonly code: string
 }
 
-/** Can this kernel do it? `facts` go to the log and to /proxyMode. */
+/** What `Mode.probe` found. `facts`, as versions, go to the log and to /proxyMode. */
 export interface Probe {
+  /** Empty: the mode can work. */
   readonly missing: readonly Missing[]
   readonly facts: Readonly<Record<string, string>>
 }
 
-/** What an object is, for those who count objects and rules. */
+/** What an object is, for metrics of objects and rules. */
 export interface ObjectDescription {
   /** `chain`, `set`, `virtual_server`, …: a label of metrics. */
   readonly kind: string
@@ -51,69 +58,84 @@ export interface Program {
   replace(id: EntryId, entry: ForwardingEntry | undefined): void
   /** Objects that changed since the last call: new digest, or undefined when no longer wanted. */
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined>
-  /** The entries that an object belongs to; empty for scaffolding. */
+  /** The entries that an object belongs to; empty for what all Services share. */
   ownersOf(key: ObjectKey): readonly EntryId[]
-  /** Any object of the mode, one that no entry wants too. */
+  /** Any object of the mode, also one that is no longer wanted. */
   describe(key: ObjectKey): ObjectDescription
 }
 
+/** What `apply` has to write. Kinds of objects are mixed; the mode finds the order. */
 export interface Change {
-  /** Wanted objects that the kernel lacks or holds differently. */
+  /** Wanted objects that are missing in the kernel or differ there. */
   readonly set: readonly ObjectKey[]
-  /** Objects of ours that the kernel holds and no entry wants. */
+  /** Objects of ours that the kernel holds and that are not wanted. */
   readonly unset: readonly ObjectKey[]
 }
 
+/** Why the kernel, or the forwarder of userspace mode, refused an object. */
 export interface KernelError {
+  /** Has a row in docs/errors.md. */
   readonly code: string
+  /** With the kernel's own words. */
   readonly message: string
 }
 
+/** Objects in neither map are now as wanted. */
 export interface ApplyResult {
-  /** Objects that the kernel refused; everything else in the change is done. */
+  /** Objects that the kernel refused; they are as before, unless `left` has them. */
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
-  /** Objects that stand otherwise than before and than wanted, as a refused chain that is empty. */
+  /** Objects that are now neither as before nor as wanted, as a chain that is empty; with their digests. */
   readonly left?: ReadonlyMap<ObjectKey, Digest>
   /** It is unknown what of the failed part took effect: the kernel must be read again. */
   readonly uncertain?: boolean
 }
 
-/** What a mode saw on its own: nothing specific (look at everything) or these objects. */
-export type ForeignChange = { readonly keys: readonly ObjectKey[] | 'all'; readonly by: string }
+/** A change of our objects by another process. */
+export interface ForeignChange {
+  /** `all`: it is unknown which, and everything has to be read. */
+  readonly keys: readonly ObjectKey[] | 'all'
+  /** Who did it, for the log: `iptables (pid 7)`, or `another program`. */
+  readonly by: string
+}
 
-/** What a mode has counted that moves the bytes itself; since it began, but for what is `…Now`. */
+/**
+ * Counters of a mode that moves the bytes itself. Names that end in `Now` are present numbers, all
+ * others totals since the data path was opened.
+ */
 export interface TrafficCounts {
+  /** TCP connections from clients. */
   readonly connections: number
   readonly connectionsNow: number
   readonly udpFlows: number
   readonly udpFlowsNow: number
-  /** Of TCP and UDP payload, client to backend and back. */
+  /** TCP and UDP payload: from clients to backends, and back. */
   readonly bytesIn: number
   readonly bytesOut: number
   /** Connection attempts to a backend that failed, and further ones to another backend. */
   readonly connectFailures: number
   readonly connectRetries: number
-  /** Clients that no backend took. */
+  /** Clients that no backend accepted, or for which there is none. */
   readonly unserved: number
-  /** Clients that were refused because there were as many connections as allowed. */
+  /** Clients that were rejected at a limit of connections. */
   readonly overLimit: number
-  /** Idle connections that were ended to make space for others. */
+  /** Idle connections that were ended so that a new client could be served at the limit. */
   readonly evicted: number
   /** Clients outside the source ranges of the Service. */
   readonly outsideRanges: number
   /** Connections that were ended when the time to drain was over. */
   readonly drainedOut: number
-  /** Backends that get nothing for a while because connections to them failed, in each worker. */
+  /** Backends that are tried last for a while because connections to them failed; each worker counts its own. */
   readonly setAsideNow: number
-  /** Backends that left and still have connections, in each worker. */
+  /** Backends that were removed and still have connections; each worker counts its own. */
   readonly drainingNow: number
   /** Clients that session affinity remembers, and those that it forgot because its table was full. */
   readonly affinityClientsNow: number
   readonly affinityEvicted: number
 }
 
-/** The data path of such a mode. */
+/** The data path of a mode that moves the bytes itself. */
 export interface Traffic {
+  /** `native` or `javascript`. */
   readonly dataPath: string
   readonly workers: number
   /** Local ports to which its rules translate. */
@@ -121,28 +143,33 @@ export interface Traffic {
   counts(): TrafficCounts
 }
 
+/** One way to program the kernel; README.md describes the contract. */
 export interface Mode {
   readonly name: string
   readonly gaps: readonly Gap[]
   readonly program: Program
-  /** Backends that get nothing new and keep their connections for a while; absent: the mode knows none. */
+  /** Number of backends that get no new connections and keep their old ones for a while; absent: the mode has no such state. */
   readonly draining?: number
   /** Absent: the kernel moves the bytes. */
   readonly traffic?: Traffic | undefined
+  /** Tries what the kernel must be able to do, and leaves nothing behind. */
   probe(): Promise<Probe>
-  /** Programs one change; never throws for a kernel refusal. */
+  /**
+   * Programs one change; a refusal of the kernel is in the result. After a thrown error the state of
+   * the kernel is unknown.
+   */
   apply(change: Change): Promise<ApplyResult>
-  /** What the kernel holds of ours: everything, or only these keys. */
+  /** What the kernel holds of ours: everything, or only these keys. An absent object has no row. */
   observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>>
-  /** Calls back when another process touched our objects. The result stops it. */
+  /** Calls back when another process changed our objects. The result stops it. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void
-  /** Removes every trace of this mode, and nothing else. */
+  /** Removes every trace of this mode, of earlier runs too, and nothing else. Rejects with what stays. */
   cleanup(): Promise<void>
   /**
-   * Leaves the node to another mode that serves already: takes no new connection
-   * any more, keeps those that depend on it until they end or their time is over,
-   * then removes every trace. It also finds what an earlier run left, and does
-   * nothing on a kernel without any. An abort leaves the kernel as it is then.
+   * Leaves the node to another mode that serves already: takes no new connections,
+   * keeps those that depend on it until they end or the drain time is over, then
+   * removes every trace. It also finds what an earlier run left, and does nothing
+   * on a kernel without any. An abort leaves the kernel as it is at that moment.
    */
   drainAndCleanup(signal: AbortSignal): Promise<void>
 }

@@ -27,37 +27,40 @@ export interface NodeAgentOptions {
   readonly random: Pick<Random, 'below'>
   readonly logger: Pick<Logger, 'info' | 'warn'>
   readonly nodeName: string
-  /** The node's network namespace, as `ip netns` knows it; undefined: the one of this process. */
+  /** The name of the node's network namespace for `ip netns`; undefined: that of this process. */
   readonly networkNamespace: string | undefined
   /** The node's addresses; the first one is the `hostIP` of its Pods. */
   readonly addresses: readonly IpAddress[]
   /** A network for Pods of each family: one or two. */
   readonly podCIDRs: readonly Cidr[]
-  /** Beside the usual ones. */
+  /** Labels of the Node besides the standard ones. */
   readonly labels: Readonly<Record<string, string>>
-  /** Bridge of the Pods, which is made: `cbr0`. */
+  /** The name of the Pods' bridge, which is created: `cbr0`. */
   readonly bridge: string
-  /** What the names of Pods' network namespaces begin with; what carries it is removed at the start. */
+  /** The prefix of the names of Pods' network namespaces; namespaces with it are removed at the start. */
   readonly namespacePrefix: string
   /** Where the output of containers is kept. */
   readonly logFolder: string
   /** Whether Pods that name no node are bound to this one. */
   readonly bindsPods: boolean
+  /** Default 110. */
   readonly maxPods?: number
-  /** The most time that Pods have to end when the agent does. */
+  /** Milliseconds that Pods have to end when the agent stops. Default 10,000. */
   readonly stopGraceMs?: number
-  /** The node is registered, and its Pods are run from now on. */
+  /** Called when the node is registered, and begins to run Pods. */
   readonly onRegistered?: () => void
-  /** What comes of requests that are repeated until they succeed. */
+  /** Receives the outcomes of requests that are repeated until they succeed. */
   readonly reporter: RequestReporter
-  /** What went wrong and is tried again. */
+  /** Receives errors of attempts that are repeated. */
   readonly onError: (error: unknown) => void
 }
 
+/** The agent of one node. */
 export interface NodeAgent {
   /**
    * Registers the node and runs its Pods until `signal` is aborted, then ends
-   * them. Rejects when the node's network cannot be made.
+   * them.
+   * @throws when the node's network cannot be created
    */
   run(signal: AbortSignal): Promise<void>
 }

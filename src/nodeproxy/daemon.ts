@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './config/launch.ts'
 import { cleanUpKernel } from './wiring/cleanup/clean-up.ts'
 import type { Kernel } from './wiring/kernel/kernel.ts'
-import { logWhatIsNotDone } from './wiring/kernel/kernel-without-rules.ts'
+import { logMissingFeatures } from './wiring/kernel/kernel-without-rules.ts'
 import { openKernel } from './wiring/kernel/open-kernel.ts'
 import { readRights } from './wiring/kernel/rights.ts'
 import { applySysctls } from './wiring/kernel/sysctls.ts'
@@ -42,7 +42,7 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   const { backend: variant } = config.iptables
   try {
     const kernel = await openKernel({ clock: systemClock, variant, rights })
-    logWhatIsNotDone(kernel, log)
+    logMissingFeatures(kernel, log)
     try {
       await work(launch, { kernel, connection, ownership, signals, advertised })
       return 0

@@ -4,29 +4,31 @@ import { describeProblem, type Problem } from './problem.ts'
 /** 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration. */
 export type ExitCode = 0 | 1 | 2
 
+/** A text stream, such as `process.stdout`. */
 export interface Output {
   readonly isTTY?: boolean
-  /** Streams of processes report here a closed reader or a full disk. */
+  /** Reports write errors: a closed reader or a full disk. */
   on?(event: 'error', listener: (error: Error) => void): unknown
   write(text: string): unknown
 }
 
-/** Where a program answers who started it. */
+/** The output streams of a program. */
 export interface Terminal {
   readonly stdout: Output
   readonly stderr: Output
 }
 
-/** What a program prints before it has a log. */
+/** What a program prints before it has a log; each method returns the exit code of the program. */
 export interface Answers {
+  /** Prints a text to stdout; 0. */
   print(text: string): ExitCode
-  /** Wrong flags or configuration. */
+  /** Prints wrong flags or configuration to stderr, one line each; 2. */
   refuse(problems: readonly Problem[]): ExitCode
-  /** It could not do what was requested. */
+  /** Prints an error to stderr; 1. */
   fail(error: NodeProxyError): ExitCode
 }
 
-/** A closed reader (`--help | head`) changes nothing: the exit code reports what was done. */
+/** Creates the answers of a program. Write errors, as in `--help | head`, are ignored. */
 export function createAnswers(program: string, { stdout, stderr }: Terminal): Answers {
   for (const output of [stdout, stderr]) output.on?.('error', () => undefined)
   const complain = (problems: readonly Problem[], code: ExitCode): ExitCode => {
@@ -46,6 +48,7 @@ export function createAnswers(program: string, { stdout, stderr }: Terminal): An
   }
 }
 
+/** An error as a problem without a position or field. */
 export function asProblem(error: NodeProxyError): Problem {
   const message = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
   return { code: error.code, at: undefined, field: '', value: undefined, message }

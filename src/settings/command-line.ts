@@ -4,29 +4,31 @@ import type { Decoded } from './value-type.ts'
 
 /** A flag that is no setting of the file. */
 export interface CommandFlag {
-  /** What stands for its value in the help; absent: a switch. */
+  /** The placeholder of its value in the help; absent: the flag is a switch. */
   readonly value?: string
   readonly doc: string
 }
 
+/** Flags by name, without dashes. */
 export type CommandFlags = Readonly<Record<string, CommandFlag>>
 
-/** What was given for each of them: text, or whether the switch is on. An empty text is none. */
+/** The value of each command flag: its text (undefined when absent or empty), or whether the switch is on. */
 export type CommandValues<F extends CommandFlags> = {
   readonly [Name in keyof F]: F[Name] extends { readonly value: string }
     ? string | undefined
     : boolean
 }
 
-/** A flag that gives way to that of a setting. */
+/** A deprecated flag, which is translated to the flag of a setting. */
 export interface DeprecatedFlag<C> {
   readonly path: FieldPath<C>
-  /** What stands for its value in the help. */
+  /** The placeholder of its value in the help. */
   readonly value: string
-  /** The flag of the setting that has this effect after the flags that gave `settings`. */
+  /** The text of the setting's flag with the same effect; `settings` are those of the flags before. */
   translate(text: string, settings: Settings<C>): Decoded<string>
 }
 
+/** One flag of a setting on the command line. */
 export interface GivenFlag<C> {
   readonly path: FieldPath<C>
   readonly flag: string
@@ -37,7 +39,7 @@ export interface GivenFlag<C> {
 export interface GivenFlags<C> {
   /** Settings in the order given; the last of a kind counts, lists add up. */
   readonly settings: readonly GivenFlag<C>[]
-  /** Flags that mean nothing here, each once. */
+  /** Accepted flags without effect, each once. */
   readonly ignored: readonly string[]
 }
 

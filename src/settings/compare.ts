@@ -3,14 +3,15 @@ import type { FieldPath } from './field-path.ts'
 import { valueAt } from './settings.ts'
 import type { SettingsTable } from './table.ts'
 
+/** The fields that differ between two configurations. */
 export interface ConfigurationChange<C> {
-  /** Changed fields that a running server takes over. */
+  /** Changed fields that a running program applies. */
   readonly live: readonly FieldPath<C>[]
-  /** Changed fields that need a new start; one of them refuses the whole change. */
+  /** Changed fields that need a restart; one of them makes the program refuse the whole change. */
   readonly restart: readonly FieldPath<C>[]
 }
 
-/** What a new configuration would change. */
+/** Compares a new configuration with the running one. */
 export function compareConfigurations<C>(
   table: SettingsTable<C>,
   running: C,

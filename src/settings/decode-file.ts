@@ -10,14 +10,15 @@ import type { SettingsTable } from './table.ts'
 import type { Raw } from './value-type.ts'
 import { type Entry, readYaml } from './yaml-source.ts'
 
+/** The decoded settings of a file. */
 export interface FileResult<C> {
   readonly settings: Settings<C>
   readonly problems: readonly Problem[]
-  /** What was accepted and means nothing here. */
+  /** Accepted fields without effect. */
   readonly warnings: readonly Problem[]
 }
 
-/** Every setting of a file of any accepted kind, and everything that is wrong with it. */
+/** Decodes a file of any accepted kind: all its settings, and all its problems. */
 export function decodeFile<C>(table: SettingsTable<C>, file: ConfigurationFile): FileResult<C> {
   const yaml = readYaml(file, table.codes)
   if (!yaml.ok) return { settings: new Map(), problems: yaml.problems, warnings: [] }

@@ -7,6 +7,7 @@ import type { Setting, Settings } from './settings.ts'
 import type { SettingsTable } from './table.ts'
 import { type Decoded, refuse } from './value-type.ts'
 
+/** The decoded settings of a command line. */
 export interface DecodedFlags<C> {
   readonly settings: Settings<C>
   readonly problems: readonly Problem[]
@@ -14,8 +15,8 @@ export interface DecodedFlags<C> {
 }
 
 /**
- * The settings that flags give. A list flag given several times adds up; of any
- * other the last counts. Deprecated flags give way to their successors.
+ * Decodes the flags of settings. The values of a repeated list flag are concatenated; of any other repeated
+ * flag the last one counts. A deprecated flag counts only without its replacement.
  */
 export function decodeFlags<C>(table: SettingsTable<C>, line: GivenFlags<C>): DecodedFlags<C> {
   const settings = new Map<FieldPath<C>, Setting>()
@@ -41,7 +42,7 @@ export function decodeFlags<C>(table: SettingsTable<C>, line: GivenFlags<C>): De
   return { settings, problems, warnings }
 }
 
-/** One flag for each setting: lists joined, otherwise the last, a deprecated one only when alone. */
+/** The one flag that counts for each setting, with the values of list flags concatenated. */
 function effective<C>(
   { byPath, deprecatedFlags }: SettingsTable<C>,
   flags: readonly GivenFlag<C>[],

@@ -5,7 +5,7 @@ import type { Given } from './command-values.ts'
 import type { Problem } from './problem.ts'
 import type { SettingsTable } from './table.ts'
 
-/** What the parser of arguments refuses, in our words. */
+/** The problem for an error of the argument parser. */
 export function explainRefusal<C>(table: SettingsTable<C>, error: CommanderError): Problem {
   const named = /'([^']*)'/.exec(error.message)?.[1] ?? ''
   if (error.code === 'commander.unknownOption') {
@@ -21,12 +21,13 @@ export function explainRefusal<C>(table: SettingsTable<C>, error: CommanderError
   return flagProblem(table, '', message)
 }
 
+/** The problem for a switch with a value other than true or false. */
 export function explainSwitch<C>(table: SettingsTable<C>, { flag, text }: Given): Problem {
   const problem = flagProblem(table, `--${flag}`, 'write nothing, true or false')
   return { ...problem, value: quote(text) }
 }
 
-/** Something about a flag as a whole, dashes included, and not about its value. */
+/** A problem of a flag as a whole; `field` is the flag with its dashes. */
 export function flagProblem<C>(
   { codes }: SettingsTable<C>,
   field: string,

@@ -6,14 +6,14 @@ import { explainRefusal, explainSwitch } from './flag-problem.ts'
 import type { Problem } from './problem.ts'
 import type { SettingsTable } from './table.ts'
 
+/** The parsed command line, or its first problem. */
 export type FlagsResult<C, F extends CommandFlags> =
   | { readonly ok: true; readonly line: CommandLine<C, F> }
   | { readonly ok: false; readonly problem: Problem }
 
 /**
- * Splits the arguments (without program and script) into what they request.
- * The values of settings are not looked at yet. As usual beside Kubernetes,
- * `--a_b` is `--a-b`, `-v=4` is `-v 4`, and a boolean may stand alone.
+ * Parses the arguments (without program and script); the values of settings are not decoded yet. As in
+ * the programs of Kubernetes, `--a_b` is `--a-b`, `-v=4` is `-v 4`, and a boolean flag without a value is true.
  */
 export function parseFlags<C, F extends CommandFlags>(
   table: SettingsTable<C, F>,

@@ -7,20 +7,21 @@ import { checkRules } from './rules.ts'
 import { completeConfiguration, type Setting, type Settings } from './settings.ts'
 import type { SettingsTable } from './table.ts'
 
-/** A checked configuration, and who set what. */
+/** A checked configuration, and the origin of its values. */
 export interface LoadedConfiguration<C> {
   readonly config: C
-  /** What a file or a flag set; everything else is a default. */
+  /** The values that the file or a flag set; all others are defaults. */
   readonly settings: Settings<C>
-  /** Accepted, but to be reported: ignored and deprecated settings. */
+  /** Ignored and deprecated settings, which are accepted. */
   readonly warnings: readonly Problem[]
 }
 
+/** The configuration, or all its problems. */
 export type LoadResult<C> =
   | ({ readonly ok: true } & LoadedConfiguration<C>)
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** Defaults, then the file, then the flags; all problems at once. */
+/** Composes the configuration from defaults, file and flags; later ones take precedence. */
 export async function loadConfiguration<C>(
   table: SettingsTable<C>,
   file: ConfigurationFile | undefined,
@@ -41,7 +42,7 @@ export async function loadConfiguration<C>(
   return { ok: true, config, settings, warnings }
 }
 
-/** The YAML parser is loaded only where there is a file. */
+/** Loads the YAML parser, which is needed only for a file. */
 async function decode<C>(table: SettingsTable<C>, file: ConfigurationFile) {
   const { decodeFile } = await import('./decode-file.ts')
   return decodeFile(table, file)

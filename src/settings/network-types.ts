@@ -2,6 +2,7 @@ import { type Cidr, familyOf, hostPort, type IpAddress, parseCidr, parseIp } fro
 import { formatPortRange, type PortRange, parsePortRange } from '../lib/port-range.ts'
 import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
 
+/** An IP address and a port. */
 export interface SocketAddress {
   readonly ip: IpAddress
   readonly port: number
@@ -9,6 +10,7 @@ export interface SocketAddress {
 
 const CIDR_REMEDY = 'write networks with a prefix length, such as 10.0.0.0/8 or fd00::/64'
 
+/** An IP address without leading zeros. */
 export const ipAddress: ValueType<IpAddress> = {
   name: 'IP address',
   decode(raw) {

@@ -2,8 +2,9 @@ import { open } from 'node:fs/promises'
 import { NodeProxyError } from '../lib/error.ts'
 import type { ProblemCodes } from './problem.ts'
 
+/** The content of a configuration file. */
 export interface ConfigurationFile {
-  /** For messages. */
+  /** Its path, for messages. */
   readonly name: string
   readonly text: string
 }
@@ -11,7 +12,7 @@ export interface ConfigurationFile {
 /** One byte more than readYaml accepts, so that it can reject a longer file. */
 const MAX_BYTES = 1_048_577
 
-/** The configuration file. Rejects with the code `unreadable`. */
+/** Reads the configuration file. @throws `codes.unreadable` */
 export async function readConfigurationFile(
   path: string,
   codes: ProblemCodes,

@@ -11,6 +11,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ])
 
+/** True or false; in flags also t, 1, f and 0. */
 export const boolean: ValueType<boolean> = {
   name: 'boolean',
   decode: (raw) => (typeof raw === 'boolean' ? accept(raw) : refuse('write true or false')),
@@ -21,7 +22,7 @@ export const boolean: ValueType<boolean> = {
   encode: (value) => value,
 }
 
-/** Text with a rule of its own; `check` gives the remedy when the text breaks it. */
+/** A text. `check` returns the remedy for an invalid one, and undefined for a valid one. */
 export function text(
   check: (text: string) => string | undefined = () => undefined,
 ): ValueType<string> {
@@ -33,6 +34,7 @@ export function text(
   return { name: 'string', decode, fromFlag: decode, encode: (value) => value }
 }
 
+/** A whole number within bounds, both included. */
 export function integer(min: number, max: number): ValueType<number> {
   const remedy = `write a whole number from ${min} to ${max}`
   const decode = (raw: Raw): Decoded<number> =>
@@ -47,6 +49,7 @@ export function integer(min: number, max: number): ValueType<number> {
   }
 }
 
+/** A number above 0, at most `max`. */
 export function positiveNumber(max: number): ValueType<number> {
   const remedy = `write a number above 0, at most ${max}`
   const decode = (raw: Raw): Decoded<number> =>
@@ -59,7 +62,7 @@ export function positiveNumber(max: number): ValueType<number> {
   }
 }
 
-/** Milliseconds, at least `min`, written with units. A bare 0 needs none. */
+/** A duration of at least `min` milliseconds, decoded to milliseconds; written with a unit, except for 0. */
 export function duration(min = 0): ValueType<number> {
   const example = 'write a duration with a unit, such as 250ms, 30s or 1h2m'
   const decode = (raw: Raw): Decoded<number> => {
@@ -70,6 +73,7 @@ export function duration(min = 0): ValueType<number> {
   return { name: 'duration', decode, fromFlag: decode, encode: formatDuration }
 }
 
+/** One of several texts. */
 export function oneOf<const T extends string>(values: readonly T[]): ValueType<T> {
   const choices = values.map((value) => (value === '' ? '""' : value)).join(', ')
   const decode = (raw: Raw): Decoded<T> => {

@@ -14,6 +14,7 @@ export interface Setting {
   readonly origin: Origin
 }
 
+/** The values that a file or flags set, by field. */
 export type Settings<C> = ReadonlyMap<FieldPath<C>, Setting>
 
 /** The fields of a configuration in order, and the defaults that depend on other values. */
@@ -22,7 +23,7 @@ export interface FieldList<C> {
   readonly derive?: (config: C, settings: Settings<C>) => C
 }
 
-/** The whole configuration: what was given, defaults for the rest. */
+/** The whole configuration: the given settings, and defaults for the rest. */
 export function completeConfiguration<C>(table: FieldList<C>, settings: Settings<C>): C {
   const tree: Record<string, unknown> = {}
   for (const [path, field] of table.entries) {
@@ -33,6 +34,7 @@ export function completeConfiguration<C>(table: FieldList<C>, settings: Settings
   return table.derive?.(config, settings) ?? config
 }
 
+/** The origin of a field's value. */
 export function originOf<C>(settings: Settings<C>, path: FieldPath<C>): Origin {
   return settings.get(path)?.origin ?? { from: 'default' }
 }

@@ -33,12 +33,13 @@ export interface TableSource<C, F extends CommandFlags> {
 export interface SettingsTable<C, F extends CommandFlags = CommandFlags> extends TableSource<C, F> {
   /** The fields in order, without the types of their values. */
   readonly entries: readonly (readonly [path: FieldPath<C>, field: AnyField])[]
-  /** For lookups of words that may be no path at all. */
+  /** The fields by path, for texts that may be no path. */
   readonly byPath: ReadonlyMap<string, AnyField>
-  /** Paths that hold fields and none themselves: `ipvs`, `ipvs.gracefulTermination`. */
+  /** Paths of maps of fields: `ipvs`, `ipvs.gracefulTermination`. */
   readonly sections: ReadonlySet<string>
 }
 
+/** Builds the table of a program from the definitions of its fields. */
 export function settingsTable<C, F extends CommandFlags>(
   source: TableSource<C, F>,
 ): SettingsTable<C, F> {

@@ -1,6 +1,7 @@
 /** A value of one field in YAML and JSON; a map is never a value. */
 export type Raw = string | number | boolean | null | readonly Raw[]
 
+/** A decoded value, or how to correct it. */
 export type Decoded<T> =
   | { readonly ok: true; readonly value: T }
   /** What to write instead, as the end of a sentence: `write a duration such as 30s`. */
@@ -8,19 +9,24 @@ export type Decoded<T> =
 
 /** How one type of value is read from a file or a flag, written back, and named in documents. */
 export interface ValueType<T> {
+  /** For documents and help. */
   readonly name: string
   /** A flag of this type may be given several times; the values add up. */
   readonly isList?: true
+  /** Decodes a value of a file. */
   decode(raw: Raw): Decoded<T>
+  /** Decodes the text of a flag. */
   fromFlag(text: string): Decoded<T>
   /** Text or JSON that `decode` reads back as the same value. */
   encode(value: T): Raw
 }
 
+/** The result for a valid value. */
 export function accept<T>(value: T): Decoded<T> {
   return { ok: true, value }
 }
 
+/** The result for an invalid value; `remedy` is what to write instead. */
 export function refuse(remedy: string): Decoded<never> {
   return { ok: false, remedy }
 }

@@ -8,23 +8,24 @@ import { readConfigurationFile } from './read-file.ts'
 
 export interface WatchConfigOptions {
   readonly clock: Clock
-  /** Of the errors that `onUnreadable` gets. */
+  /** The codes of the errors that `onUnreadable` receives. */
   readonly codes: ProblemCodes
-  /** What was read at start; only another content is a change. */
+  /** The content at the start; only another content is a change. */
   readonly text: string
   /** Called for one change at a time; the next waits for the promise. */
   readonly onChange: (file: ConfigurationFile) => void | Promise<void>
-  /** The file or its folder cannot be read or watched; what is in force stays. */
+  /** Called when the file or its folder cannot be read or watched. */
   readonly onUnreadable: (error: unknown) => void
 }
 
+/** A running watch of a file. */
 export interface ConfigWatch {
-  /** Reads at once, as SIGHUP requests; resolves when a change has been handled. */
+  /** Reads the file at once; resolves when `onChange` has ended. */
   reread(): Promise<void>
   close(): void
 }
 
-/** A file is read when it has been left alone for this long, so that none is read half written. */
+/** A file is read after as many milliseconds without a change, so that none is read while it is written. */
 const SETTLE_MS = 100
 
 /**

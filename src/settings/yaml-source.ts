@@ -32,6 +32,7 @@ export interface Entry {
     | { readonly bad: string }
 }
 
+/** The entries of a file, or why it cannot be parsed. */
 export type YamlResult =
   | { readonly ok: true; readonly entries: readonly Entry[]; readonly start: Position }
   | { readonly ok: false; readonly problems: readonly Problem[] }

@@ -53,6 +53,7 @@ export interface ListQuery {
   readonly revision?: number
 }
 
+/** A list, or why its revision cannot be read. */
 export type ListResult = ListPage | RevisionRefusal
 
 /** The entries of a list, sorted by key. */
@@ -80,6 +81,7 @@ export interface Compare {
   readonly modRevision: number
 }
 
+/** A change of one key; a put replaces the whole value. */
 export type Operation =
   | { readonly op: 'put'; readonly key: string; readonly value: Buffer }
   | { readonly op: 'delete'; readonly key: string }

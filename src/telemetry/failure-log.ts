@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from './logger.ts'
 
+/** Fields of a log record. */
 export type LogFields = Readonly<Record<string, unknown>>
 
 /** The log record of one failure. */
@@ -8,7 +9,7 @@ export interface FailureRecord {
   readonly level: 'info' | 'warn' | 'error'
   readonly fields: LogFields
   readonly message: string
-  /** What it happened to, where failures of one kind happen to several. */
+  /** The object that failed, when failures of one kind concern several. */
   readonly subject?: string
   /** Fields of the record that counts repetitions, given the subjects of that minute in order. */
   readonly summary: (subjects: readonly string[]) => LogFields
@@ -20,7 +21,7 @@ export interface FailureLogOptions {
 }
 
 interface Minute {
-  /** How many followed the first. */
+  /** How many failures followed the first one. */
   times: number
   readonly subjects: Set<string>
 }
@@ -40,6 +41,7 @@ export class FailureLog {
     this.#options = options
   }
 
+  /** Logs the failure, or counts it if one of this kind was logged less than a minute ago. */
   report(kind: string, record: FailureRecord): void {
     const { clock, log } = this.#options
     const { level, fields, message, subject } = record

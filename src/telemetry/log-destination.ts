@@ -1,22 +1,21 @@
 import { writeSync } from 'node:fs'
 import type { DestinationStream } from 'pino'
 
-/** What is kept of records that cannot be written yet. */
+/** Bytes of records that are kept while they cannot be written. */
 const MAX_BUFFERED_BYTES = 1 << 20
-const TIMEOUT_MS = 50
+/** Between two attempts to write to a full pipe. */
+const RETRY_MS = 50
 
 export interface LogDestinationOptions {
-  /** Called once writing works again, with the number of records that the buffer could not hold. */
+  /** Called when writing succeeds again, with the number of dropped records. */
   readonly onLoss: (records: number) => void
-  /** Standard output unless given. */
+  /** The file descriptor. Default: standard output. */
   readonly fd?: number
 }
 
 /**
- * Where records go: written at once, so none is pending when the process ends,
- * whatever ends it. A write that fails (a full disk, a terminal or a reader that is
- * gone) does not stop the program: records wait, up to a megabyte of them, and each new one is
- * the occasion of one more try.
+ * Writes each record at once, so that none is pending when the process ends. When a write fails (a full disk, a
+ * closed terminal or reader), records are buffered, up to a megabyte, and each new record repeats the attempt.
  */
 export function openLogDestination({ onLoss, fd = 1 }: LogDestinationOptions): DestinationStream {
   const waiting: Buffer[] = []
@@ -59,7 +58,7 @@ function tryWrite(fd: number, bytes: Buffer): number | undefined {
       return writeSync(fd, bytes)
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return undefined
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TIMEOUT_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
     }
   }
 }

@@ -3,6 +3,7 @@ import { errorFields } from './error-fields.ts'
 import { openLogDestination } from './log-destination.ts'
 import { redactFields, scrubText } from './redact.ts'
 
+/** The logger of pino. */
 export type Logger = PinoLogger
 
 export interface LoggerOptions {
@@ -12,7 +13,7 @@ export interface LoggerOptions {
   readonly pretty: boolean
   /** Fields of every record, for example the node's name. */
   readonly fields?: Readonly<Record<string, string>>
-  /** Standard output unless given. */
+  /** Default: standard output. */
   readonly stream?: DestinationStream
 }
 
@@ -45,7 +46,7 @@ export function levelOf(verbosity: number): 'info' | 'debug' | 'trace' {
   return verbosity >= 3 ? 'debug' : 'info'
 }
 
-/** C1 controls and DEL pass JSON unescaped, and some terminals obey them. */
+/** Escapes DEL and C1 controls, which JSON does not, and which some terminals interpret. */
 function escapeControls(line: string): string {
   return line.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be found

@@ -16,10 +16,10 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
     'src/nodeproxy/config/fields/configuration.ts',
     'Kubernetes: settings of all modes under iptables',
   ],
-  ['src/modes/netfilter/settings/cleanup-settings.ts', 'the same section of the configuration'],
+  ['src/modes/netfilter/settings/netfilter-settings.ts', 'the same section of the configuration'],
   ['src/modes/netfilter/chains/observe.ts', 'the program iptables'],
   ['src/modes/netfilter/trial.ts', 'the program iptables'],
-  ['src/modes/netfilter/policy-route/policy-route.ts', 'the priorities that the modes share out'],
+  ['src/modes/netfilter/policy-routes.ts', 'the priorities that the modes share out'],
   ['src/kernel/iptables/command-iptables.ts', 'the program iptables'],
 ])
 

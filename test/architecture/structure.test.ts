@@ -6,6 +6,7 @@ import {
   filesPerFolder,
   type Graph,
   graphOf,
+  importEdges,
   mutualFolders,
   strayTestFiles,
   upwardImports,
@@ -14,10 +15,15 @@ import * as limits from './structure-limits.ts'
 import { MODES } from './structure-report.ts'
 
 const others = [...(await readSources('test')), ...(await readSources('bench'))]
-const graph = graphOf(await readSources('src'), others)
+const sources = await readSources('src')
+const graph = graphOf(sources, others)
 
 test('no file of src imports itself through others, types included', () => {
   expect(circles(graph.edges)).toEqual(limits.CIRCLES)
+})
+
+test('no file of src, test and bench, tests included, imports itself through others, types included', () => {
+  expect(circles(importEdges([...others, ...sources]))).toEqual(limits.CIRCLES)
 })
 
 test('no two folders of a module import each other, but those of the list', () => {

@@ -19,8 +19,7 @@ export interface Graph {
 
 /** Reads the graph of `src` from its sources; `others` (tests, benchmarks) import it from outside. */
 export function graphOf(sources: readonly SourceFile[], others: readonly SourceFile[] = []): Graph {
-  const paths = new Set(sources.map(({ path }) => path))
-  const edges = sources.flatMap(edgesOf).filter(({ from, to }) => paths.has(to) && from !== to)
+  const edges = importEdges(sources)
   const testOnly = testOnlyFiles(sources, [...edges, ...others.flatMap(edgesOf)])
   const left = (path: string): boolean => !isTest(path) && !testOnly.has(path)
   return {
@@ -28,6 +27,12 @@ export function graphOf(sources: readonly SourceFile[], others: readonly SourceF
     edges: edges.filter(({ from, to }) => left(from) && left(to)),
     testOnly: [...testOnly].toSorted(),
   }
+}
+
+/** Every import of one of these files by another, tests included. */
+export function importEdges(sources: readonly SourceFile[]): readonly Edge[] {
+  const paths = new Set(sources.map(({ path }) => path))
+  return sources.flatMap(edgesOf).filter(({ from, to }) => paths.has(to) && from !== to)
 }
 
 function edgesOf(file: SourceFile): readonly Edge[] {

@@ -22,7 +22,7 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
       .withSecurityOpt('no-new-privileges')
       .withCommand([...args])
 
-  const ask = () => exec(cluster.client, `curl -sS --max-time 5 http://${CLUSTER_IP}/`)
+  const query = () => exec(cluster.client, `curl -sS --max-time 5 http://${CLUSTER_IP}/`)
   const rules = () => exec(cluster.node, 'iptables-save')
 
   beforeAll(async () => {
@@ -50,12 +50,12 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
   })
 
   test('with two capabilities and nothing to write to, leads a client to the backend', async () => {
-    await expect(ask()).rejects.toThrow('curl: (')
+    await expect(query()).rejects.toThrow('curl: (')
     const flags = [`--master=${cluster.server}`, '--hostname-override=node']
     daemon = await proxy('daemon', ...flags, '--cluster-cidr=10.244.0.0/16').start()
     // From outside the pods' network, hence masqueraded.
     const answer = `backend saw ${cluster.addressOf(cluster.node)}`
-    await expect.poll(ask, { timeout: 30_000 }).toBe(answer)
+    await expect.poll(query, { timeout: 30_000 }).toBe(answer)
     expect(await rules()).toContain(`-d ${CLUSTER_IP}/32`)
     const log = await outputOf(await getContainerRuntimeClient(), daemon.getId())
     expect(log).not.toContain('changing a kernel setting failed; it stays as it was')
@@ -75,7 +75,7 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
     await container.stop({ t: GRACE_S })
     const { State } = await container.inspect()
     expect(State).toMatchObject({ ExitCode: 0, OOMKilled: false })
-    expect(await ask()).toContain('backend saw')
+    expect(await query()).toContain('backend saw')
     await daemon.stop()
   })
 
@@ -86,6 +86,6 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
     expect(await proxy('cleanup', '--cleanup').run()).toMatchObject({ status: 0 })
     expect(await rules()).not.toContain('NPROXY-')
     expect(await resolve()).toBe(before)
-    await expect(ask()).rejects.toThrow('curl: (')
+    await expect(query()).rejects.toThrow('curl: (')
   })
 })

@@ -49,12 +49,12 @@ describeWithEngine('ipvs mode in a container', ({ images, run }) => {
     expect(status).toBe(0)
   })
 
-  /** Asking for IPVS makes the kernel load it, if it can. */
+  /** A request for IPVS makes the kernel load it, if it can. */
   async function hostHasIpvs(): Promise<boolean> {
-    const asking = new TestContainer(images.kernelTest, `${run}-ipvs`)
+    const container = new TestContainer(images.kernelTest, `${run}-ipvs`)
       .withAddedCapabilities('NET_ADMIN')
       .withCommand(['ipvsadm', '--list', '--numeric'])
-    return (await asking.run()).status === 0
+    return (await container.run()).status === 0
   }
 
   /** Makes network namespaces and mounts, as root of the container. */

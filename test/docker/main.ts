@@ -19,7 +19,7 @@ async function run(args: readonly string[], signal: AbortSignal): Promise<number
     const env = { DOCKER_HOST: reach.uri, NP_DOCKER_REQUIRED: '1' }
     return runProject('docker', args, { env, signal })
   }
-  if (reach.asked) throw new Error(`DOCKER_HOST leads nowhere: ${reach.unreachable}`)
+  if (reach.isConfigured) throw new Error(`DOCKER_HOST leads nowhere: ${reach.unreachable}`)
   if (process.getuid?.() !== 0) {
     throw new Error(`no engine is reachable (${reach.unreachable}), and only root can start one`)
   }

@@ -22,7 +22,7 @@ const key = serviceKey('shop/cart')
 describe('no local endpoints', () => {
   test.each(file.noLocalEndpointsMetric.cases)('%o', (one) => {
     const nodePort = one.eTP === null ? 0 : 30080
-    const asked = service({
+    const preferring = service({
       type: one.eTP === null ? 'ClusterIP' : 'NodePort',
       clusterIPs: [CLUSTER_IP],
       ports: [servicePort({ nodePort })],
@@ -32,7 +32,7 @@ describe('no local endpoints', () => {
     const endpoints = one.endpoints.map((where, index) =>
       endpoint(`10.0.0.${index + 1}`, { nodeName: where === 'local' ? 'here' : 'there' }),
     )
-    const entries = compileService(key, clusterOf([asked], [slice(endpoints)]), node)
+    const entries = compileService(key, clusterOf([preferring], [slice(endpoints)]), node)
     const { internal, external } = one
     expect(countNoLocalEndpoints(entries)).toEqual({ internal, external })
   })

@@ -36,7 +36,7 @@ describe.each(file.configs.map((config) => [config.id, config] as const))('%s', 
   })
 })
 
-interface Situation {
+interface ReplayedStep {
   readonly flow: Flow
   readonly entries: readonly ForwardingEntry[]
   readonly world: World
@@ -44,8 +44,8 @@ interface Situation {
 }
 
 /** Every flow with the entries of its moment: from a table that lived through all the steps. */
-function replay(config: FlowConfig, node: NodeSide): readonly (readonly [string, Situation])[] {
-  const situations: (readonly [string, Situation])[] = []
+function replay(config: FlowConfig, node: NodeSide): readonly (readonly [string, ReplayedStep])[] {
+  const steps: (readonly [string, ReplayedStep])[] = []
   const changes = config.steps.map(({ change }) => change)
   for (const [index, { flows }] of config.steps.entries()) {
     const world = new World(config)
@@ -61,13 +61,10 @@ function replay(config: FlowConfig, node: NodeSide): readonly (readonly [string,
     const entries = keys.flatMap((key) => compileService(key, cluster, node.context))
     expect([...table.entries()].sort(byId)).toEqual([...entries].sort(byId))
     for (const flow of flows) {
-      situations.push([
-        `${index}: ${flow.name}`,
-        { flow, entries: [...table.entries()], world, table },
-      ])
+      steps.push([`${index}: ${flow.name}`, { flow, entries: [...table.entries()], world, table }])
     }
   }
-  return situations
+  return steps
 }
 
 function byId(a: ForwardingEntry, b: ForwardingEntry): number {

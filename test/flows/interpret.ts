@@ -5,7 +5,7 @@ import { cidrContains, familyOf, hostPort } from '../../src/lib/ip.ts'
 import type { Flow } from './flow-file.ts'
 import type { NodeSide } from './node-side.ts'
 
-export interface Outcome {
+export interface FlowVerdict {
   readonly outcome: Flow['expect']['outcome']
   readonly endpoints: readonly string[]
   /** One value per endpoint. */
@@ -18,7 +18,7 @@ export function interpret(
   entries: readonly ForwardingEntry[],
   checks: readonly HealthCheck[],
   node: NodeSide,
-): Outcome {
+): FlowVerdict {
   const dst = ip(flow.dst)
   const hits = entries
     .filter((entry) => entry.protocol === flow.proto && entry.family === familyOf(dst))
@@ -32,7 +32,12 @@ export function interpret(
   return { outcome: check ? 'accept' : 'unhandled', endpoints: [], masquerade: [] }
 }
 
-function forward(flow: Flow, entry: ForwardingEntry, frontend: Frontend, node: NodeSide): Outcome {
+function forward(
+  flow: Flow,
+  entry: ForwardingEntry,
+  frontend: Frontend,
+  node: NodeSide,
+): FlowVerdict {
   const src = ip(flow.src)
   const isAdmitted = frontend.sourceRanges?.some((range) => cidrContains(range, src)) ?? true
   if (!isAdmitted) return { outcome: 'drop', endpoints: [], masquerade: [] }

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest'
 import { expectFlow } from '../support/flows/expect-flow.ts'
-import type { ApiKind } from '../support/lab/api-process.ts'
+import type { ApiKind } from '../support/lab/api-server.ts'
 import { type ApiObject, service, slice } from '../support/lab/objects.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 

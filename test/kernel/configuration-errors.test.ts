@@ -25,9 +25,9 @@ afterAll(async () => {
 })
 
 const LAUNCHER = new URL('../../bin/node-proxy', import.meta.url).pathname
-const NOBODY = 65_534
+const UNPRIVILEGED_UID = 65_534
 const WITHOUT_RIGHTS = [
-  ...['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+  ...['setpriv', `--reuid=${UNPRIVILEGED_UID}`, `--regid=${UNPRIVILEGED_UID}`, '--clear-groups'],
   ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--no-new-privs'],
 ]
 
@@ -54,7 +54,7 @@ const absent = (): string => join(folder, 'absent')
 
 interface Refused {
   readonly flags: readonly string[]
-  readonly user?: 'nobody'
+  readonly user?: 'unprivileged'
 }
 
 /** Everything of the kernel that the program could have touched. */
@@ -64,7 +64,7 @@ async function look() {
 
 /** What the program does with a start, and what it leaves of the kernel's state. */
 async function start({ flags, user }: Refused) {
-  const as = user === 'nobody' ? WITHOUT_RIGHTS : []
+  const as = user === 'unprivileged' ? WITHOUT_RIGHTS : []
   const mode = `--proxy-mode=${proxyMode()}`
   const started = startProcess(lab.node.namespace, [...as, LAUNCHER, mode, ...flags])
   const status = await Promise.race([started.ended, serves(started)])
@@ -127,17 +127,17 @@ test.each<readonly [string, string, () => Refused]>([
   [
     'a missing right',
     'CAP_NET_ADMIN',
-    () => ({ flags: [`--kubeconfig=${kubeconfig({})}`], user: 'nobody' }),
+    () => ({ flags: [`--kubeconfig=${kubeconfig({})}`], user: 'unprivileged' }),
   ],
   [
     'a missing right for what --init-only does',
     'CAP_NET_ADMIN',
-    () => ({ flags: ['--init-only'], user: 'nobody' }),
+    () => ({ flags: ['--init-only'], user: 'unprivileged' }),
   ],
   [
     'a missing right for what --cleanup does',
     'CAP_NET_ADMIN',
-    () => ({ flags: ['--cleanup'], user: 'nobody' }),
+    () => ({ flags: ['--cleanup'], user: 'unprivileged' }),
   ],
 ])(
   '%s is refused with exit code 2, and the kernel is as it was',

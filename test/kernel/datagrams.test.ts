@@ -79,7 +79,7 @@ describe.each(WAYS)('%s', (_, from, src, dst, dport) => {
 
 test('clients of the endpoints that stay keep theirs', async () => {
   await deploy(lab(), udp([A, B, C]))
-  const ask = async (): Promise<string[]> => {
+  const query = async (): Promise<string[]> => {
     const answers: string[] = []
     for (let port = 9100; port < 9130; port++) {
       const [outcome] = await lab().connect('pod', {
@@ -93,10 +93,10 @@ test('clients of the endpoints that stay keep theirs', async () => {
     }
     return answers
   }
-  const before = await ask()
+  const before = await query()
   expect(new Set(before).size).toBe(3)
   await deploy(lab(), udp([A, B]))
-  const after = await ask()
+  const after = await query()
   const stayed = before.flatMap((name, i) => (name === '10.180.2.3:53' ? [] : [[name, after[i]]]))
   expect(stayed.filter(([was, is]) => was !== is)).toEqual([])
   expect(new Set(after)).toEqual(new Set(['10.180.2.1:53', '10.180.2.2:53']))

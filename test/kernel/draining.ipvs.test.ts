@@ -205,16 +205,16 @@ describe('with the usual time', () => {
     const dns = (...serials: readonly number[]) => ({ ...service(...serials), ports })
     await deploy(lab(), dns(1))
     const { agent } = await lab().site('pod', CLIENT.source)
-    const ask = async (sourcePort: number) => {
+    const query = async (sourcePort: number) => {
       const request = { ...CLIENT, protocol: 'UDP', port: 53, sourcePort } as const
       const [outcome] = await agent.call('connect', request)
       return outcome?.kind === 'answered' ? outcome.name : outcome?.kind
     }
     const clients = [9301, 9302, 9303, 9304]
-    for (const client of clients) expect(await ask(client)).toBe(`${endpointAt(1).ip}:53`)
+    for (const client of clients) expect(await query(client)).toBe(`${endpointAt(1).ip}:53`)
     await redeploy(lab(), dns(2))
     expect(await weights(lab().node, `UDP ${VIP}:53`)).toEqual({ [`${endpointAt(2).ip}:53`]: 1 })
-    for (const client of clients) expect(await ask(client)).toBe(`${endpointAt(2).ip}:53`)
+    for (const client of clients) expect(await query(client)).toBe(`${endpointAt(2).ip}:53`)
   })
 })
 

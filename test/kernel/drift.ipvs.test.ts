@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Deployment, deployAll, objectsOf } from '../support/flows/deploy.ts'
 import { backendProgram } from '../support/lab/daemon-config.ts'
-import type { Attempt, Place } from '../support/lab/lab.ts'
+import type { Attempt, LabHost } from '../support/lab/lab.ts'
 import { sumOf } from '../support/lab/metrics.ts'
 import { netState } from '../support/lab/net-state.ts'
 import { useLab } from '../support/lab/use-lab.ts'
@@ -50,7 +50,7 @@ beforeAll(async () => {
 }, 300_000)
 
 interface Probe {
-  readonly place: Place
+  readonly place: LabHost
   readonly attempt: Attempt
   readonly good: 'answered' | 'refused'
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Deployment, deployAll, objectsOf } from '../support/flows/deploy.ts'
 import { backendProgram } from '../support/lab/daemon-config.ts'
-import type { Attempt, Place } from '../support/lab/lab.ts'
+import type { Attempt, LabHost } from '../support/lab/lab.ts'
 import { sumOf } from '../support/lab/metrics.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
 }, 120_000)
 
 interface Probe {
-  readonly place: Place
+  readonly place: LabHost
   readonly attempt: Attempt
   readonly good: 'answered' | 'refused'
   /** Who must have answered. */
@@ -241,10 +241,10 @@ describe.each(SABOTAGES)('$what', ({ probe, harm }) => {
 
 test('every entry of our IP sets deleted: sticky clients are served on, and stick again', async () => {
   await deployAll(lab(), [STICKY])
-  const ask = () =>
+  const query = () =>
     lab().connect('pod', { source: '10.0.0.2', destination: '172.30.16.3', port: 80, attempts: 10 })
   const expectSticky = async () => {
-    const names = (await ask()).map((o) => (o.kind === 'answered' ? o.name : o.kind))
+    const names = (await query()).map((o) => (o.kind === 'answered' ? o.name : o.kind))
     expect(new Set(names).size).toBe(1)
     expect(STICKY.endpoints.map(({ ip }) => `${ip}:80`)).toContain(names[0])
   }

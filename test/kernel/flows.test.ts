@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { createFlowSequence } from '../support/flows/flow-sequence.ts'
 import { type LabConfig, type LabFlow, readLabConfigs } from '../support/flows/lab-flow.ts'
 import { expectMartiansRefused } from '../support/flows/martian.ts'
 import { proxyConfigOf, runFlow } from '../support/flows/replay.ts'
-import { createSituation } from '../support/flows/situation.ts'
 import { inUserspace } from '../support/flows/userspace-flow.ts'
 import { proxyMode } from '../support/lab/daemon-config.ts'
 import { readSysctl } from '../support/lab/sysctl.ts'
@@ -20,17 +20,17 @@ describe.each(groupByDaemon(readLabConfigs()))('daemon %#', (...group) => {
   })
 
   describe.each(group)('$id', (config) => {
-    const situation = createSituation(lab, config)
+    const sequence = createFlowSequence(lab, config)
     test.each(flowsOf(config))('%s', async (_name, { flow, step }) => {
-      await situation.reach(step)
-      const faults = await runFlow(lab(), flow, situation.memory)
+      await sequence.reach(step)
+      const faults = await runFlow(lab(), flow, sequence.memory)
       expect(faults.length === 0 ? [] : [...faults, lab().daemon.logs()]).toEqual([])
     })
   })
 
   describe.each(group.filter(isMartianTest))('$id', (config) => {
     test('packets from the wire to a loopback address stay unheard', async () => {
-      await createSituation(lab, config).reach(0)
+      await createFlowSequence(lab, config).reach(0)
       const allowed = await readSysctl(lab().node.agent, 'net/ipv4/conf/all/route_localnet')
       expect(allowed).toBe(isOpen(config) ? '1' : '0')
       await expectMartiansRefused(lab())

@@ -15,13 +15,13 @@ describe('the health check of a Service', () => {
   const lab = useLab()
   beforeEach(() => lab().reset())
 
-  const ask = (): Promise<HttpReply> =>
+  const query = (): Promise<HttpReply> =>
     lab().outside.agent.call('http', { url: `http://192.168.0.2:${CHECK_PORT}/` })
 
   test('three ready local endpoints and one unready: 200', async () => {
     const ready = [1, 2, 3].map((n) => ({ ip: `10.180.0.${n}` }))
     await deploy(lab(), checked([...ready, { ip: '10.180.0.4', ready: false }, FAR]))
-    const reply = await ask()
+    const reply = await query()
     expect(reply.status).toBe(200)
     expect(reply.headers).toMatchObject({
       'content-type': 'application/json',
@@ -37,19 +37,19 @@ describe('the health check of a Service', () => {
   test('local endpoints that terminate do not count, remote ones neither: 503', async () => {
     const leaving = { ip: '10.180.0.1', ready: false, serving: true, terminating: true }
     await deploy(lab(), checked([leaving, { ip: '10.180.0.2', ready: false }, FAR]))
-    const reply = await ask()
+    const reply = await query()
     expect(reply.status).toBe(503)
     expect(JSON.parse(reply.body)).toMatchObject({ localEndpoints: 0 })
   })
 
   test('it follows the endpoints, and closes with the Service', async () => {
     await deploy(lab(), checked([FAR]))
-    expect((await ask()).status).toBe(503)
+    expect((await query()).status).toBe(503)
     await deploy(lab(), checked([FAR, { ip: '10.180.0.1' }]))
-    expect((await ask()).status).toBe(200)
+    expect((await query()).status).toBe(200)
     await lab().api.remove('Service', 'ns/checked')
     await lab().daemon.synced()
-    await expect(ask()).rejects.toThrow('ECONNREFUSED')
+    await expect(query()).rejects.toThrow('ECONNREFUSED')
   })
 })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { judge } from '../support/flows/judge.ts'
 import { expectMartiansRefused } from '../support/flows/martian.ts'
-import type { Attempt, Lab, Place } from '../support/lab/lab.ts'
+import type { Attempt, Lab, LabHost } from '../support/lab/lab.ts'
 import { createLab } from '../support/lab/lab.ts'
 import { writeSysctls } from '../support/lab/sysctl.ts'
 
@@ -36,16 +36,16 @@ async function serveBackends(): Promise<void> {
   await lab.serve({ ip: BACKENDS[1], local: false, ports })
 }
 
-async function outcomes(place: Place, attempt: Partial<Attempt> & { source: string }) {
+async function outcomes(place: LabHost, attempt: Partial<Attempt> & { source: string }) {
   return lab.connect(place, { destination: VIP, port: 80, attempts: 10, ...attempt })
 }
 
-const places: readonly (readonly [string, Place, string])[] = [
+const hosts: readonly (readonly [string, LabHost, string])[] = [
   ['pod', 'pod', '10.0.0.2'],
   ['outside', 'outside', '203.0.113.2'],
 ]
 
-describe.each(places)('from %s', (_, place, source) => {
+describe.each(hosts)('from %s', (_, place, source) => {
   const base = async () => ({ source, nodeAddresses: await lab.nodeAddresses() })
 
   test('a packet that no rule handles passes on with its source', async () => {

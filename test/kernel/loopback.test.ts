@@ -196,7 +196,7 @@ test.runIf(ROUTES)(
 )
 
 test.runIf(ROUTES)(
-  '--init-only guards what it opens, and closes what is no longer asked for',
+  '--init-only guards what it opens, and closes what is no longer configured',
   async () => {
     lab.daemon.writeConfig(ON)
     const init = () => lab.daemon.once([`--config=${lab.daemon.configFile}`, '--init-only'])

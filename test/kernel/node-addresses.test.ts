@@ -63,7 +63,7 @@ async function expectServed(serving: readonly string[], leaving?: string): Promi
   for (const [src, dst] of ADDRESSES) {
     const endpoints = [dst.includes(':') ? '[fd00:10:180::1]:80' : '10.180.0.1:80']
     const served = { outcome: 'deliver', endpoints, masquerade: true } as const
-    // IPVS cannot tell new connections from those that it still has, so it refuses them.
+    // IPVS cannot distinguish new connections from those that it still has, so it refuses them.
     const isRefused = dst === leaving && proxyMode() === 'ipvs'
     const unserved = { outcome: isRefused ? 'reject' : 'unhandled' } as const
     await expectFlow(lab, {
@@ -76,13 +76,13 @@ async function expectServed(serving: readonly string[], leaving?: string): Promi
 async function expectChecked(serving: readonly string[]): Promise<void> {
   for (const [, ip] of ADDRESSES) {
     const url = `http://${ip.includes(':') ? `[${ip}]` : ip}:${CHECK_PORT}/`
-    const ask = () =>
+    const query = () =>
       lab.outside.agent.call('http', { url }).then(
         ({ status }) => String(status),
         (error: unknown) => String(error),
       )
     const expected = serving.includes(ip) ? /^200$/ : /ECONNREFUSED/
-    await expect.poll(ask, { timeout: 10_000, message: url }).toMatch(expected)
+    await expect.poll(query, { timeout: 10_000, message: url }).toMatch(expected)
   }
 }
 

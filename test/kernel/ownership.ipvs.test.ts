@@ -46,7 +46,7 @@ async function start(config: ProxyConfig = {}): Promise<void> {
 
 const ipvsadm = (...args: readonly string[]) => lab.node.namespace.exec(['ipvsadm', ...args])
 
-async function asked(destination: string): Promise<ReadonlySet<string>> {
+async function reachedBackends(destination: string): Promise<ReadonlySet<string>> {
   const source = '203.0.113.2'
   const { agent } = await lab.site('outside', source)
   const request = { protocol: 'TCP', source, destination, port: 80, attempts: 12 } as const
@@ -66,8 +66,8 @@ test('keepalived serves on through start, sync, restart and --cleanup', async ()
   const expectTheirs = async () => {
     const state = await netState(lab.node)
     expect(state.filter((line) => KEEPALIVED_SERVERS.includes(line))).toEqual(KEEPALIVED_SERVERS)
-    expect(await asked(KEEPALIVED.address)).toEqual(theirs)
-    expect(await asked(KEEPALIVED.marked)).toEqual(theirs)
+    expect(await reachedBackends(KEEPALIVED.address)).toEqual(theirs)
+    expect(await reachedBackends(KEEPALIVED.marked)).toEqual(theirs)
   }
   await expectTheirs()
   const before = await netState(lab.node)

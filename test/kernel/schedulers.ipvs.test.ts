@@ -9,7 +9,7 @@ import { useLab } from '../support/lab/use-lab.ts'
 
 /**
  * Each scheduler is recognised by what real connections meet. That the observations
- * tell the six from each other is proved in `schedulers-by-hand`.
+ * distinguish the six is proved in `schedulers-by-hand`.
  */
 const lab = useLab()
 beforeEach(() => lab().reset())

@@ -7,7 +7,7 @@ import type { ProxyConfig } from '../support/lab/daemon-config.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**
- * The source address that an endpoint sees, for every way to tell the cluster's own pods from
+ * The source address that an endpoint sees, for every setting that distinguishes the cluster's own pods from
  * other clients. A node process on a secondary address shows that it is really
  * masqueraded: the endpoint sees another address than it sent from.
  */

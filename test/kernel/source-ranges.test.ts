@@ -7,13 +7,13 @@ import { useLab } from '../support/lab/use-lab.ts'
 const lab = useLab()
 beforeEach(() => lab().reset())
 
-interface Way {
+interface FrontendCase {
   readonly way: string
   readonly spec?: Deployment['spec']
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-const WAYS: readonly Way[] = [
+const WAYS: readonly FrontendCase[] = [
   { way: 'the field', spec: { loadBalancerSourceRanges: ['203.0.113.0/25', '2600:5200::/64'] } },
   {
     way: 'the annotation of this platform',
@@ -78,9 +78,9 @@ test('ranges go before policy Local and before the refusal of an empty Service',
     ingress: [{ ip: '1.2.3.5' }],
   })
   const lb = { dst: '1.2.3.5', dport: 80 }
-  const [member, stranger] = ['203.0.113.2', '203.0.113.130'] as const
+  const [member, foreign] = ['203.0.113.2', '203.0.113.130'] as const
   await expectFlow(lab(), { ...lb, from: 'external', src: member, expect: { outcome: 'reject' } })
-  await expectFlow(lab(), { ...lb, from: 'external', src: stranger, expect: { outcome: 'drop' } })
+  await expectFlow(lab(), { ...lb, from: 'external', src: foreign, expect: { outcome: 'drop' } })
 })
 
 test('ranges of which none can be read admit no source', async () => {
@@ -88,7 +88,7 @@ test('ranges of which none can be read admit no source', async () => {
     key: 'ns/unreadable',
     clusterIP: '172.30.19.3',
     endpoints: [{ ip: '10.180.0.3' }],
-    spec: { type: 'LoadBalancer', loadBalancerSourceRanges: ['203.0.113.0/33', 'everybody'] },
+    spec: { type: 'LoadBalancer', loadBalancerSourceRanges: ['203.0.113.0/33', 'all'] },
     ingress: [{ ip: '1.2.3.6' }],
   })
   const drop = { outcome: 'drop' } as const

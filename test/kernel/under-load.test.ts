@@ -32,7 +32,7 @@ async function underLoad(change: () => Promise<void>): Promise<LoadReport> {
  * The pod ends as a real one does: connections that were made before the daemon
  * was done are answered first (a direct one queues behind them), then it is gone.
  */
-async function retire({ ip, node }: { ip: string; node: string }): Promise<void> {
+async function removeEndpoint({ ip, node }: { ip: string; node: string }): Promise<void> {
   const { agent } = node === 'far' ? lab().world : await lab().pods.at(ip)
   const direct = { protocol: 'TCP', source: ip, destination: ip, port: 80 } as const
   expect(await agent.call('connect', direct)).toMatchObject([{ kind: 'answered' }])
@@ -45,7 +45,7 @@ test('endpoints replaced one after the other, each gone as soon as the daemon sa
     for (let first = 1; first <= 12; first++) {
       await redeploy(lab(), deployment(first + 1))
       const gone = endpointAt(first)
-      await retire(gone)
+      await removeEndpoint(gone)
     }
   })
   expect(Object.keys(report.answers).length).toBeGreaterThan(10)

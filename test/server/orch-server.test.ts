@@ -61,7 +61,7 @@ it.runIf(hasEtcd())('shares it with another server on one etcd', async () => {
   expect(valueOf(await reader.get(`${SERVICES}/web`))).toEqual(made)
 })
 
-it('runs controllers beside the API, those that are asked for', async () => {
+it('runs controllers beside the API, those that are configured', async () => {
   const flags = ['--controllers=*,-endpoints', '--load-balancer-pool=192.0.2.7-192.0.2.9']
   await using server = await startOrchServer({ flags })
   await using client = clientOf(server)

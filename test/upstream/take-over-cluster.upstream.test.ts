@@ -11,7 +11,7 @@ const NODES = ['node-a', 'node-b']
 /** Objects that wait for containers, which do not run here. */
 const NEEDS_KUBELET = / (rollout status|logs) /
 /** The server takes no passwords, but without one kubectl prompts for it. */
-const ANYBODY = 'user: {username: anybody, password: none}'
+const SOME_USER = 'user: {username: someone, password: none}'
 const SOON = { timeout: 60_000, interval: 200 }
 
 const lab = useUpstreamLab({
@@ -22,7 +22,7 @@ const lab = useUpstreamLab({
 })
 
 beforeAll(async () => {
-  const kubeconfig = kubeconfigText(lab().api).replace('user: {}', ANYBODY)
+  const kubeconfig = kubeconfigText(lab().api).replace('user: {}', SOME_USER)
   writeFileSync(join(lab().folder, 'admin.kubeconfig'), kubeconfig)
   for (const name of NODES) {
     const labels = { 'kubernetes.io/os': 'linux', 'kubernetes.io/hostname': name }

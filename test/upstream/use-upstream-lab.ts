@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import type { ApiKind } from '../support/lab/api-process.ts'
+import type { ApiKind } from '../support/lab/api-server.ts'
 import { kubeconfigText } from '../support/lab/daemon-config.ts'
 import { createLab, type Lab } from '../support/lab/lab.ts'
 import { type LabProcess, startProcess } from '../support/lab/process.ts'
@@ -29,7 +29,7 @@ export function useUpstreamLab({ api, program, flags, ready }: UpstreamLab): () 
     await running.said(ready)
   })
   afterAll(async () => {
-    running?.tell('SIGKILL')
+    running?.signalAlone('SIGKILL')
     await running?.ended
     await lab?.close()
   })

@@ -3,7 +3,7 @@ import type { Action } from '../../auth/action.ts'
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import { impersonatedUser, impersonationActions } from '../../auth/impersonation/impersonation.ts'
 import { readImpersonation } from '../../auth/impersonation/impersonation-headers.ts'
-import { ANONYMOUS, MASTERS, UNAUTHENTICATED, type User } from '../../auth/user.ts'
+import { ANONYMOUS, MASTERS, UNAUTHENTICATED, UNSECURED, type User } from '../../auth/user.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 import { credentialsOf } from './request-credentials.ts'
@@ -14,6 +14,8 @@ export interface RequestIdentity {
   readonly user: User
   /** Who sends it, where that is another user that the sender impersonates. */
   readonly impersonator?: User
+  /** The path is open to everybody, whatever the roles. */
+  readonly needsNoPermission?: true
 }
 
 /** Finds out who sends a request; 401 when nobody can say, 403 for a forbidden impersonation. */
@@ -31,11 +33,14 @@ export interface IdentifierOptions {
   readonly onRejected: (reason: string) => void
 }
 
-const ANYBODY: RequestIdentity = { user: { name: ANONYMOUS, groups: [UNAUTHENTICATED] } }
+const ANONYMOUS_SENDER: RequestIdentity = {
+  user: { name: ANONYMOUS, groups: [UNAUTHENTICATED] },
+  needsNoPermission: true,
+}
 
 /** Of a server without users, which only its own machine can reach. */
 export const everybodyIsMaster: Identifier = {
-  identify: () => Promise.resolve({ user: { name: 'system:unsecured', groups: [MASTERS] } }),
+  identify: () => Promise.resolve({ user: { name: UNSECURED, groups: [MASTERS] } }),
 }
 
 export function createIdentifier(options: IdentifierOptions): Identifier {
@@ -58,7 +63,7 @@ async function identify(
     onRejected('no authenticator knows the token')
     return unauthorized()
   }
-  if (found === undefined) return isOpen(path, anonymousPaths) ? ANYBODY : unauthorized()
+  if (found === undefined) return isOpen(path, anonymousPaths) ? ANONYMOUS_SENDER : unauthorized()
   return impersonated(found.user, request.rawHeaders, check)
 }
 

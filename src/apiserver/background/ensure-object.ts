@@ -31,7 +31,7 @@ export async function ensureObject(
     create: () => {
       const fresh = { metadata: {}, ...next({}) }
       const named = { ...fresh, metadata: { ...(fresh.metadata as JsonObject), name } }
-      return createObject(context, { ...request, method: 'POST' }, named, false)
+      return createObject(context, { ...request, method: 'POST' }, named, { dryRun: false })
     },
   })
 }

@@ -1,3 +1,4 @@
+import { MASTERS } from '../../auth/user.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
@@ -12,6 +13,9 @@ export interface SystemRequest {
   readonly name: string
 }
 
+/** The server itself, to which every write is permitted. */
+const SERVER = { name: 'system:apiserver', groups: [MASTERS] }
+
 /** Milliseconds. Shorter than the timeout of clients, because a server that stops waits for its own requests. */
 const TIMEOUT_MS = 5000
 
@@ -23,6 +27,7 @@ export function systemRequest(
   const [served] = servedVersionsOf(resource)
   return {
     ...{ method, namespace, name, served: served! },
+    user: SERVER,
     subresource: '',
     query: new URLSearchParams(),
     accept: 'application/json',

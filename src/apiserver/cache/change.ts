@@ -11,6 +11,7 @@ export interface Change {
   readonly frames: Map<string, Buffer>
 }
 
+/** The type of a watch event. */
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /** The event that a watcher of the matching items gets; undefined: none. */

@@ -40,10 +40,12 @@ export function readItem(resource: Resource, entry: StoredEntry): Item | Unreada
   }
 }
 
+/** Whether a stored value is an object that the server can serve. */
 export function isReadable(one: Item | UnreadableObject): one is Item {
   return !('error' in one)
 }
 
+/** The reverse of `isReadable`. */
 export function isUnreadable(one: Item | UnreadableObject): one is UnreadableObject {
   return !isReadable(one)
 }

@@ -32,6 +32,7 @@ export interface Limits {
   readonly requestTimeout: number
 }
 
+/** The limits of a server without other options. */
 export const defaultLimits: Limits = {
   requestBytes: 3 << 20,
   headerBytes: 64 << 10,

@@ -1,3 +1,4 @@
+import type { Authorizer } from '../../auth/authorizer.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
@@ -22,6 +23,8 @@ export interface ServerContext {
   readonly limits: Limits
   /** Chooses addresses and ports that the objects of some kinds hold. */
   readonly allocator: Allocator
+  /** Decides what the user of a request may do. */
+  readonly authorizer: Authorizer
   /** The running watches. */
   readonly watches: WatchRegistry
   /** The queues of writers of one object. */

@@ -5,10 +5,12 @@ export class WatchRegistry {
   readonly #ends = new Set<() => void>()
   #isClosed = false
 
+  /** `limit`: watches at one time. */
   constructor(limit: number) {
     this.#limit = limit
   }
 
+  /** How many watches run. */
   get size(): number {
     return this.#ends.size
   }

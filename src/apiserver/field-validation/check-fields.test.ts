@@ -14,6 +14,7 @@ function check(directive: string | undefined, sent: SentFields) {
   const query = new URLSearchParams(directive === undefined ? {} : { fieldValidation: directive })
   const request: ApiRequest = {
     method: 'POST',
+    user: { name: 'ann', groups: [] },
     served: servedVersionsOf(services)[0]!,
     namespace: 'default',
     name: '',

@@ -1,3 +1,4 @@
+import type { User } from '../../auth/user.ts'
 import { type HandlerResult, STREAMING } from '../request/api-request.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { tooManyRequests } from '../status/status-errors.ts'
@@ -25,11 +26,11 @@ export interface RejectionMetrics {
 export async function limitInFlight(
   limits: InFlightLimits,
   metrics: RejectionMetrics,
-  { request, response }: Exchange,
+  { request, response, user }: Exchange & { readonly user: User },
   serve: () => Promise<HandlerResult>,
 ): Promise<HandlerResult> {
   const kind: RequestKind = READS.has(request.method ?? 'GET') ? 'readOnly' : 'mutating'
-  const requester = requesterOf(request)
+  const requester = requesterOf(request, user)
   const release = await limits.acquire(kind, requester)
   if (typeof release === 'string') {
     const level = requester.isSystem ? 'system' : 'workload'

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { parseAccountUserName } from '../../auth/service-account-name.ts'
+import { MASTERS, UNSECURED, type User } from '../../auth/user.ts'
 
 /** The sender of a request, as flow control sees it. */
 export interface Requester {
@@ -12,9 +14,22 @@ export interface Requester {
 const SYSTEM_PROGRAM =
   /^(?:orch-[a-z]+|node-(?:agent|proxy)|kube-(?:controller-manager|proxy|scheduler)|kubelet)\//
 
-/** Identifies the sender by address and User-Agent, because there are no users yet. */
-export function requesterOf({ socket, headers }: IncomingMessage): Requester {
+/** Namespaces whose accounts are those of components. */
+const SYSTEM_NAMESPACES = ['kube-system', 'orch-system']
+
+/** The node agents. */
+const NODES = 'system:nodes'
+
+/** The user, or address and User-Agent where a server has no users. */
+export function requesterOf({ socket, headers }: IncomingMessage, user: User): Requester {
+  if (user.name !== UNSECURED) return { client: user.name, isSystem: isComponent(user) }
   const program = headers['user-agent'] ?? ''
   const client = `${socket.remoteAddress ?? ''} ${program}`
   return { client, isSystem: SYSTEM_PROGRAM.test(program) }
+}
+
+function isComponent({ name, groups }: User): boolean {
+  const account = parseAccountUserName(name)
+  if (account !== undefined) return SYSTEM_NAMESPACES.includes(account.namespace)
+  return groups.includes(NODES) || groups.includes(MASTERS) || name.startsWith('system:kube-')
 }

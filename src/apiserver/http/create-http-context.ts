@@ -1,9 +1,24 @@
+import { AccountAuthenticator } from '../../auth/authentication/account-authenticator.ts'
+import { AuthenticatorChain } from '../../auth/authentication/authenticator-chain.ts'
+import { certificateAuthenticator } from '../../auth/authentication/certificate-authenticator.ts'
+import { type Authorizer, permitEverything, rbacAuthorizer } from '../../auth/authorizer.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { ALLOCATIONS } from '../allocation/allocation-keys.ts'
-import { Feed, type Follower } from '../cache/feed.ts'
+import {
+  DEFAULT_ANONYMOUS_PATHS,
+  type IdentityOptions,
+} from '../authentication/identity-options.ts'
+import {
+  createIdentifier,
+  everybodyIsMaster,
+  type Identifier,
+} from '../authentication/request-identity.ts'
+import { storedAccounts } from '../authentication/stored-accounts.ts'
+import { PolicyFollower } from '../authorization/policy-follower.ts'
+import { type CacheReader, Feed, type Follower } from '../cache/feed.ts'
 import { reportUnreadable } from '../cache/unreadable.ts'
 import { defaultLimits, type Limits } from '../context/limits.ts'
 import type { OperatorLog } from '../context/server-context.ts'
@@ -13,6 +28,7 @@ import { InFlightLimits } from '../flow-control/in-flight-limits.ts'
 import { Lifecycle } from '../health/lifecycle.ts'
 import { catalogue } from '../kinds/catalogue.ts'
 import type { Allocator } from '../resource/allocation.ts'
+import { refusalOf } from '../status/not-permitted.ts'
 import type { HttpContext } from './http-context.ts'
 
 export interface HttpContextOptions {
@@ -23,6 +39,8 @@ export interface HttpContextOptions {
   readonly random?: Random
   /** Replaces single limits of `defaultLimits`. */
   readonly limits?: Partial<Limits>
+  /** Absent: every request is an administrator's, so only this machine may reach the server. */
+  readonly identity?: IdentityOptions
   readonly log: OperatorLog
   readonly conditions: Conditions
   /** Receives failures of the feed, which fills the caches; it starts again. */
@@ -42,10 +60,16 @@ export function createHttpContext<A extends FollowingAllocator>(
 ): HttpContext & { readonly allocator: A } {
   const { store, log, conditions, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const shared = { store, clock, random, limits, allocator, log, conditions }
+  const policy = new PolicyFollower()
+  const { identity } = options
+  const decide = identity === undefined ? permitEverything : rbacAuthorizer
+  const authorizer = decide(policy.policy)
+  const shared = { store, clock, random, limits, allocator, authorizer, log, conditions }
+  const feed = createFeed({ ...shared, policy }, options.onError)
   return {
     ...shared,
-    feed: createFeed(shared, options.onError),
+    feed,
+    identifier: createRequestIdentifier({ feed, clock, authorizer }, identity),
     watches: new WatchRegistry(limits.watches),
     turns: new WriteTurns(),
     lifecycle: new Lifecycle(),
@@ -57,12 +81,33 @@ export function createHttpContext<A extends FollowingAllocator>(
   }
 }
 
+interface IdentifierParts extends CacheReader {
+  readonly clock: Clock
+  readonly authorizer: Authorizer
+}
+
+function createRequestIdentifier(
+  { clock, authorizer, ...caches }: IdentifierParts,
+  identity: IdentityOptions | undefined,
+): Identifier {
+  if (identity === undefined) return everybodyIsMaster
+  const { authenticators = [], anonymousPaths = DEFAULT_ANONYMOUS_PATHS } = identity
+  const { onRejected = () => undefined } = identity
+  const accounts = new AccountAuthenticator({ ...identity, clock, objects: storedAccounts(caches) })
+  return createIdentifier({
+    authenticator: new AuthenticatorChain([certificateAuthenticator, accounts, ...authenticators]),
+    check: (user, action) => refusalOf(authorizer, user, action),
+    ...{ anonymousPaths, onRejected },
+  })
+}
+
 interface FeedContext extends Pick<HttpContext, 'store' | 'clock' | 'limits' | 'conditions'> {
   readonly allocator: FollowingAllocator
+  readonly policy: PolicyFollower
 }
 
 function createFeed(
-  { store, clock, limits, allocator, conditions }: FeedContext,
+  { store, clock, limits, allocator, policy, conditions }: FeedContext,
   onError: (error: unknown) => void,
 ): Feed {
   return new Feed({
@@ -70,7 +115,7 @@ function createFeed(
     store,
     clock,
     resources: catalogue,
-    followers: { [ALLOCATIONS]: allocator.pool },
+    followers: { ...policy.followers, [ALLOCATIONS]: allocator.pool },
     onError,
     onUnreadable: (all) => reportUnreadable(conditions, all),
   })

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { User } from '../../auth/user.ts'
+import { pathAction, resourceAction } from '../authorization/request-action.ts'
 import { versionReply } from '../discovery/version.ts'
 import { parseMediaType } from '../encoding/media-type.ts'
 import { limitInFlight } from '../flow-control/limit-in-flight.ts'
@@ -12,6 +14,7 @@ import { type HandlerResult, STREAMING, type StreamRequest } from '../request/ap
 import type { Exchange } from '../request/exchange.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import type { FoundRoute, Route } from '../routing/routes.ts'
+import { refusalOf } from '../status/not-permitted.ts'
 import { StatusError } from '../status/status.ts'
 import {
   badRequest,
@@ -33,6 +36,7 @@ export interface HandlerOptions {
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
   readonly bodies: RequestBodies
+  /** The health checks of each endpoint. */
   readonly checks: Readonly<Record<HealthEndpoint, readonly HealthCheck[]>>
   /** Receives bugs and failures of the store; the client gets a Status. */
   readonly onError: (error: unknown) => void
@@ -76,14 +80,41 @@ async function resultOf(
   const found = options.route(target.path)
   const exchange = { request, response, query: target.query }
   countRequest(options.metrics, exchange, found)
-  if (found === undefined) return noSuchPath()
   const { context, metrics } = options
+  const user = await senderOf(context, found, { ...exchange, path: target.path })
+  if (user instanceof StatusError) return user
+  if (found === undefined) return noSuchPath()
   const body = takesBody(found, request) ? await options.bodies.receive(exchange) : NO_BODY
   if (body instanceof StatusError) return body
   const serve = async (): Promise<HandlerResult> =>
-    serveRoute(options, found, { ...exchange, body })
+    serveRoute(options, found, { ...exchange, user, body })
   const isExempt = found.route.kind === 'health' || found.route.kind === 'metrics'
-  return isExempt ? serve() : limitInFlight(context.inFlight, metrics, exchange, serve)
+  return isExempt ? serve() : limitInFlight(context.inFlight, metrics, { ...exchange, user }, serve)
+}
+
+/** As whom the request acts, once authentication and authorization let it pass. */
+async function senderOf(
+  { identifier, authorizer, lifecycle }: HttpContext,
+  found: FoundRoute | undefined,
+  { request, query, path }: ParsedExchange & { readonly path: string },
+): Promise<User | StatusError> {
+  const identity = await identifier.identify(request, path)
+  if (identity instanceof StatusError) return lifecycle.isLoaded ? identity : starting()
+  const { user, needsNoPermission } = identity
+  if (needsNoPermission) return user
+  const method = request.method ?? 'GET'
+  const action =
+    found?.route.kind === 'resource'
+      ? resourceAction({ ...found.route, ...found, method, query })
+      : pathAction(method, decodeURIComponent(path))
+  const refused = refusalOf(authorizer, user, action)
+  if (refused === undefined) return user
+  return lifecycle.isLoaded ? refused : starting()
+}
+
+/** Before the caches are loaded, tokens and roles are not known. */
+function starting(): StatusError {
+  return serviceUnavailable('the server is starting')
 }
 
 /** Whether the request has a handler that may read its body. */
@@ -106,7 +137,7 @@ function serveRoute(
   }
   const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
   if (verb === undefined) return methodNotAllowed()
-  if (!options.context.lifecycle.isLoaded) return serviceUnavailable('the server is starting')
+  if (!options.context.lifecycle.isLoaded) return starting()
   return verb(options.context, apiRequest(options.context, found, { ...exchange, route }))
 }
 
@@ -134,8 +165,9 @@ interface ParsedExchange extends Exchange {
   readonly query: URLSearchParams
 }
 
-/** An exchange whose body has arrived. */
+/** An exchange whose sender is known and whose body has arrived. */
 interface ReceivedExchange extends ParsedExchange {
+  readonly user: User
   readonly body: Buffer
 }
 
@@ -146,10 +178,11 @@ interface ResourceExchange extends ReceivedExchange {
 function apiRequest(
   { clock, limits }: HttpContext,
   found: FoundRoute,
-  { request, response, query, body, route }: ResourceExchange,
+  { request, response, query, user, body, route }: ResourceExchange,
 ): StreamRequest {
   return {
     method: request.method ?? 'GET',
+    user,
     served: route.served,
     namespace: found.namespace,
     name: found.name,

@@ -3,6 +3,7 @@ import type { Exchange } from '../request/exchange.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge, tooManyRequests } from '../status/status-errors.ts'
 
+/** The limits of request bodies. */
 export interface BodyLimits {
   /** Bytes of one body. */
   readonly bytesPerBody: number

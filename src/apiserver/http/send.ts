@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { Reply } from '../request/api-request.ts'
-import { endAnswer } from '../request/end-response.ts'
+import { endResponse } from '../request/end-response.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { type StatusError, statusDocument } from '../status/status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
@@ -40,7 +40,7 @@ export function send(context: HttpContext, { request, response }: Exchange, plai
   const { head, isWhole } = takeHead(chunks)
   if (isWhole) {
     response.writeHead(reply.code, { ...headers, 'Content-Length': head.length })
-    endAnswer(response, { last: head, stalledMs: context.limits.stalledClientTimeout })
+    endResponse(response, { last: head, stalledMs: context.limits.stalledClientTimeout })
     return
   }
   const isCompressed = acceptsGzip(request.headers['accept-encoding'])
@@ -84,7 +84,7 @@ function sendRest(context: HttpContext, sending: Sending, chunks: Chunks): void 
     if (sink.writableNeedDrain) return awaitDrain(context, sending, chunks)
     const next = chunks.next()
     if (next.done === true) {
-      endAnswer(response, { sink, stalledMs: context.limits.stalledClientTimeout })
+      endResponse(response, { sink, stalledMs: context.limits.stalledClientTimeout })
       return
     }
     bytes += next.value.length

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { User } from '../../auth/user.ts'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import type { ServedVersion } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
@@ -8,6 +9,8 @@ import type { RequestDeadline } from './request-deadline.ts'
 /** One request for a resource, as the router understood it. */
 export interface ApiRequest {
   readonly method: string
+  /** As whom the request acts. */
+  readonly user: User
   readonly served: ServedVersion
   /** Empty: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string
@@ -22,7 +25,7 @@ export interface ApiRequest {
   readonly contentType: string
   /** The User-Agent header; empty when absent. */
   readonly userAgent: string
-  /** As it was sent; empty: none. */
+  /** The bytes of the body; empty: none. */
   readonly body: Buffer
   /** Until when a write waits and is tried again. */
   readonly deadline: RequestDeadline
@@ -35,23 +38,26 @@ export interface StreamRequest extends ApiRequest {
   readonly response: ServerResponse
 }
 
-/** An answer that is written at once. */
+/** A response with a body of known length or a list of chunks. */
 export interface Reply {
   readonly code: number
   readonly contentType: string
-  /** In the order of sending; a long one is made while it is sent. */
+  /** The chunks of the body in order; those of a long list are made while it is sent. */
   readonly body: Iterable<Buffer>
 }
 
-/** The request is answered by a stream that already runs. */
+/** The handler answers the request itself, by a stream that already runs. */
 export const STREAMING = 'streaming'
 
+/** The result of a handler. */
 export type HandlerResult = Reply | StatusError | typeof STREAMING
 
+/** The object of a request, for errors. */
 export function subjectOf(request: ApiRequest, name: string = request.name): Subject {
   return { plural: request.served.resource.plural, group: request.served.group, name }
 }
 
+/** A reply of JSON bytes. */
 export function jsonReply(code: number, body: Buffer): Reply {
   return { code, contentType: JSON_TYPE, body: [body] }
 }

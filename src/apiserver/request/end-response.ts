@@ -6,17 +6,17 @@ export interface EndOptions {
   readonly sink?: Writable
   /** The last bytes of the answer. */
   readonly last?: Buffer
-  /** Milliseconds in which the client must take something of what is left. */
+  /** Milliseconds after which a client that receives nothing is disconnected. */
   readonly stalledMs: number
 }
 
 /**
- * Ends an answer of which the socket may still hold a part: the request keeps its
- * concurrency slot until the client has taken it. The socket's own timer, which every
- * byte that the client takes starts anew, disconnects a client that takes nothing. An answer to a pipelined request has no socket before the
- * answers ahead of it are sent.
+ * Ends a response of which the socket may still have a part: the request keeps its
+ * concurrency slot until the client has received it. The socket's timer, which every received
+ * byte starts anew, disconnects a client that receives nothing. The response to a pipelined request
+ * has no socket until the responses before it are sent.
  */
-export function endAnswer(
+export function endResponse(
   response: ServerResponse,
   { sink = response, last, stalledMs }: EndOptions,
 ): void {

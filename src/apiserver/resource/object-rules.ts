@@ -5,13 +5,13 @@ import { Reader } from '../../resources/reader.ts'
 
 /** What a kind declares about the content of its objects. */
 export interface ObjectRules {
-  /** Adds to the reader's findings why an object, in stored form with its defaults, is invalid. */
+  /** Reports to the reader why an object, in stored form with its defaults, is invalid. */
   readonly validate: (object: Reader) => unknown
-  /** The same for a valid object as the successor of `old`: fields that are fixed at creation. */
-  readonly validateUpdate: ((next: Reader, old: Reader) => void) | 'nothing is fixed'
+  /** Reports to the reader which immutable fields of `old` a valid object changes. `none`: there are no such fields. */
+  readonly validateUpdate: ((next: Reader, old: Reader) => void) | 'none'
   /**
-   * The object with the fields that are filled in when they are absent or empty. A field of the
-   * wrong type stays as it is, for validation to refuse.
+   * The object with values for absent and empty fields. A field of the wrong type stays as it is, and
+   * validation rejects it. `none`: there are no defaults.
    */
   readonly defaults: ((raw: Raw) => Raw) | 'none'
 }
@@ -30,7 +30,7 @@ export function validateObject(rules: ObjectRules, raw: Raw, old?: Raw): readonl
 /** Why a stored object may not become another one; each of them is valid. */
 export function validateUpdate(rules: ObjectRules, next: Raw, old: Raw): readonly Problem[] {
   const check = rules.validateUpdate
-  if (check === 'nothing is fixed') return []
+  if (check === 'none') return []
   return validate(next, (object) => check(object, Reader.of(old, 'validate')))
 }
 

@@ -119,10 +119,12 @@ export interface ServedVersion extends ResourceVersion {
   readonly resource: Resource
 }
 
+/** `apiVersion` of a served version: `group/version`, or `v1` of the core group. */
 export function apiVersionOf(served: { readonly group: string; readonly version: string }): string {
   return served.group === '' ? served.version : `${served.group}/${served.version}`
 }
 
+/** The served versions of a resource, in the order in which it declares them. */
 export function servedVersionsOf(resource: Resource): readonly ServedVersion[] {
   return resource.versions.map((version) => ({ ...version, resource }))
 }
@@ -132,6 +134,7 @@ export function storagePrefix(resource: Resource, namespace = ''): string {
   return namespace === '' ? `/${resource.plural}/` : `/${resource.plural}/${namespace}/`
 }
 
+/** The key of an object in the store. */
 export function storageKey(resource: Resource, namespace: string, name: string): string {
   return `${storagePrefix(resource, resource.namespaced ? namespace : '')}${name}`
 }

@@ -3,31 +3,34 @@ import type { Problem } from '../../resources/problem.ts'
 import type { StatusCause } from './status.ts'
 
 /**
- * What is wrong with a field, in Kubernetes' words for each kind
- * of fault: clients distinguish them by `reason`, people read `message`.
+ * The cause for an invalid value. The functions of this file have the reasons and messages of Kubernetes
+ * (`field.Error`): clients compare `reason`, people read `message`.
  */
 export function invalidValue(field: string, value: unknown, why: string): StatusCause {
   return { reason: 'FieldValueInvalid', message: invalidText(value, why), field }
 }
 
-/** The words alone, for what is refused without causes. */
+/** The message of `invalidValue`, for a Status without causes. */
 export function invalidText(value: unknown, why: string): string {
   return invalid(quote(value), why)
 }
 
+/** The cause for a missing value. */
 export function requiredValue(field: string, why: string): StatusCause {
   return { reason: 'FieldValueRequired', message: `Required value: ${why}`, field }
 }
 
+/** The cause for a value that must be absent or unchanged. */
 export function forbiddenValue(field: string, why: string): StatusCause {
   return { reason: 'FieldValueForbidden', message: `Forbidden: ${why}`, field }
 }
 
+/** The cause for a value that is too long. */
 export function tooLongValue(field: string, why: string): StatusCause {
   return { reason: 'FieldValueTooLong', message: `Too long: ${why}`, field }
 }
 
-/** A value that is none of a few. */
+/** The cause for a value that is not one of `supported`. */
 export function unsupportedValue(
   field: string,
   value: unknown,
@@ -36,10 +39,10 @@ export function unsupportedValue(
   return unsupported(field, quote(value), supported)
 }
 
-/** The value of a problem that is no value: there was none. */
+/** The value of a problem of an absent field. */
 const ABSENT = quote(undefined)
 
-/** A problem that validation found; its value is quoted already. */
+/** The cause for a problem of validation, whose value is quoted already. */
 export function causeOf({ field, value, message, fault }: Problem): StatusCause {
   if (fault !== undefined && 'forbidden' in fault) return forbiddenValue(field, fault.forbidden)
   if (value === ABSENT) return requiredValue(field, message)

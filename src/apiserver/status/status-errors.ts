@@ -18,10 +18,12 @@ function detailsOf(subject: Subject): StatusDetails {
   return { name, ...(group === '' ? {} : { group }), kind: plural }
 }
 
+/** 400: the request is malformed. */
 export function badRequest(message: string): StatusError {
   return new StatusError({ code: 400, reason: 'BadRequest', message })
 }
 
+/** 403: the request is not allowed, such as a write in a terminating namespace. */
 export function forbidden(
   subject: Subject,
   why: string,
@@ -32,26 +34,31 @@ export function forbidden(
   return new StatusError({ code: 403, reason: 'Forbidden', message, details })
 }
 
+/** 404: the object does not exist. */
 export function notFound(subject: Subject): StatusError {
   const message = `${named(subject)} not found`
   return new StatusError({ code: 404, reason: 'NotFound', message, details: detailsOf(subject) })
 }
 
+/** 404: no route has this path. */
 export function noSuchPath(): StatusError {
   const message = 'the server could not find the requested resource'
   return new StatusError({ code: 404, reason: 'NotFound', message, details: {} })
 }
 
+/** 405: the route does not have this method. */
 export function methodNotAllowed(): StatusError {
   const message = 'the server does not allow this method on the requested resource'
   return new StatusError({ code: 405, reason: 'MethodNotAllowed', message, details: {} })
 }
 
+/** 406: the server supports no media type of `Accept`. */
 export function notAcceptable(offered: readonly string[]): StatusError {
   const message = `only the following media types are accepted: ${offered.join(', ')}`
   return new StatusError({ code: 406, reason: 'NotAcceptable', message, details: {} })
 }
 
+/** 409 for a create: an object has this name. */
 export function alreadyExists(subject: Subject): StatusError {
   const message = `${named(subject)} already exists`
   return new StatusError({
@@ -65,18 +72,19 @@ export function alreadyExists(subject: Subject): StatusError {
 const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again'
 
+/** 409 for a write: by default, the object changed since the version that the client names. */
 export function conflict(subject: Subject, why: string = MODIFIED): StatusError {
   const message = `Operation cannot be fulfilled on ${named(subject)}: ${why}`
   return new StatusError({ code: 409, reason: 'Conflict', message, details: detailsOf(subject) })
 }
 
-/** A watch or exact list from a revision whose history is gone. */
+/** 410: a watch or list from a revision that was compacted. */
 export function expired(requested: number, oldest: number): StatusError {
   const message = `too old resource version: ${requested} (${oldest})`
   return new StatusError({ code: 410, reason: 'Expired', message })
 }
 
-/** A continue token whose revision is gone; the fresh token carries on inconsistently. */
+/** 410: the revision of a continue token was compacted; `continueToken` continues at the newest revision. */
 export function continueExpired(continueToken: string): StatusError {
   const message =
     'the continue token is too old for a consistent list: list again without it, ' +
@@ -84,19 +92,21 @@ export function continueExpired(continueToken: string): StatusError {
   return new StatusError({ code: 410, reason: 'Expired', message, continueToken })
 }
 
+/** 413: the body or the object is too large. */
 export function tooLarge(message: string): StatusError {
   return new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message, details: {} })
 }
 
+/** 415: the media type of the body. */
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
   return new StatusError({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
 }
 
-/** The causes that one answer lists: it is not larger than the request that it rejects. */
+/** How many causes a Status lists, so that it is not larger than the rejected request. */
 const MAX_CAUSES = 50
 
-/** 422 with one cause per problem, of many the first; `kind` as the object declares it. */
+/** 422 with one cause for each of the first 50 problems; `kind` is that of the object, such as `Service`. */
 export function invalid(kind: string, subject: Subject, all: readonly StatusCause[]): StatusError {
   const causes = all.slice(0, MAX_CAUSES)
   const texts = causes.map((cause) =>
@@ -113,7 +123,7 @@ export function invalid(kind: string, subject: Subject, all: readonly StatusCaus
   })
 }
 
-/** 422 for a combination of list options that the protocol forbids. */
+/** 422: a combination of list options that the API forbids. */
 export function invalidOptions(field: string, message: string): StatusError {
   const cause = forbiddenValue(field, message)
   return new StatusError({
@@ -124,18 +134,19 @@ export function invalidOptions(field: string, message: string): StatusError {
   })
 }
 
+/** 429 with Retry-After, seconds. */
 export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
   const details = { retryAfterSeconds }
   return new StatusError({ code: 429, reason: 'TooManyRequests', message, details })
 }
 
-/** 503 with Retry-After: the server will be able to answer soon. */
+/** 503 with Retry-After of a second, for a state that passes soon. */
 export function serviceUnavailable(message: string): StatusError {
   const details = { retryAfterSeconds: 1 }
   return new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details })
 }
 
-/** The request names a revision that this server has not seen. */
+/** 504: the caches did not reach the requested revision in time. */
 export function revisionTooLarge(requested: number, newest: number): StatusError {
   const text = `Too large resource version: ${requested}, current: ${newest}`
   return new StatusError({
@@ -149,6 +160,7 @@ export function revisionTooLarge(requested: number, newest: number): StatusError
   })
 }
 
+/** 500: a bug, or a value that cannot be read. */
 export function internalError(why = 'the server failed to serve the request'): StatusError {
   const message = `Internal error occurred: ${why}`
   return new StatusError({ code: 500, reason: 'InternalError', message, details: {} })

@@ -1,12 +1,13 @@
 import type { JsonObject } from '../../lib/json.ts'
 
-/** One reason inside a Status: which field, and what is wrong with it. */
+/** One cause of a Status: a field, and what is wrong with it. */
 export interface StatusCause {
   readonly reason?: string
   readonly message: string
   readonly field?: string
 }
 
+/** The object of a Status, its causes, and when to retry (seconds). */
 export interface StatusDetails {
   readonly name?: string
   readonly group?: string
@@ -16,8 +17,9 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number
 }
 
-/** Kubernetes' document for errors and successes. */
+/** The error of a request (meta/v1 Status). */
 export interface Status {
+  /** The HTTP status. */
   readonly code: number
   readonly reason: string
   readonly message: string
@@ -26,7 +28,7 @@ export interface Status {
   readonly continueToken?: string
 }
 
-/** The answer to a request that the server rejects: a value, not an exception. */
+/** The response to a rejected request: a value, not an exception. */
 export class StatusError {
   readonly status: Status
 
@@ -35,7 +37,7 @@ export class StatusError {
   }
 }
 
-/** The Status as its wire document. */
+/** The JSON document of an error. */
 export function statusDocument(status: Status): JsonObject {
   const { continueToken, details } = status
   const document = {
@@ -51,7 +53,7 @@ export function statusDocument(status: Status): JsonObject {
   return document
 }
 
-/** The document of a deletion that returns no object. */
+/** The JSON document of a deletion that returns no object. */
 export function successDocument(details: StatusDetails): JsonObject {
   return {
     kind: 'Status',

@@ -42,7 +42,8 @@ export async function apply(
     update: () => updateObject(context, request, transition, { dryRun, isConditional }),
     create: async () => {
       const fresh = firstOf(request, writer, applied)
-      return fresh instanceof StatusError ? fresh : createObject(context, request, fresh, dryRun)
+      if (fresh instanceof StatusError) return fresh
+      return createObject(context, request, fresh, { dryRun })
     },
   })
   if (written instanceof StatusError) return written

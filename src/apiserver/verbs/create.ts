@@ -32,16 +32,19 @@ export async function create(context: ServerContext, request: ApiRequest): Promi
   if (object instanceof StatusError) return object
   const problem = checkMetadata(request, object)
   if (problem !== undefined) return problem
-  const written = await createObject(context, request, object, dryRun)
+  const written = await createObject(context, request, object, { dryRun })
   return written instanceof StatusError ? written : objectReply(context, request, 201, written)
 }
 
-/** Stores a new object under its name, or under one generated from `generateName`. */
+/**
+ * Stores a new object under its name, or under one generated from `generateName`. With `dryRun` everything is
+ * checked and nothing written.
+ */
 export async function createObject(
   context: ServerContext,
   request: ApiRequest,
   object: JsonObject,
-  dryRun: boolean,
+  { dryRun }: { readonly dryRun: boolean },
 ): Promise<Written | StatusError> {
   const named = stringAt(object, 'metadata', 'name')
   const attempt = async (isRetry: boolean): Promise<Written | StatusError | Stale> => {

@@ -37,7 +37,7 @@ export async function update(context: ServerContext, request: ApiRequest): Promi
   const written = await updateOrCreate(context, request, {
     update: () => updateObject(context, request, () => sent, { dryRun, isConditional }),
     create: async () =>
-      mayCreate ? createObject(context, request, named, dryRun) : notFound(subjectOf(request)),
+      mayCreate ? createObject(context, request, named, { dryRun }) : notFound(subjectOf(request)),
   })
   if (written instanceof StatusError) return written
   return objectReply(context, request, written.isNew ? 201 : 200, written)

@@ -4,7 +4,7 @@ import { type Change, eventTypeFor, shownItem } from '../cache/change.ts'
 import type { Item } from '../cache/item.ts'
 import type { ResourceCache } from '../cache/resource-cache.ts'
 import type { Representation } from '../negotiation/answer-form.ts'
-import { endAnswer } from '../request/end-response.ts'
+import { endResponse } from '../request/end-response.ts'
 import { statusDocument } from '../status/status.ts'
 import { expired } from '../status/status-errors.ts'
 import { eventFrame } from './event-frame.ts'
@@ -80,7 +80,7 @@ export class WatchStream {
     if (this.#isEnded) return
     if (this.#isBlocked) return this.#disconnect()
     this.#release()
-    endAnswer(this.#options.response, this.#options)
+    endResponse(this.#options.response, this.#options)
   }
 
   #pump(): void {

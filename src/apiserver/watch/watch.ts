@@ -3,7 +3,7 @@ import type { ServerContext } from '../context/server-context.ts'
 import type { Representation } from '../negotiation/answer-form.ts'
 import { negotiateEvents } from '../negotiation/negotiate.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
-import { endAnswer } from '../request/end-response.ts'
+import { endResponse } from '../request/end-response.ts'
 import { storagePrefix } from '../resource/resource.ts'
 import { StatusError, statusDocument } from '../status/status.ts'
 import { expired, serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
@@ -43,7 +43,7 @@ export async function watch(
   open(request)
   if (start instanceof StatusError) {
     const document = Buffer.from(JSON.stringify(statusDocument(start.status)))
-    endAnswer(request.response, {
+    endResponse(request.response, {
       last: eventFrame('ERROR', document),
       stalledMs: context.limits.stalledClientTimeout,
     })

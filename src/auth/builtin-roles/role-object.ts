@@ -43,7 +43,7 @@ export function pathRule(...nonResourceURLs: string[]): RoleRule {
 }
 
 /** What marks an object as the server's own, so that it is repaired at each start. */
-const AUTOUPDATE = 'rbac.authorization.kubernetes.io/autoupdate'
+export const AUTOUPDATE = 'rbac.authorization.kubernetes.io/autoupdate'
 const BOOTSTRAPPING = 'kubernetes.io/bootstrapping'
 
 function aggregationLabel(role: string): string {

@@ -49,7 +49,7 @@ async function listAll(client: ApiClient): Promise<{ items: string[]; result: un
   return { items, result: opened.value.result() }
 }
 
-test('gets JSON below the base path, as itself', async () => {
+test('a request has the base path, its query and the headers Accept and User-Agent', async () => {
   const { server, client } = await start(({ response }) => answerJson(response, 200, { a: 1 }), {
     basePath: '/clusters/x/',
   })
@@ -61,14 +61,14 @@ test('gets JSON below the base path, as itself', async () => {
   expect(headers).toMatchObject({ accept: 'application/json', 'user-agent': 'node-proxy/test' })
 })
 
-test('uses its connections again', async () => {
+test('a connection is used for the next request', async () => {
   const { server, client } = await start(({ response }) => answerJson(response, 200, {}))
   for (let request = 0; request < 6; request++) await client.get('/a')
   const ports = server.arrivals.map(({ request }) => request.socket.remotePort)
   expect(new Set(ports).size).toBeLessThanOrEqual(2)
 })
 
-test('creates, patches and deletes with the right content types', async () => {
+test('create, patch and remove send the right content types', async () => {
   const bodies: string[] = []
   const { server, client } = await start(({ request, response }) => {
     request.setEncoding('utf8').on('data', (text: string) => bodies.push(text))
@@ -104,7 +104,7 @@ test.each([301, 302, 307, 308])(
   },
 )
 
-test('a Status is read, and Retry-After with it', async () => {
+test('a failure has the Status of the response and its Retry-After', async () => {
   const { client } = await start(({ response }) => {
     response.setHeader('retry-after', '3')
     answerStatus(response, 429, 'TooManyRequests')
@@ -113,7 +113,7 @@ test('a Status is read, and Retry-After with it', async () => {
   expect(failure).toMatchObject({ code: 429, reason: 'TooManyRequests', retryAfterMs: 3000 })
 })
 
-test('HTML of a broken gateway is a failure without its HTML', async () => {
+test('the failure for an HTML page has none of its HTML', async () => {
   const { client } = await start(({ response }) => {
     response.writeHead(502, { 'content-type': 'text/html' }).end('<html>secret</html>')
   })
@@ -122,14 +122,14 @@ test('HTML of a broken gateway is a failure without its HTML', async () => {
   expect(JSON.stringify(result)).not.toContain('secret')
 })
 
-test('HTML with status 200 is garbage, for objects and for lists', async () => {
+test('HTML with status 200 is NP_CLIENT_GARBAGE, for objects and lists', async () => {
   const { client } = await start(({ response }) => response.writeHead(200).end('<html></html>'))
   const garbage = { ok: false, failure: { errorCode: 'NP_CLIENT_GARBAGE' } }
   expect(await client.get('/x')).toMatchObject(garbage)
   expect((await listAll(client)).result).toMatchObject(garbage)
 })
 
-test('an object larger than 8 MiB is refused', async () => {
+test('an object larger than 8 MiB is NP_CLIENT_TOO_LARGE', async () => {
   const { client } = await start(({ response }) => {
     response.writeHead(200)
     response.on('error', () => undefined)
@@ -139,7 +139,7 @@ test('an object larger than 8 MiB is refused', async () => {
   expect(result).toMatchObject({ ok: false, failure: { errorCode: 'NP_CLIENT_TOO_LARGE' } })
 })
 
-test('silence ends at the deadline', async () => {
+test('a request without a response fails at its deadline', async () => {
   const clock = new FakeClock()
   const { server, client } = await start(() => undefined, { clock })
   const pending = client.get('/x')
@@ -152,7 +152,7 @@ test('silence ends at the deadline', async () => {
   expect(clock.pending()).toEqual([])
 })
 
-test('a body that stalls ends at the deadline too', async () => {
+test('a request whose body stalls fails at its deadline', async () => {
   const clock = new FakeClock()
   const { client } = await start(({ response }) => response.writeHead(200).write('{"items":[{}'), {
     clock,
@@ -168,7 +168,7 @@ test('a body that stalls ends at the deadline too', async () => {
   expect(opened.value.result()).toMatchObject({ failure: { reason: 'Timeout' } })
 })
 
-test('the caller can give up', async () => {
+test('aborting the signal of a request fails it with NP_CLIENT_ABORTED', async () => {
   const { server, client } = await start(() => undefined)
   const controller = new AbortController()
   const pending = client.get('/x', { signal: controller.signal })
@@ -177,7 +177,7 @@ test('the caller can give up', async () => {
   expect(await pending).toMatchObject({ failure: { reason: 'Aborted' } })
 })
 
-test('an unreachable server is a failure that names the server and the reason', async () => {
+test('the failure of an unreachable server names the server and the cause', async () => {
   const { server, client } = await start(() => undefined)
   await server.close()
   const result = await client.get('/x')
@@ -185,7 +185,7 @@ test('an unreachable server is a failure that names the server and the reason', 
   expect(JSON.stringify(result)).toContain(`${server.url} refuses connections: ECONNREFUSED`)
 })
 
-test('a list yields its items and the position of the next page', async () => {
+test('a list returns its items and the token of the next page', async () => {
   const items = [{ a: 1 }, { b: 2 }]
   const metadata = { resourceVersion: '9', continue: 'more' }
   const { client } = await start(({ response }) =>
@@ -207,7 +207,7 @@ test.each([
   })
 })
 
-test('a connection that dies in a page fails the page, not what came before', async () => {
+test('a connection that breaks in a page fails the page, after the items that had arrived', async () => {
   const { client } = await start(({ response }) => {
     response.writeHead(200, { 'content-length': '999' })
     response.write('{"items":[{"a":1},{"b":', () => response.socket?.destroy())
@@ -217,7 +217,7 @@ test('a connection that dies in a page fails the page, not what came before', as
   expect(found.items.length).toBeLessThanOrEqual(1)
 })
 
-test('reports each request with its code, and those without a response', async () => {
+test('each request is reported to the observer, with its status or `error`', async () => {
   const { server, client, observed } = await start(({ response }) =>
     answerStatus(response, 403, 'Forbidden'),
   )
@@ -231,7 +231,7 @@ test('reports each request with its code, and those without a response', async (
   expect(observed.requests.every(({ seconds }) => seconds >= 0)).toBe(true)
 })
 
-test('a credential that comes to nothing after the deadline is the cause, not the server', async () => {
+test('a credential that fails after the deadline is reported as the cause', async () => {
   const clock = new FakeClock()
   const { promise, reject } = Promise.withResolvers<never>()
   const connection: Connection = {

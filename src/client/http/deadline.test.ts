@@ -3,7 +3,7 @@ import { sleep } from '../../lib/sleep.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createDeadline } from './deadline.ts'
 
-test('aborts when time is up, and reports so', async () => {
+test('a deadline aborts its signal after its time, and is expired then', async () => {
   const clock = new FakeClock()
   const deadline = createDeadline(clock, 100)
   await clock.advance(99)
@@ -12,7 +12,7 @@ test('aborts when time is up, and reports so', async () => {
   expect([deadline.signal.aborted, deadline.expired()]).toEqual([true, true])
 })
 
-test('can be extended, and leaves nothing behind', async () => {
+test('extend starts the timer anew, and clear removes timer and listener', async () => {
   const clock = new FakeClock()
   const deadline = createDeadline(clock, 100)
   await clock.advance(90)
@@ -23,7 +23,7 @@ test('can be extended, and leaves nothing behind', async () => {
   expect(clock.pending()).toEqual([])
 })
 
-test('aborts with its parent, which is no expiry', () => {
+test('a deadline aborts with its parent signal, and is not expired then', () => {
   const clock = new FakeClock()
   const parent = new AbortController()
   const deadline = createDeadline(clock, 100, parent.signal)
@@ -32,7 +32,7 @@ test('aborts with its parent, which is no expiry', () => {
   expect(createDeadline(clock, 100, parent.signal).signal.aborted).toBe(true)
 })
 
-test('a sleep ends with its time or with its signal', async () => {
+test('a sleep ends after its time, or when its signal is aborted', async () => {
   const clock = new FakeClock()
   const controller = new AbortController()
   const slept = sleep(clock, 100, controller.signal)

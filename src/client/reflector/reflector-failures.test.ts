@@ -5,7 +5,7 @@ import { follow, listOf, openStream, queryOf } from '../testing/follow.ts'
 import { ModelApi, modelObject, writeBookmark, writeLine } from '../testing/model-api.ts'
 import { answerJson, answerStatus, startScriptedServer } from '../testing/scripted-server.ts'
 
-test('an object that goes bad or is to be ignored is gone, and harms no other', async () => {
+test('an object that becomes invalid or ignored counts as deleted, and others are not affected', async () => {
   const { recorder } = await follow({
     answer(arrival) {
       openStream(arrival)
@@ -29,7 +29,7 @@ test('an object that goes bad or is to be ignored is gone, and harms no other', 
   expect(recorder.reflector.state()).toMatchObject({ objects: 2, rejected: 2 })
 })
 
-test('a line that is no event means that something was missed: list again', async () => {
+test('a watch line that is no event leads to a list', async () => {
   const { recorder } = await follow({
     answer(arrival, index) {
       const { response } = arrival
@@ -46,7 +46,7 @@ test('a line that is no event means that something was missed: list again', asyn
   expect(recorder.lost).toEqual(['garbage'])
 })
 
-test('an event over 8 MiB is skipped in a streaming list, and makes a list later', async () => {
+test('an event over 8 MiB is skipped in a streaming list, and leads to a list after it', async () => {
   const huge = `{"type":"ADDED","object":"${'x'.repeat(8 * 1024 * 1024)}"}\n`
   const { recorder } = await follow({
     answer(arrival, index) {
@@ -62,7 +62,7 @@ test('an event over 8 MiB is skipped in a streaming list, and makes a list later
   expect(recorder.lost).toEqual(['oversized', 'oversized', 'oversized'])
 })
 
-test('a page item that is no JSON, or over 8 MiB, is lost alone', async () => {
+test('only the page item that is no JSON, or over 8 MiB, is dropped', async () => {
   const { recorder } = await follow({
     answer(arrival, index) {
       if (index === 0) return answerStatus(arrival.response, 422, 'Invalid')
@@ -78,7 +78,7 @@ test('a page item that is no JSON, or over 8 MiB, is lost alone', async () => {
   expect(recorder.lost).toEqual(['garbage', 'oversized'])
 })
 
-test('waits longer and longer between failures, and as long as Retry-After requests', async () => {
+test('the delays between failures grow, and are at least Retry-After', async () => {
   const clock = new FakeClock()
   const delays: number[] = []
   const { server, recorder } = await follow({
@@ -102,7 +102,7 @@ test('waits longer and longer between failures, and as long as Retry-After reque
   expect(recorder.reflector.state().disconnectedSince).toBeTypeOf('number')
 })
 
-test('a connection that is dead without a word is dropped after its time', async () => {
+test('a watch that gets no events and no end is closed after its lifetime', async () => {
   const clock = new FakeClock()
   const { server, recorder } = await follow({
     clock,
@@ -123,7 +123,7 @@ test('a connection that is dead without a word is dropped after its time', async
   expect(recorder.reflector.state().lastFailure).toMatchObject({ reason: 'Timeout' })
 })
 
-test('an outage changes nothing, shows, and heals with a list', async () => {
+test('an outage keeps the copy, is in the state, and ends with a list', async () => {
   const api = new ModelApi()
   api.put('a/1', 1)
   api.put('a/2', 2)
@@ -144,7 +144,7 @@ test('an outage changes nothing, shows, and heals with a list', async () => {
   expect(recorder.reflector.state().restarts).toBe(1)
 })
 
-test('ends where the server has no such resource, if `endWhenMissing`', async () => {
+test('with `endWhenMissing` the reflector ends when the server has no such resource', async () => {
   const { recorder } = await follow({
     resource: { endWhenMissing: true },
     answer: ({ response }) => answerStatus(response, 404, 'NotFound'),
@@ -152,7 +152,7 @@ test('ends where the server has no such resource, if `endWhenMissing`', async ()
   expect(await recorder.done).toBe('gone')
 })
 
-test('else repeats the list', async () => {
+test('without `endWhenMissing` the list is repeated', async () => {
   const { server, recorder } = await follow({
     answer(arrival, index) {
       if (index < 3) return answerStatus(arrival.response, 404, 'NotFound')
@@ -164,7 +164,7 @@ test('else repeats the list', async () => {
   expect(server.arrivals.length).toBe(4)
 })
 
-test('where only one object may be read, it is fetched now and then', async () => {
+test('when only a single object may be read, it is fetched every `pollMs`', async () => {
   const clock = new FakeClock()
   let exists = true
   const { server, recorder } = await follow({
@@ -186,7 +186,7 @@ test('where only one object may be read, it is fetched now and then', async () =
   expect(server.arrivals.length).toBe(5)
 })
 
-test('a bug in a callback comes out', async () => {
+test('run rejects with the error of a callback', async () => {
   const { recorder } = await follow({
     answer(arrival) {
       openStream(arrival)

@@ -6,7 +6,7 @@ import { modelObject, writeBookmark, writeLine } from '../testing/model-api.ts'
 import type { Arrival } from '../testing/scripted-server.ts'
 import { answerJson, answerStatus } from '../testing/scripted-server.ts'
 
-test('requests a streaming list first, and goes on with the same stream', async () => {
+test('the first request is a streaming list, whose stream continues as the watch', async () => {
   const { server, recorder } = await follow({
     resource: { query: { labelSelector: '!x' } },
     answer(arrival) {

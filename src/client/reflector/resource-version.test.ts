@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compareVersions, isRewound } from './resource-version.ts'
 
-test('orders as numbers do, of any length', () => {
+test('decimal versions of any length are compared as numbers', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n }), fc.bigInt({ min: 0n }), (a, b) => {
       const order = compareVersions(String(a), String(b))
@@ -11,13 +11,13 @@ test('orders as numbers do, of any length', () => {
   )
 })
 
-test('does not order versions that are not decimal', () => {
+test('versions that are not decimal are not compared', () => {
   expect(compareVersions('abc', '12')).toBeUndefined()
   expect(compareVersions('012', '12')).toBeUndefined()
   expect(isRewound('abc', '1')).toBe(false)
 })
 
-test('a lower version is a rewound server, an equal one is not', () => {
+test('isRewound is true for a lower version, and false for an equal one', () => {
   expect(isRewound('100', '99')).toBe(true)
   expect(isRewound('100', '100')).toBe(false)
   expect(isRewound('99', '100')).toBe(false)

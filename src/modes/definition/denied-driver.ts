@@ -2,7 +2,7 @@ import type { MissingRequirement } from '../mode.ts'
 import type { ModeDefinition } from './mode-definition.ts'
 import type { ModeDriver } from './mode-driver.ts'
 
-/** A mode that this daemon cannot open at all: its `prepare` reports why. */
+/** A driver for a mode that cannot be opened, as where rules cannot be written: `prepare` reports why. */
 export function deniedDriver<C>(
   { name, periods }: Pick<ModeDefinition<C>, 'name' | 'periods'>,
   missing: MissingRequirement,

@@ -10,7 +10,7 @@ import type { NetfilterAccess, RulesAccess } from '../netfilter/access.ts'
 import type { NetfilterConfiguration } from '../netfilter/settings/configuration.ts'
 import type { ModeDriver, Periods } from './mode-driver.ts'
 
-/** What of this machine every driver gets; it opens for itself what only its mode needs. */
+/** The parts of this machine that every driver gets; what only its mode needs it opens itself. */
 export interface ModeHost {
   readonly netfilter: NetfilterAccess
   readonly families: readonly Family[]
@@ -50,13 +50,15 @@ export interface ModeDefinition<C = unknown> {
   readonly gaps: readonly Gap[]
   /** A field for every leaf of `C`, by path: files, flags, help and documents follow from it. */
   readonly fields: Readonly<Record<string, AnyField>>
-  /** The filter chain that guards loopback of this mode, for versions that kept no record. */
+  /** The chain of this mode that protects 127.0.0.0/8, by which route_localnet of an older version without a record is recognised. */
   readonly loopbackGuard?: string
+  /** `syncPeriod` and `minSyncPeriod` of the mode's own section. */
   periods(config: C): Periods
   /** Conflicts between the mode's own fields. */
   conflicts(config: C): readonly ModeConflict[]
   /** What is missing whatever the kernel can do; empty: the mode may work. Opens nothing. */
   requirements(config: C, access: RulesAccess): readonly MissingRequirement[]
+  /** Opens nothing: `prepare` of the driver does. */
   createDriver(host: ModeHost): ModeDriver<C>
   /**
    * Removes every trace of the mode that one iptables variant holds, in stages: the daemon runs

@@ -5,6 +5,7 @@ import type { ModeReview } from './mode-review.ts'
 import type { ModeSpec } from './mode-spec.ts'
 import type { PendingCleanup } from './pending-cleanup.ts'
 
+/** What `prepare` found: `Probe`, with a code for each missing requirement. */
 export interface Readiness {
   /** Empty: the mode can work. */
   readonly missing: readonly MissingRequirement[]
@@ -19,32 +20,37 @@ export interface Periods {
 }
 
 /**
- * One mode in this daemon, at work or not: opens what the mode needs, and says what it finds.
+ * One mode in this daemon, whether it forwards at the moment or not: opens what the mode needs of
+ * the machine, probes the kernel, and builds instances of the mode. The daemon has one driver for
+ * each mode, and builds from one of them at a time.
  * `C` is the mode's own part of the configuration.
  */
 export interface ModeDriver<C = unknown> {
   readonly name: string
   periods(config: C): Periods
-  /** What readiness depends on in the configuration: plain data. */
+  /** The values of the configuration on which readiness depends, as plain data: when they change, the daemon prepares again. */
   demands(config: NetfilterConfiguration & C): unknown
   /**
    * Opens and loads what only this mode needs, and tries whether the kernel can do
    * it. Programs nothing. Where something is missing it closes again what it opened.
    */
   prepare(inputs: ModeInputs<C>): Promise<Readiness>
-  /** Once it is ready. */
+  /** What to build for these inputs. Throws TypeError before `prepare` found nothing missing. */
   spec(inputs: ModeInputs<C>): ModeSpec
-  /** Sets the kernel settings that mode and configuration need; again after every change. */
+  /** Sets the sysctls that mode and configuration need; called again after every change of the configuration. */
   tune(config: NetfilterConfiguration & C): void
-  /** The rules that must stand before loopback is routed; undefined: the mode does not route it. */
+  /**
+   * The rules that must be in the kernel before route_localnet is 1, because other hosts could reach
+   * 127.0.0.0/8 without them; undefined: the mode does not need route_localnet.
+   */
   loopbackGuards(config: NetfilterConfiguration & C): readonly ObjectKey[] | undefined
-  /** Whether an earlier run left something that serves. */
+  /** Whether an earlier run left objects in the kernel that still forward. */
   isServing(): Promise<boolean>
   /** Removes what an earlier run may have left; undefined where this kernel never had the mode. */
   leftovers(inputs: () => ModeInputs<C>): PendingCleanup | undefined
-  /** The kernel refused something: checks whether it lost what the mode needs, and restores it. */
+  /** Called after the kernel refused something: checks whether a kernel setting or module that the mode needs is gone, and restores it. */
   recover(config: NetfilterConfiguration & C): Promise<void>
-  /** Lasting states of this mode alone that an operator must know of. */
+  /** Conditions (health reasons) of this mode alone; absent: it has none. */
   readonly review?: ModeReview<C>
   /** Closes what `prepare` opened. */
   close(): Promise<void>

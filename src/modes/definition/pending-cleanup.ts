@@ -1,6 +1,6 @@
-/** A mode that is not at work and may hold something in the kernel; see `Mode.drainAndCleanup`. */
+/** What a mode that does not forward any more may still have in the kernel; see `Mode.drainAndCleanup`. */
 export interface PendingCleanup {
   drainAndCleanup(signal: AbortSignal): Promise<void>
-  /** Backends that get nothing new and keep their connections; absent: the mode knows none. */
+  /** Number of backends that keep old connections; absent: the mode has no such state. */
   readonly draining?: number
 }

@@ -43,14 +43,14 @@ test('a refused set comes back with the reason, the others are done', async () =
   expect(await kernel.names('')).toEqual(['NPROXY-A4-c'])
 })
 
-test('nothing to do reads nothing', async () => {
+test('nothing to do runs no command', async () => {
   const { kernel, sets } = setUp()
   kernel.run = () => Promise.reject(new Error('not to be called'))
   expect(await sets.create([])).toEqual(new Map())
   expect(await new AffinitySets(kernel, () => undefined).create(keys)).toEqual(new Map())
 })
 
-test('sets are recognised by name, foreign ones are not reported', async () => {
+test('our sets are found by name, foreign ones are not', async () => {
   const { kernel, sets } = setUp()
   await kernel.run(['NPROXY-A4-a', 'NPROXY-A4-y', 'OTHER'].map((name) => create(name)))
   expect([...(await sets.observe()).keys()]).toEqual(['set/NPROXY-A4-a', 'set/NPROXY-A4-y'])

@@ -6,14 +6,14 @@ import { SET_DIGEST, setKey, setName } from './set-key.ts'
 type Command = readonly [ObjectKey, SetCommand]
 type Failed = ReadonlyMap<ObjectKey, KernelError>
 
-/** The sets that remember clients: makes, sees and destroys them. */
+/** The IP sets that remember which clients stick to a backend: creates, lists and destroys them. */
 export class AffinitySets {
   readonly #sets: Sets
   readonly #typeOf: (key: ObjectKey) => SetType | undefined
-  /** Sets that the kernel holds, as last seen or made. */
+  /** Sets in the kernel, by the last list, creation and destruction. */
   readonly #present = new Set<ObjectKey>()
 
-  /** `typeOf` says what a set is made with; undefined: it is no longer wanted. */
+  /** `typeOf` returns the type with which a set is created; undefined: it is no longer wanted. */
   constructor(sets: Sets, typeOf: (key: ObjectKey) => SetType | undefined) {
     this.#sets = sets
     this.#typeOf = typeOf
@@ -39,17 +39,17 @@ export class AffinitySets {
 
   /**
    * Our sets in the kernel: all, or these. A kernel without IP sets serves all but
-   * session affinity, so there need be no sets to see.
+   * session affinity, so an error of ipset without sets means that there are none.
    */
   async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
-    const held = await this.#held()
+    const held = await this.#listed()
     this.#present.clear()
     for (const key of held) this.#present.add(key)
     const seen = keys ? keys.filter((key) => this.#present.has(key)) : held
     return new Map(seen.map((key) => [key, SET_DIGEST]))
   }
 
-  async #held(): Promise<readonly ObjectKey[]> {
+  async #listed(): Promise<readonly ObjectKey[]> {
     try {
       return (await this.#sets.names(PREFIX)).map(setKey)
     } catch (error) {

@@ -3,12 +3,12 @@ import type { SetType } from '../../kernel/ipset/sets.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { affinitySet } from './names.ts'
 
-/** No set takes more clients than this, whatever space it has. */
+/** Members of one set at most, however many buckets it has. */
 export const CLIENTS_PER_BACKEND = 262_144
 
 /**
  * Hash buckets of all sets of a Service together. The kernel cannot enlarge a
- * set from the packet path, so the space for 65,536 clients is there from the
+ * set from the packet path, so the buckets for 65,536 clients are there from the
  * start: four a bucket, of twelve that fit, for 128 to 256 KiB per Service;
  * on average six of them find their bucket full, and of 40,000 none.
  * (The `recent` match keeps 100 clients per list and forgets the rest silently.)

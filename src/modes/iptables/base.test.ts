@@ -42,7 +42,7 @@ test('packets that another mode has taken stay with it, whichever rules come fir
   expect(first?.rules[0]).toBe('-m mark --mark 0x2000/0x2000 -j RETURN')
 })
 
-test('the guard of loopback is there when configured, in IPv4 alone', () => {
+test('the guard of loopback stands when it is configured, in IPv4 alone', () => {
   expect(MARTIANS.filter((key) => keys().has(key))).toEqual([])
   expect(MARTIANS.filter((key) => keys({ dropMartians: true }).has(key))).toEqual(MARTIANS)
   expect(jumps(settings({ dropMartians: true }), 6)).toHaveLength(7)

@@ -8,7 +8,7 @@ import { postrouting } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { CHAIN, type OwnTable } from './names.ts'
 
-/** What keeps neighbours from 127.0.0.0/8; it has to stand before route_localnet is 1. */
+/** Rules that keep other hosts from 127.0.0.0/8; they have to be in the kernel before route_localnet is 1. */
 export const MARTIANS: readonly ObjectKey[] = (
   [
     { kind: 'chain', chain: CHAIN.martians },
@@ -16,6 +16,7 @@ export const MARTIANS: readonly ObjectKey[] = (
   ] as const
 ).map((object) => keyOf({ ...object, family: 4, table: 'filter' }))
 
+/** A chain of the scaffolding. */
 interface BaseChain {
   readonly table: OwnTable
   readonly chain: string
@@ -24,7 +25,7 @@ interface BaseChain {
 
 /**
  * Chains that stand however many Services there are; the dispatch trees hang below them.
- * Packets that another mode has taken stay with it: its own rules come before these or after.
+ * Packets that another mode has marked as its own return at once, whichever mode's rules come first.
  */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const drop = martians(settings, family)

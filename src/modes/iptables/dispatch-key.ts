@@ -18,6 +18,7 @@ export interface DispatchKey {
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
+/** `node`: any address of this node; the key then has no address steps. */
 export function dispatchKey(ip: IpAddress | 'node', protocol: Protocol, port: number): DispatchKey {
   const address = ip === 'node' ? [] : lowNibblesFirst(ipBytes(ip))
   const steps = [port >> 12, (port >> 8) & 15, (port >> 4) & 15, port & 15]

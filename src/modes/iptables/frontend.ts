@@ -15,8 +15,8 @@ export function destinationOf(entry: ForwardingEntry, frontend: Frontend): strin
 
 /** Whether any packet to this frontend can reach a backend. */
 export function isServed(entry: ForwardingEntry, frontend: Frontend): boolean {
-  const shortCut = frontend.shortCircuit && entry.pools.cluster.length > 0
-  return shortCut || entry.pools[frontend.pool].length > 0
+  const isShortCircuited = frontend.shortCircuit && entry.pools.cluster.length > 0
+  return isShortCircuited || entry.pools[frontend.pool].length > 0
 }
 
 /** nat: what a frontend's packets go through on their way to its pool. */
@@ -28,7 +28,7 @@ export function natRules(
   if (!isServed(entry, frontend)) return []
   const destination = destinationOf(entry, frontend)
   if (frontend.sourceRanges) return [`${destination}-g ${firewallChain(entry, frontend)}`]
-  if (frontend.masquerade === 'onNode') return [`${destination}-g ${entryChain(entry)}`]
+  if (frontend.masquerade === 'onNode') return [`${destination}-g ${externalChain(entry)}`]
   const goto = `${destination}-g ${poolChain(entry, frontend)}`
   if (frontend.masquerade === 'offCluster') return [goto]
   return [destination + setMark(settings), goto]
@@ -47,10 +47,10 @@ export function filterRules(entry: ForwardingEntry, frontend: Frontend): readonl
 }
 
 /**
- * Entry of external traffic, before the pool. Under policy Local, pods and the
+ * The chain that external traffic meets before the pool. Under policy Local, pods and the
  * node itself take the cluster pool, and only the node's packets are masqueraded.
  */
-export function entryRules(
+export function externalRules(
   entry: ForwardingEntry,
   frontend: Frontend,
   settings: NetfilterSettings,
@@ -69,13 +69,15 @@ export function entryRules(
 
 /** Sources outside the ranges fall through, to be dropped in the filter table. */
 export function firewallRules(entry: ForwardingEntry, frontend: Frontend): readonly string[] {
-  return (frontend.sourceRanges ?? []).map((range) => `${from(range)}-g ${entryChain(entry)}`)
+  return (frontend.sourceRanges ?? []).map((range) => `${from(range)}-g ${externalChain(entry)}`)
 }
 
-export function entryChain(entry: ForwardingEntry): string {
+/** `NPROXY-E-…`, one for each entry. */
+export function externalChain(entry: ForwardingEntry): string {
   return serviceChain('E', entry.id)
 }
 
+/** `NPROXY-F-…`, one for each frontend with source ranges. */
 export function firewallChain(entry: ForwardingEntry, frontend: Frontend): string {
   return serviceChain('F', `${entry.id}|${frontend.ip}`)
 }

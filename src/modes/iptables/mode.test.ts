@@ -130,7 +130,7 @@ test('cleanup says what could not be removed, and removes the rest', async () =>
   expect(iptables.dump()).not.toContain('NPROXY')
 })
 
-test('a mode that cleans up leaves nothing, unless it is stopped first', async () => {
+test('draining and cleanup leave nothing, unless they were aborted', async () => {
   const { iptables, sets, mode, sync } = fakeNode()
   await sync(serviceAt('a', '172.30.0.1', sticky))
   await mode.drainAndCleanup(AbortSignal.abort())
@@ -169,7 +169,7 @@ test('sets that cannot be listed are an error once there are some', async () => 
   await expect(mode.observe()).rejects.toThrow('try later')
 })
 
-test('changes of other processes are reported by object, our own are not', async () => {
+test('changes by other processes are reported by object, our own are not', async () => {
   const { mode, monitor, sync } = fakeNode()
   const reported: unknown[] = []
   const stop = mode.watch((change) => reported.push(change))
@@ -193,7 +193,7 @@ test('a large change is written without listening, a small one is not', async ()
   expect(monitor.holds.map(({ own }) => own.commits)).toEqual([4, 2])
 })
 
-test('the hold ends even when the effect of the program is unknown', async () => {
+test('the hold ends even when it is unknown what the program did', async () => {
   const { iptables, monitor, mode, sync } = fakeNode()
   iptables.restore = () => Promise.reject(new NodeProxyError('NP_KERNEL_SPAWNER', 'lost'))
   await expect(sync()).rejects.toThrow('lost')

@@ -16,12 +16,14 @@ import { probeIptables } from './probe.ts'
 import { IptablesProgram } from './program.ts'
 import { isSetKey } from './set-key.ts'
 
+/** What an instance is built on; the instance closes none of it. */
 export interface IptablesDependencies {
   readonly iptables: Iptables
   readonly sets: Sets
   readonly monitor: RuleMonitor
 }
 
+/** The iptables mode: the contract of `../mode.ts` over chains and IP sets. */
 export class IptablesMode implements Mode {
   readonly name = 'iptables'
   readonly gaps = GAPS
@@ -54,7 +56,7 @@ export class IptablesMode implements Mode {
     return probeIptables(this.#kernel, this.#settings)
   }
 
-  /** Sets frame the rules that name them. */
+  /** Sets are created before the rules that name them, and destroyed after those. */
   async apply({ set, unset }: Change): Promise<ApplyResult> {
     const created = await this.#sets.create(set.filter(isSetKey))
     const chains = { set: set.filter(isRuleKey), unset: unset.filter(isRuleKey) }
@@ -80,7 +82,7 @@ export class IptablesMode implements Mode {
     demandRemoved(failed)
   }
 
-  /** Connections under way are translated by conntrack, so none depends on our rules. */
+  /** Conntrack translates established connections without our rules, so none has to be waited for. */
   async drainAndCleanup(signal: AbortSignal): Promise<void> {
     if (!signal.aborted) await this.cleanup()
   }

@@ -29,12 +29,12 @@ export const CHAIN = {
 } as const
 
 /**
- * Chains of one Service port: `C` cluster pool, `L` local pool, `E` entry of
- * external traffic, `F` firewall of a frontend with source ranges.
+ * Chains of one Service port: `C` cluster pool, `L` local pool, `E` what
+ * external traffic meets first, `F` firewall of a frontend with source ranges.
  */
 export type ServiceChain = 'C' | 'L' | 'E' | 'F'
 
-/** `NPROXY-C-…`: what `owner` needs of `kind`; 28 characters. */
+/** `NPROXY-C-…`: the chain of this kind, named by a hash of its owner; 28 characters. */
 export function serviceChain(kind: ServiceChain, owner: string): string {
   return `${PREFIX}${kind}-${hashName(owner, 19)}`
 }

@@ -6,7 +6,7 @@ import { probeIptables } from './probe.ts'
 
 const EVERYTHING = { hairpin: 'bpf', randomFully: true, matchesSockets: true } as const
 
-test('a kernel that can do everything lacks nothing, and nothing is left in it', async () => {
+test('in a kernel that can do everything nothing is missing, and nothing is left in it', async () => {
   const iptables = new FakeIptables()
   const before = iptables.dump()
   const { missing, facts } = await probeIptables({ iptables }, settings())

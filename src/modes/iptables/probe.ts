@@ -8,7 +8,7 @@ const CHAIN = `${PREFIX}PROBE`
 
 /**
  * Tries each extension that our rules need in a chain that no packet meets, and
- * removes it again: what a module list cannot promise, the kernel answers.
+ * removes it again: a list of modules would not show what the kernel accepts.
  */
 export async function probeIptables(
   { iptables }: { readonly iptables: Pick<Iptables, 'restore' | 'backend' | 'version'> },

@@ -35,14 +35,14 @@ test('an entry of a family that is not served is nothing', () => {
   expect(program.takeChanges()).toEqual(new Map())
 })
 
-test('changes are reported once', () => {
+test('changes are returned once', () => {
   const program = new IptablesProgram(settings())
   program.replace(id('a'), serviceAt('a', '172.30.0.1'))
   expect(program.takeChanges().size).toBeGreaterThan(0)
   expect(program.takeChanges().size).toBe(0)
 })
 
-test('a chain belongs to its entry, a dispatch chain to no entry', () => {
+test('a chain belongs to its entry, a dispatch chain to none', () => {
   const program = new IptablesProgram(settings())
   program.replace(id('a'), serviceAt('a', '172.30.0.1', { affinity: { seconds: 60 } }))
   const owners = [...wantedBy(program).keys()].map((key) => [key, ...program.ownersOf(key)])
@@ -133,7 +133,7 @@ function entryOf({
   })
 }
 
-test('what is wanted depends on the entries alone, and the rules have the digests that were reported', () => {
+test('what is wanted depends on the entries alone, and the rules have the digests that were returned', () => {
   fc.assert(
     fc.property(fc.array(change, { minLength: 40, maxLength: 250 }), (history) => {
       const program = new IptablesProgram(settings())

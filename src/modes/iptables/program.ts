@@ -10,7 +10,8 @@ import { type Rendered, render } from './render.ts'
 import { isSetKey, SET_DIGEST, setKey, setName } from './set-key.ts'
 import { Trees } from './trees.ts'
 
-interface Placed {
+/** What one entry has in the kernel: keys of its chains and sets, and its destinations in the trees. */
+interface EntryObjects {
   readonly entry: ForwardingEntry
   readonly keys: readonly ObjectKey[]
   readonly dispatches: readonly { id: string; key: DispatchKey; nodePort: boolean }[]
@@ -23,7 +24,7 @@ interface Placed {
  */
 export class IptablesProgram implements Program {
   readonly #settings: NetfilterSettings
-  readonly #placed = new Map<EntryId, Placed>()
+  readonly #entries = new Map<EntryId, EntryObjects>()
   readonly #owners = new Map<ObjectKey, EntryId>()
   readonly #trees: ReadonlyMap<Family, Trees>
   readonly #base = new Map<ObjectKey, readonly string[]>()
@@ -37,7 +38,7 @@ export class IptablesProgram implements Program {
   }
 
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {
-    const before = this.#placed.get(id)
+    const before = this.#entries.get(id)
     const after = entry && this.#trees.has(entry.family) ? render(entry, this.#settings) : undefined
     const trees = this.#trees.get(entry?.family ?? before?.entry.family ?? 4)
     const kept = new Set(after?.dispatches.map((dispatch) => dispatch.id))
@@ -47,8 +48,9 @@ export class IptablesProgram implements Program {
     for (const dispatch of after?.dispatches ?? []) trees?.add(dispatch)
     const wanted = entry && after ? this.#own(entry, after) : []
     this.#disown(before, new Set(wanted))
-    if (entry === undefined || after === undefined) this.#placed.delete(id)
-    else this.#placed.set(id, { entry, keys: wanted, dispatches: after.dispatches.map(strip) })
+    if (entry === undefined || after === undefined) this.#entries.delete(id)
+    else
+      this.#entries.set(id, { entry, keys: wanted, dispatches: after.dispatches.map(withoutRules) })
   }
 
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
@@ -81,7 +83,7 @@ export class IptablesProgram implements Program {
     return table === 'mangle' ? undefined : this.#trees.get(family)?.rules(table, chain)
   }
 
-  /** What a set is made with; undefined when the set is not wanted. */
+  /** The type with which a set is created; undefined when the set is not wanted. */
   setTypeOf(key: ObjectKey): SetType | undefined {
     const entry = this.#ownerOf(key)
     return entry && render(entry, this.#settings).sets.get(setName(key))
@@ -103,7 +105,7 @@ export class IptablesProgram implements Program {
 
   #ownerOf(key: ObjectKey): ForwardingEntry | undefined {
     const owner = this.#owners.get(key)
-    return owner === undefined ? undefined : this.#placed.get(owner)?.entry
+    return owner === undefined ? undefined : this.#entries.get(owner)?.entry
   }
 
   #own(entry: ForwardingEntry, { chains, sets }: Rendered): ObjectKey[] {
@@ -122,7 +124,7 @@ export class IptablesProgram implements Program {
     return keys
   }
 
-  #disown(before: Placed | undefined, wanted: ReadonlySet<ObjectKey>): void {
+  #disown(before: EntryObjects | undefined, wanted: ReadonlySet<ObjectKey>): void {
     for (const key of before?.keys ?? []) {
       if (wanted.has(key)) continue
       this.#owners.delete(key)
@@ -142,10 +144,10 @@ export class IptablesProgram implements Program {
   }
 }
 
-function strip({
+function withoutRules({
   id,
   key,
   nodePort,
-}: Rendered['dispatches'][number]): Placed['dispatches'][number] {
+}: Rendered['dispatches'][number]): EntryObjects['dispatches'][number] {
   return { id, key, nodePort }
 }

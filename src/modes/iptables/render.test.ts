@@ -110,7 +110,7 @@ test('source ranges come before everything else', () => {
   ])
 })
 
-test('no range admits no client', () => {
+test('an empty list of ranges admits no client', () => {
   const one = entry({ frontends: [{ ...external, sourceRanges: [] }], pools: onePool })
   expect(rulesOf(one)).toMatchObject({
     F: [],
@@ -147,7 +147,7 @@ test.each([
   [3, 8_192],
   [10, 2_048],
   [1_000, 64],
-])('the sets of %i backends have %i buckets each, space for 65,536 clients', (count, hashSize) => {
+])('the sets of %i backends have %i buckets each, for 65,536 clients', (count, hashSize) => {
   const cluster = Array.from({ length: count }, (_, i) => backend(`10.1.${i >> 8}.${i & 255}`))
   const { sets } = render(
     entry({ affinity: { seconds: 60 }, pools: { cluster, local: [] } }),
@@ -184,7 +184,7 @@ test.each([
   expect(rulesOf(entry(), settings({ localTraffic }))['C']?.[0]).toContain(rule)
 })
 
-test('where nothing distinguishes pods, ClusterIP clients keep their address', () => {
+test('where pods cannot be recognised, ClusterIP clients keep their address', () => {
   const rules = rulesOf(entry(), settings({ localTraffic: { by: 'none' } }))
   expect(rules['C']).toHaveLength(2)
 })

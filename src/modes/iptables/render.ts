@@ -6,8 +6,8 @@ import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { setOf, setType } from './affinity.ts'
 import { type DispatchKey, dispatchKey } from './dispatch-key.ts'
 import {
-  entryChain,
-  entryRules,
+  externalChain,
+  externalRules,
   filterRules,
   firewallChain,
   firewallRules,
@@ -18,8 +18,8 @@ import { serviceChain } from './names.ts'
 import { poolRules } from './pool.ts'
 
 /**
- * One destination in a dispatch tree, with its rules in both tables. Its id has
- * the owner in it, so that a claim can move in any order of updates.
+ * One destination in a dispatch tree, with its rules in both tables. Its id
+ * contains the entry, so that an address can pass from one entry to another in any order of updates.
  */
 export interface Dispatch {
   readonly id: string
@@ -29,11 +29,11 @@ export interface Dispatch {
   readonly filter: readonly string[]
 }
 
-/** All that one entry is in the kernel: its own chains and sets, and its places in the trees. */
+/** Everything that one entry has in the kernel: its own chains and sets, and its destinations in the trees. */
 export interface Rendered {
   /** nat chains by name. */
   readonly chains: ReadonlyMap<string, readonly string[]>
-  /** What the sets are made with, by name. */
+  /** The types of the sets, by name. */
   readonly sets: ReadonlyMap<string, SetType>
   readonly dispatches: readonly Dispatch[]
 }
@@ -69,7 +69,7 @@ function poolChains(
   }
 }
 
-/** The entry chain exists where external traffic needs more than one decision. */
+/** Chains of external traffic (`E`, `F`), where it needs more than one decision. */
 function externalChains(
   entry: ForwardingEntry,
   settings: NetfilterSettings,
@@ -79,7 +79,9 @@ function externalChains(
   const local = served.find((frontend) => frontend.shortCircuit)
   const external = local ?? guarded[0]
   return [
-    ...(external ? [[entryChain(entry), entryRules(entry, external, settings)] as const] : []),
+    ...(external
+      ? [[externalChain(entry), externalRules(entry, external, settings)] as const]
+      : []),
     ...guarded.map(
       (frontend) => [firewallChain(entry, frontend), firewallRules(entry, frontend)] as const,
     ),

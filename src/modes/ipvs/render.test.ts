@@ -89,8 +89,8 @@ test('policy Local without a local backend: clients outside get no answer, pods 
   const one = entry({ frontends: [local], pools: { cluster: everywhere, local: [] } })
   expect(objectsOf(one, {}, MARK)).toEqual([
     '4-SERVICES/5.6.7.8,tcp:80 1',
-    '4-DROP/5.6.7.8,tcp:80 1',
     '4-ONNODE/5.6.7.8,tcp:80 1',
+    '4-DROP/5.6.7.8,tcp:80 1',
     `4-SHORTCUT/5.6.7.8,tcp:80 ${MARK}`,
     '4-VIPS/5.6.7.8 1',
     `vs/4/mark/${MARK} rr|10.180.0.1:8080*1 10.180.9.1:8080*1`,

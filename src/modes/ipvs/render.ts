@@ -1,12 +1,12 @@
 import { persistenceOf } from '../../affinity/persistence.ts'
-import type { ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
+import type { ForwardingEntry, Frontend, Masquerade, Pool } from '../../forwarding/entry.ts'
 import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival/arrival.ts'
 import { arrivalMembers, healthCheckMembers } from '../netfilter/arrival/arrival-members.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
 import { memberKey, PRESENT } from '../netfilter/objects/object-key.ts'
-import type { Claim } from '../netfilter/objects/wanted-objects.ts'
+import type { PointClaim } from '../netfilter/objects/wanted-objects.ts'
 import { type Point, pointText } from './objects/member.ts'
 import { type SetRole, setName } from './objects/names.ts'
 import { relayKey, serverKey } from './objects/object.ts'
@@ -14,7 +14,7 @@ import { digestText, flagsOf, type ServerSpec, specText } from './servers/server
 import type { IpvsSettings } from './settings.ts'
 
 export interface Rendered {
-  readonly claims: readonly Claim[]
+  readonly claims: readonly PointClaim[]
   /** Wanted whatever other entries want. */
   readonly shared: ReadonlyMap<ObjectKey, Digest>
   /** Content of the virtual servers among the objects. */
@@ -35,7 +35,7 @@ export function render(
   const servers = new Map<ObjectKey, ServerSpec>()
   const shared = new Map<ObjectKey, Digest>()
   const claims = entry.frontends.flatMap((frontend) =>
-    pointsOf(entry, frontend, settings).map((point): Claim => {
+    pointsOf(entry, frontend, settings).map((point): PointClaim => {
       const objects = new Map(memberships(entry, frontend, { point, mark }))
       const spec = specOf(entry, frontend.pool, settings)
       if (spec) wantServer(serverKey(point), spec, { objects, servers })
@@ -93,19 +93,22 @@ function memberships(
   { point, mark }: { readonly point: Point; readonly mark: number | undefined },
 ): readonly (readonly [ObjectKey, Digest])[] {
   const inSet = inSetOf(entry)
-  const text = pointText(point)
   const arrival = arrivalAt(entry, frontend)
   const shortCircuit = arrival.isShortCircuited ? mark : undefined
   const unserved = arrival.unserved && shortCircuit !== undefined ? 'drop' : arrival.unserved
-  const keys = [
-    ...arrivalMembers({ ...arrival, unserved }, point, inSet),
-    ...(frontend.masquerade === 'always' ? [inSet('MASQUERADE', text)] : []),
-    ...(frontend.masquerade === 'onNode' ? [inSet('ONNODE', text)] : []),
-  ]
+  const ownRoles = MASQUERADE_ROLES[frontend.masquerade]
+  const keys = arrivalMembers({ ...arrival, unserved }, { point, ownRoles }, inSet)
   const members = keys.map((key) => [key, PRESENT] as const)
   if (shortCircuit === undefined) return members
-  return [...members, [inSet('SHORTCUT', text), shortCircuit as Digest]]
+  return [...members, [inSet('SHORTCUT', pointText(point)), shortCircuit as Digest]]
 }
+
+/** Sources outside the cluster are masqueraded by a rule, without a set. */
+const MASQUERADE_ROLES = {
+  always: ['MASQUERADE'],
+  onNode: ['ONNODE'],
+  offCluster: [],
+} as const satisfies Readonly<Record<Masquerade, readonly SetRole[]>>
 
 function inSetOf({ family }: ForwardingEntry): (role: SetRole, member: string) => ObjectKey {
   return (role, member) => memberKey(setName(family, role), member)

@@ -4,6 +4,7 @@ import type { ForeignChange } from '../mode.ts'
 /** What reports no changes is read at this interval. */
 const EVERY_MS = 1_000
 
+/** What is looked at, when, and who learns of a change. */
 export interface DriftCheckerParts {
   readonly clock: Clock
   /** Runs nothing else of the mode meanwhile. */
@@ -24,6 +25,7 @@ export class DriftChecker {
     this.#schedule()
   }
 
+  /** No round starts after this, and none that runs reports anything. */
   stop(): void {
     this.#stopped = true
     this.#cancel()

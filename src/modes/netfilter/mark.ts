@@ -16,10 +16,12 @@ export function setMark(settings: MarkSettings): string {
   return `-j MARK --set-xmark ${bit(settings)}/${bit(settings)}`
 }
 
+/** Matches packets that are to be masqueraded. */
 export function isMarked(settings: MarkSettings): string {
   return `-m mark --mark ${bit(settings)}/${bit(settings)} `
 }
 
+/** The negation of `isMarked`. */
 export function isNotMarked(settings: MarkSettings): string {
   return `-m mark ! --mark ${bit(settings)}/${bit(settings)} `
 }

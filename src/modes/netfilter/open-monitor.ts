@@ -12,6 +12,7 @@ import type { Family } from '../../lib/ip.ts'
 import { concerns } from './chains/foreign-change.ts'
 import type { OwnedChains } from './chains/keeper-options.ts'
 
+/** Which changes are watched for. */
 export interface MonitorOptions {
   readonly clock: Clock
   readonly families: readonly Family[]

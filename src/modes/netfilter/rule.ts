@@ -10,6 +10,7 @@ export function from(source: Cidr | undefined): string {
   return source === undefined || source.endsWith('/0') ? '' : `-s ${source} `
 }
 
+/** The negation of `from`; `source` is not of length 0, which the nft variant refuses. */
 export function notFrom(source: Cidr): string {
   return `! -s ${source} `
 }

@@ -12,6 +12,7 @@ export interface RuleTrial {
   readonly remedy: string
 }
 
+/** A set to try, under a name that no mode uses. */
 export interface SetTrial {
   readonly name: string
   readonly type: SetType

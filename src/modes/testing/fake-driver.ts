@@ -10,18 +10,21 @@ export interface FakeDriver<C> extends ModeDriver<C> {
   serving: boolean
   review?: ModeReview<C>
   loopbackGuards: ModeDriver<C>['loopbackGuards']
+  /** The inputs of each call of `prepare`, and the configurations of `tune`. */
   readonly prepared: ModeInputs<C>[]
   readonly tuned: C[]
   /** How often `recover` and `close` were called. */
   readonly calls: { recover: number; close: number }
 }
 
+/** Without `build`, building the mode throws. */
 export interface FakeDriverOptions<C> {
   readonly build?: () => Mode
   readonly demands?: (config: C) => unknown
   readonly leftovers?: ModeDriver<C>['leftovers']
 }
 
+/** A driver that is ready and opens nothing. */
 export function fakeDriver<C>(name: string, options: FakeDriverOptions<C> = {}): FakeDriver<C> {
   const calls = { recover: 0, close: 0 }
   const prepared: ModeInputs<C>[] = []

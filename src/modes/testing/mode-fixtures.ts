@@ -9,8 +9,9 @@ import { type Cidr, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
 import { EVERY_ADDRESS } from '../netfilter/settings/node-port-scope.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 
-/** Entries and settings for the tests of the modes: each has a default, a test names what matters. */
+/** Entries and settings for the tests of the modes: each has a default, which a test overrides. */
 
+/** Throws TypeError for what is no address. */
 export function ip(text: string): IpAddress {
   const parsed = parseIp(text)
   if (parsed === undefined) throw new TypeError(`not an address: ${text}`)
@@ -23,6 +24,7 @@ export function cidr(text: string): Cidr {
   return parsed
 }
 
+/** Settings of a dual-stack cluster with pods in 10.0.0.0/8 and fd00:10::/64. */
 export function settings(overrides: Partial<NetfilterSettings> = {}): NetfilterSettings {
   return {
     masqueradeBit: 14,
@@ -44,6 +46,7 @@ export function backend(address: string, overrides: Partial<Backend> = {}): Back
   return { ip: ip(address), port: 8080, weight: 1, local: false, ...overrides }
 }
 
+/** A ClusterIP 172.30.0.41:80 with the cluster pool. */
 export function frontend(overrides: Partial<Frontend> = {}): Frontend {
   return {
     kind: 'clusterIP',
@@ -57,6 +60,7 @@ export function frontend(overrides: Partial<Frontend> = {}): Frontend {
   }
 }
 
+/** TCP port `http` of `shop/cart` with two backends that are not on this node. */
 export function entry(overrides: Partial<ForwardingEntry> = {}): ForwardingEntry {
   return {
     id: 'shop/cart:http/TCP/4' as EntryId,

@@ -5,24 +5,26 @@ import type { ManagedState, Redirect } from './managed-state.ts'
 import { CHAIN } from './names.ts'
 import type { Route } from './route.ts'
 
-interface MutableApplyResult {
+/** The result of one change, as its steps fill it in. */
+interface MutableResult {
   readonly failed: Map<ObjectKey, KernelError>
   readonly left: Map<ObjectKey, Digest>
   uncertain: boolean
 }
 
 /**
- * Writes one change, in an order in which no packet meets half of it: what is not served any
- * more is led here no longer; the forwarder learns all at once, since a listener may go from one
- * Service to another; then the rules, which name its ports, before the members that lead packets to
- * them; what is not needed goes last.
+ * Writes one change, in an order in which no packet meets half of it: first packets of
+ * removed listeners stop coming here; then the forwarder gets all routes in one call, because a
+ * listener may pass from one Service to another; then come the rules, which name the ports of the
+ * forwarder, before the set members that make packets match them; objects that are not needed any
+ * more are removed last.
  */
 export async function applyChange(change: Change, state: ManagedState): Promise<ApplyResult> {
-  const result: MutableApplyResult = { failed: new Map(), left: new Map(), uncertain: false }
+  const result: MutableResult = { failed: new Map(), left: new Map(), uncertain: false }
   const { redirect } = state
-  if (redirect) await closeListeners(change, redirect, result)
-  take(result, await applyRoutes(routesIn(change, state), state))
-  if (redirect) await lead(change, { ...state, redirect }, result)
+  if (redirect) await stopRedirecting(change, redirect, result)
+  addFailed(result, await applyRoutes(routesIn(change, state), state))
+  if (redirect) await programKernel(change, { ...state, redirect }, result)
   return result
 }
 
@@ -41,56 +43,59 @@ async function applyRoutes(
   { forwarderState }: ManagedState,
 ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
   if (forwarderState === undefined && routes.size === 0) return new Map()
-  if (forwarderState === undefined) throw new TypeError('there is no forwarder for routes')
+  if (forwarderState === undefined) throw new TypeError('there is no forwarder for the routes')
   return forwarderState.apply(routes)
 }
 
-async function closeListeners(
+async function stopRedirecting(
   { set, unset }: Change,
   { sets }: Redirect,
-  result: MutableApplyResult,
+  result: MutableResult,
 ): Promise<void> {
-  take(result, await sets.create(ofKind(set, 'set')))
-  take(result, await sets.delete(ofKind(unset, 'member').filter(leads)))
+  addFailed(result, await sets.create(ofKind(set, 'set')))
+  addFailed(result, await sets.delete(ofKind(unset, 'member').filter(isServiceMember)))
 }
 
-async function lead(
+async function programKernel(
   { set, unset }: Change,
   state: ManagedState & { readonly redirect: Redirect },
-  result: MutableApplyResult,
+  result: MutableResult,
 ): Promise<void> {
   const { redirect } = state
-  const { sets, routes, chains } = redirect
+  const { sets, policyRoutes, chains } = redirect
   const added = ofKind(set, 'member')
-  take(result, await sets.add(added.filter((key) => !leads(key))))
-  take(result, await routes.set(ofKind(set, 'route')))
-  const leading = ofKind(set, 'rule').filter(leadsToPorts)
-  const former = leading.length > 0 ? await redirect.entryPorts() : new Set<number>()
+  addFailed(result, await sets.add(added.filter((key) => !isServiceMember(key))))
+  addFailed(result, await policyRoutes.set(ofKind(set, 'route')))
+  const portRules = ofKind(set, 'rule').filter(hasRedirectPort)
+  const former = portRules.length > 0 ? await redirect.redirectPorts() : new Set<number>()
   const rules = await chains.apply({ set: ofKind(set, 'rule'), unset: ofKind(unset, 'rule') })
-  take(result, rules.failed)
+  addFailed(result, rules.failed)
   for (const [key, digest] of rules.left ?? []) result.left.set(key, digest)
   result.uncertain = rules.uncertain ?? false
-  take(result, await sets.add(added.filter(leads)))
-  take(result, await bringFlows(former, leading, state))
-  take(result, await routes.tidy(ofKind(set, 'route')))
-  take(result, await routes.unset(ofKind(unset, 'route')))
-  take(result, await sets.delete(ofKind(unset, 'member').filter((key) => !leads(key))))
-  take(result, await sets.destroy(ofKind(unset, 'set')))
+  addFailed(result, await sets.add(added.filter(isServiceMember)))
+  addFailed(result, await deleteStaleRecords(former, portRules, state))
+  addFailed(result, await policyRoutes.tidy(ofKind(set, 'route')))
+  addFailed(result, await policyRoutes.unset(ofKind(unset, 'route')))
+  addFailed(
+    result,
+    await sets.delete(ofKind(unset, 'member').filter((key) => !isServiceMember(key))),
+  )
+  addFailed(result, await sets.destroy(ofKind(unset, 'set')))
 }
 
-/** Whether these are the rules that say at which ports the forwarder is. */
-function leadsToPorts(key: ObjectKey): boolean {
+/** Whether this chain translates to the ports of the forwarder. */
+function hasRedirectPort(key: ObjectKey): boolean {
   return key.endsWith(`/${CHAIN.redirect}`) || key.endsWith(`/${CHAIN.pods}`)
 }
 
 /**
- * Conntrack would lead known UDP clients to the ports of an earlier run for as long as they speak;
- * their next datagram meets the rules. So does the next SYN of TCP clients that got no answer,
- * because the earlier run was about to end; connections stay where they are.
+ * Deletes conntrack records that translate to the ports of an earlier run: of all UDP flows, which
+ * would go there for as long as their clients send, and of TCP clients whose SYN was not answered
+ * because that run was about to end. Their next packet meets the rules; established connections stay.
  */
-async function bringFlows(
+async function deleteStaleRecords(
   former: ReadonlySet<number>,
-  leading: readonly ObjectKey[],
+  portRules: readonly ObjectKey[],
   { forwarderState, conntrack }: ManagedState,
 ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
   const mine = forwarderState?.forwarder.ownPorts ?? new Set()
@@ -104,15 +109,15 @@ async function bringFlows(
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
     const { code, message } = error
-    return new Map(leading.map((key) => [key, { code, message }]))
+    return new Map(portRules.map((key) => [key, { code, message }]))
   }
 }
 
-function take({ failed }: MutableApplyResult, refused: ReadonlyMap<ObjectKey, KernelError>): void {
+function addFailed({ failed }: MutableResult, refused: ReadonlyMap<ObjectKey, KernelError>): void {
   for (const [key, why] of refused) failed.set(key, why)
 }
 
-/** Members of SERVICES lead packets here; the other sets say what becomes of those. */
-function leads(key: ObjectKey): boolean {
+/** Members of SERVICES bring packets here; the other sets decide what happens to those packets. */
+function isServiceMember(key: ObjectKey): boolean {
   return memberOf(key).set.endsWith('-SERVICES')
 }

@@ -1,6 +1,6 @@
 import type { ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type { RouteProtocol } from './route.ts'
-import type { BoundListening, Listening } from './settings.ts'
+import type { BindAddress, BoundListening } from './settings.ts'
 
 /** A port of a Service as configuration names it. */
 export interface BoundPort {
@@ -21,7 +21,7 @@ export function listeningOf(
   { service, portName, frontends }: ForwardingEntry,
   protocol: RouteProtocol,
   bindings: BoundListening['bindings'],
-): readonly Listening[] {
+): readonly BindAddress[] {
   const clusterIP = frontends.find(({ kind }) => kind === 'clusterIP')
   const names = [portName, String(clusterIP?.port ?? '')].filter((name) => name !== '')
   const keys = [

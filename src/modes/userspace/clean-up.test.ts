@@ -31,7 +31,7 @@ test('nothing of ours is left, of other settings too, and all of others', async 
   }
 })
 
-test('what cannot be removed is reported in the end, and holds up nothing else', async () => {
+test('what cannot be removed is thrown in the end, and the rest is removed', async () => {
   const kernel = await left()
   kernel.routes.refusal = new NodeProxyError('NP_KERNEL_ROUTE', 'ip rule: EPERM')
   const mode = new UserspaceMode(redirected(), { kernel })

@@ -4,8 +4,8 @@ import type { ManagedState } from './managed-state.ts'
 /**
  * Removes every trace of this mode in the kernel, of its earlier runs too: first what leads
  * packets here, then the sets that those rules name, then the translation of connections to
- * ports where no process listens. What cannot be removed holds up nothing else. The forwarder
- * belongs to the code that opened it.
+ * ports at which no process listens. After a failure the other steps still run, and the first error
+ * is thrown in the end. The forwarder belongs to its opener and stays.
  */
 export async function cleanUp({
   redirect,
@@ -13,15 +13,15 @@ export async function cleanUp({
   conntrack,
 }: ManagedState): Promise<void> {
   if (redirect === undefined) return
-  const { chains, routes, sets } = redirect
+  const { chains, policyRoutes, sets } = redirect
   const problems: unknown[] = []
   const attempt = (work: () => Promise<void>) =>
     ifPresent(work).catch((error: unknown) => problems.push(error))
   const ports = new Set(forwarderState?.forwarder.ownPorts)
   await attempt(async () => {
-    for (const port of await redirect.entryPorts()) ports.add(port)
+    for (const port of await redirect.redirectPorts()) ports.add(port)
   })
-  for (const part of [chains, routes, sets]) await attempt(() => part.removeAll())
+  for (const part of [chains, policyRoutes, sets]) await attempt(() => part.removeAll())
   await attempt(async () => {
     if (ports.size > 0) await conntrack?.cutTranslatedTo(ports, ['TCP', 'UDP'])
   })

@@ -42,7 +42,7 @@ test('nothing new is taken at once; what there is stays until it has ended', asy
   await expectNothingLeft(kernel)
 })
 
-test('stopped, it leaves everything as it is then', async () => {
+test('aborted, it leaves everything as it is then', async () => {
   const { kernel, mode } = await serving()
   await mode.drainAndCleanup(AbortSignal.abort())
   expect(await entriesOf(kernel)).toBeGreaterThan(0)

@@ -4,14 +4,14 @@ import { cleanUp } from './clean-up.ts'
 import type { ManagedState } from './managed-state.ts'
 
 /**
- * Another mode serves. New connections are its own from the moment at which the sets are
- * empty; established ones come to the forwarder until they end or their time is over,
- * because sockets and conntrack know them. Then everything is removed. Conntrack would lead UDP
- * clients here for as long as they speak, so it is made to forget them at once.
+ * Leaves the node to another mode that serves already. It gets all new connections once the sets are
+ * empty. Established ones still come to the forwarder, by their connmark and their translation in
+ * conntrack, until they end or the drain time is over. Conntrack records of UDP flows would last as
+ * long as their clients send, so they are deleted at once. Then everything is removed.
  */
 export async function drainAndCleanup(state: ManagedState, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
-  await leave(state)
+  await emptySets(state)
   const { forwarderState, conntrack } = state
   if (forwarderState) {
     const { ownPorts } = forwarderState.forwarder
@@ -22,7 +22,7 @@ export async function drainAndCleanup(state: ManagedState, signal: AbortSignal):
   if (!signal.aborted) await cleanUp(state)
 }
 
-async function leave({ redirect }: ManagedState): Promise<void> {
+async function emptySets({ redirect }: ManagedState): Promise<void> {
   if (redirect === undefined) return
   const { sets } = redirect
   await ifPresent(async () => {

@@ -13,7 +13,7 @@ function routeAt(name: string, port: number) {
   return { key: entryKey(one.id), route }
 }
 
-test('what was applied is known by its digest, until it is taken away', async () => {
+test('an applied route is known by its digest, until it is removed', async () => {
   const forwarder = new FakeForwarder()
   const forwarderState = new ForwarderState(forwarder)
   const { key, route } = routeAt('a', 80)

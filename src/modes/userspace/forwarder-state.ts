@@ -5,8 +5,8 @@ import { digestRoute } from './render.ts'
 import type { Route } from './route.ts'
 
 /**
- * A forwarder and what was applied to it last, which cannot be read back from it. Both live as long
- * as this process: a mode that is made again, for other settings, gets the same one.
+ * A forwarder and the digests of the routes that it serves, because a forwarder cannot be read back.
+ * Both live as long as this process: a mode that is built again, for other settings, gets the same one.
  */
 export class ForwarderState {
   readonly forwarder: Forwarder
@@ -23,8 +23,9 @@ export class ForwarderState {
   }
 
   /**
-   * Applies routes; undefined takes one away. What is refused is not served any more. The first call
-   * is passed on even without a route: the forwarder serves no client before it.
+   * Passes routes to the forwarder; undefined removes one. The result holds the routes that it
+   * refused, which are not served any more. The first call reaches the forwarder even without a
+   * route, because clients wait until then.
    */
   async apply(
     routes: ReadonlyMap<ObjectKey, Route | undefined>,

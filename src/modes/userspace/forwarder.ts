@@ -11,16 +11,19 @@ import type { Route, Side } from './route.ts'
 export type DataPath = 'native' | 'javascript'
 
 /** The local TCP and UDP port at which redirected packets of one side arrive. */
-export type EntryPorts = Readonly<Record<Side, number>>
+export type RedirectPorts = Readonly<Record<Side, number>>
 
-/** The data path: workers that move the bytes, and what is known of them. */
+/**
+ * The data path: worker threads that move the bytes, their routes and their counters. Nothing of it can
+ * be read back from the kernel.
+ */
 export interface Forwarder extends Traffic {
   readonly dataPath: DataPath
-  /** Where redirected packets are to be sent; empty when it listens at the listeners themselves. */
-  readonly ports: ReadonlyMap<Family, EntryPorts>
+  /** Ports to which rules must translate redirected packets; empty with `bound` listeners. */
+  readonly ports: ReadonlyMap<Family, RedirectPorts>
   /**
-   * Sends it to every worker; undefined takes a route away. Connections of routes that changed or
-   * went keep their backends while these drain. Resolves once every worker serves accordingly,
+   * Gives routes to every worker; undefined removes one. Connections of routes that changed or
+   * were removed keep their backends while these drain. Resolves once every worker serves accordingly,
    * to the routes that cannot be served, as when a listener's address is taken. Before the first call
    * redirected clients wait.
    */
@@ -29,7 +32,7 @@ export interface Forwarder extends Traffic {
   ): Promise<ReadonlyMap<EntryId, KernelError>>
   /**
    * Serves on until no client is left, another process serves in its place, or the signal comes. At
-   * listeners clients that come now are waited for, too: no queue holds them for the next process.
+   * bound listeners it waits for clients that come now, too: no queue keeps them for the next process.
    */
   untilIdle(signal: AbortSignal): Promise<void>
   /**
@@ -41,6 +44,7 @@ export interface Forwarder extends Traffic {
   close(): Promise<void>
 }
 
+/** Bounds and timeouts of a forwarder, from `userspace.*` of the configuration. */
 export interface ForwarderLimits {
   /** TCP connections and UDP flows of all workers together. */
   readonly connections: number
@@ -56,12 +60,13 @@ export interface ForwarderLimits {
   readonly idleMs: number
   /** Milliseconds without a datagram after which a UDP client is forgotten. */
   readonly udpIdleMs: number
-  /** Milliseconds that connections may stay with a backend that left, if the route does not say. */
+  /** Milliseconds that connections may stay with a backend after it was removed. */
   readonly drainMs: number
-  /** Clients that affinity remembers; beyond them the one that came last the longest ago goes. */
+  /** Clients that affinity remembers; beyond that number the least recently seen one is forgotten. */
   readonly affinityClients: number
 }
 
+/** What a forwarder is opened with; it does not change until it is closed. */
 export interface ForwarderOptions {
   readonly dataPath: DataPath
   readonly workers: number
@@ -71,10 +76,11 @@ export interface ForwarderOptions {
   /** Where redirected packets may arrive; undefined: at the usual ports, or any that are free. */
   readonly portRange?: PortRange | undefined
   readonly limits: ForwarderLimits
-  /** Of packets to backends, by which rules know them (SO_MARK); 0: none. */
+  /** SO_MARK of packets to backends, by which the rules recognise them; 0: none. */
   readonly mark: number
   /** A worker ended by itself, and its connections with it: the process cannot go on. */
   readonly onLost: (error: Error) => void
 }
 
+/** Rejects with NP_KERNEL_SOCKET or NP_USERSPACE_DATA_PATH; see `pool/open-forwarder.ts`. */
 export type OpenForwarder = (options: ForwarderOptions) => Promise<Forwarder>

@@ -5,16 +5,15 @@ import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Routes } from '../../kernel/route/routes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
-import { ROUTE_TABLES } from '../netfilter/policy-route/policy-route.ts'
-import { PolicyRoutes } from '../netfilter/policy-route/policy-routes.ts'
+import { PolicyRoutes, ROUTE_TABLES } from '../netfilter/policy-routes.ts'
 import { SetMembers } from '../netfilter/sets/set-members.ts'
-import { entryPorts } from './entry-ports.ts'
 import type { ForwarderState } from './forwarder-state.ts'
 import { keptSets, OWNED_CHAINS, PREFIX, SET_REFUSED } from './names.ts'
 import { UserspaceProgram } from './program.ts'
+import { redirectPorts } from './redirect-ports.ts'
 import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
-/** What brings packets here. */
+/** The parts of the kernel that bring packets here. */
 export interface RedirectKernel {
   readonly sets: Sets
   readonly routes: Routes
@@ -24,6 +23,7 @@ export interface RedirectKernel {
   readonly conntrack: Pick<Conntrack, 'cutTranslatedTo'>
 }
 
+/** What an instance is built on; the instance closes none of it. */
 export interface UserspaceDependencies {
   /** Absent: the mode is only to be removed. */
   readonly forwarderState?: ForwarderState
@@ -31,15 +31,16 @@ export interface UserspaceDependencies {
   readonly kernel?: RedirectKernel
 }
 
-/** What of this mode is in the kernel, each part with what we know of it. */
+/** The kernel objects of this mode, by kind; each part remembers what it read and wrote last. */
 export interface Redirect {
   readonly sets: SetMembers
   readonly chains: ChainKeeper
-  readonly routes: PolicyRoutes
-  /** Where rules lead connections at the moment. */
-  entryPorts(): Promise<ReadonlySet<number>>
+  readonly policyRoutes: PolicyRoutes
+  /** Local ports to which the rules in the kernel translate at the moment. */
+  redirectPorts(): Promise<ReadonlySet<number>>
 }
 
+/** The parts of one instance of the mode, on which its operations work. */
 export interface ManagedState {
   readonly program: UserspaceProgram
   readonly forwarderState: ForwarderState | undefined
@@ -48,6 +49,7 @@ export interface ManagedState {
   readonly redirect: Redirect | undefined
 }
 
+/** Builds the parts for these settings. Throws TypeError for `transparent` without a kernel. */
 export function createManagedState(
   settings: UserspaceSettings,
   { forwarderState, kernel }: UserspaceDependencies,
@@ -70,8 +72,8 @@ function createRedirect(
   const { families } = netfilter
   return {
     sets: new SetMembers({ sets, prefix: PREFIX, kept: keptSets(families), code: SET_REFUSED }),
-    routes: new PolicyRoutes(netfilter, routes, ROUTE_TABLES.userspace),
-    entryPorts: () => entryPorts(iptables, families),
+    policyRoutes: new PolicyRoutes(netfilter, routes, ROUTE_TABLES.userspace),
+    redirectPorts: () => redirectPorts(iptables, families),
     chains: new ChainKeeper({
       ...OWNED_CHAINS,
       ...{ iptables, monitor, families },

@@ -45,7 +45,7 @@ test('what was written is what is observed', async () => {
   expect([...node.forwarder.routes.keys()]).toEqual(['a', 'b', 'c'])
 })
 
-test('some objects, observed by key, are as they are', async () => {
+test('some objects, read by key, are as they are', async () => {
   const { mode, sync } = fakeUserspaceNode()
   await sync(at('a', '172.30.0.1'), at('b', '172.30.0.2'))
   const all = await mode.observe()
@@ -59,7 +59,7 @@ test('some objects, observed by key, are as they are', async () => {
   expect(await mode.observe([])).toEqual(new Map())
 })
 
-test('one changed backend costs one word to the forwarder, and nothing in the kernel', async () => {
+test('one changed backend costs one route to the forwarder, and nothing in the kernel', async () => {
   const { sync, kernel, forwarder } = fakeUserspaceNode()
   await sync(...Array.from({ length: 50 }, (_, n) => at(`s${n}`, `172.30.1.${n}`)))
   forwarder.applied.length = 0
@@ -75,7 +75,7 @@ test('one changed backend costs one word to the forwarder, and nothing in the ke
   expect([kernel.iptables.texts, commands]).toEqual([[], 0])
 })
 
-test('packets are led here when they are expected, and no longer before the last of them is expected', async () => {
+test('packets are led here after the forwarder has the route, and no longer before it loses the route', async () => {
   const { sync, remove, mode, kernel, forwarder } = fakeUserspaceNode()
   const order: string[] = []
   const { sets, iptables, routes } = kernel
@@ -184,7 +184,7 @@ test('with another masquerade bit the routes for the former one go', async () =>
   expect(await after.look()).toEqual([])
 })
 
-/** A node that is watched, and what it reports. */
+/** A node that is watched, and the foreign changes that it reports. */
 async function watched() {
   const node = fakeUserspaceNode()
   const reported: ForeignChange[] = []

@@ -27,6 +27,10 @@ import type { UserspaceSettings } from './settings.ts'
 
 export type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
 
+/**
+ * The userspace mode: the contract of `../mode.ts` over a forwarder and, where packets are
+ * redirected, over the kernel. Operations run one at a time.
+ */
 export class UserspaceMode implements Mode {
   readonly name = 'userspace'
   readonly gaps = GAPS
@@ -34,7 +38,7 @@ export class UserspaceMode implements Mode {
   readonly #settings: UserspaceSettings
   readonly #dependencies: UserspaceDependencies
   readonly #state: ManagedState
-  /** The driftChecker and what `sync` requests never overlap. */
+  /** The drift checker and calls of `sync` never overlap. */
   readonly #mutex = new Mutex()
 
   constructor(settings: UserspaceSettings, dependencies: UserspaceDependencies) {
@@ -75,8 +79,8 @@ export class UserspaceMode implements Mode {
       exclusively: (work) => this.#mutex.run(work),
       look: () => lookAt(inspector),
     })
-    const { chains, routes } = redirect
-    const stops = [chains.watch(onForeignChange), routes.watch(onForeignChange)]
+    const { chains, policyRoutes } = redirect
+    const stops = [chains.watch(onForeignChange), policyRoutes.watch(onForeignChange)]
     return () => {
       driftChecker.stop()
       for (const stop of stops) stop()
@@ -92,7 +96,7 @@ export class UserspaceMode implements Mode {
   }
 }
 
-/** The kernel reports changes of rules and routes, not of sets. */
+/** The kernel reports changes of rules and routes, but not of sets: those are compared again and again. */
 async function lookAt(inspector: SetInspector): Promise<ForeignChange | undefined> {
   const by = 'another program'
   if (await inspector.isDisturbed()) return { keys: 'all', by }

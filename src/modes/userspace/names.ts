@@ -10,9 +10,10 @@ export const PREFIX = 'NPUS-'
 /** mangle decides which packets come here, so it is written last. */
 export const OWNED_CHAINS: OwnedChains = { prefix: PREFIX, tables: ['nat', 'filter', 'mangle'] }
 
-/** Of sets and members that the kernel does not take. */
+/** Error code of sets and members that the kernel refuses. */
 export const SET_REFUSED = 'NP_USERSPACE_SET_REFUSED'
 
+/** Chains by what they do; the comment names the table and the built-in chain that jumps there. */
 export const CHAIN = {
   /** mangle PREROUTING: which packets are ours. */
   route: `${PREFIX}ROUTE`,
@@ -26,23 +27,25 @@ export const CHAIN = {
   input: `${PREFIX}INPUT`,
   /** mangle OUTPUT: packets of this node's own processes. */
   output: `${PREFIX}OUTPUT`,
-  /** nat PREROUTING: leads new connections to the forwarder's sockets. */
+  /** nat PREROUTING: translates new connections to the port of the forwarder's socket. */
   redirect: `${PREFIX}REDIRECT`,
   /** nat: the same, for those of this node's pods and processes. */
   pods: `${PREFIX}PODS`,
   /** nat POSTROUTING: what we took meets no other rule. */
   taken: `${PREFIX}TAKEN`,
+  /** filter INPUT, OUTPUT and FORWARD, new connections: refuses what has no backend. */
   filter: `${PREFIX}FILTER`,
+  /** filter INPUT: drops packets to 127.0.0.0/8 that come from outside. */
   martians: `${PREFIX}MARTIANS`,
 } as const
 
-/** What a set says of its members, which are an address, a protocol and a port. */
+/** One set for each role and family. A member is an address, a protocol and a port. */
 export const ROLES = [
-  /** A listener of ours. */
+  /** A listener of this mode: packets to it come here. */
   'SERVICES',
   /** Only the sources in ALLOWED may pass. */
   'RANGED',
-  /** With a source network. */
+  /** With a source network: members of RANGED that this network may connect to. */
   'ALLOWED',
   /** Pods and this node itself have a backend, though others are refused or dropped. */
   'SHORTCUT',
@@ -60,6 +63,7 @@ export function setName(family: Family, role: SetRole): string {
   return nameSet(PREFIX, family, role)
 }
 
+/** The type with which ipset creates the set of a role. */
 export function setType(family: Family, role: SetRole): SetType {
   const type = role === 'ALLOWED' ? 'hash:ip,port,net' : 'hash:ip,port'
   return { type, family, maxElements: MAX_MEMBERS }

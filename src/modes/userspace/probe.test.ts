@@ -6,7 +6,7 @@ import { chains } from './scaffolding.ts'
 
 const FOUR = redirected({ netfilter: settings({ families: [4] }) })
 
-test('a kernel that can do everything lacks nothing, and keeps nothing of it', async () => {
+test('in a kernel that can do everything nothing is missing, and nothing is left in it', async () => {
   const { mode, kernel } = fakeUserspaceNode()
   expect(await mode.probe()).toEqual({
     missing: [],
@@ -23,7 +23,7 @@ test.each([
   [/DNAT/, 'ports that are translated', 'xt_nat nf_nat'],
   [/CONNMARK/, 'marks of connections', 'xt_conntrack xt_connmark'],
   [/-m set/, 'rules that match sets', 'xt_set'],
-])('without %s it lacks %s', async (pattern, what, modules) => {
+])('without %s, %s is missing', async (pattern, what, modules) => {
   const { mode, kernel } = fakeUserspaceNode({ given: FOUR })
   kernel.iptables.refuse(pattern)
   const { missing } = await mode.probe()

@@ -140,7 +140,7 @@ test('every object says what it is', () => {
   expect(kindsOf('4/nat/OUTPUT>-j NPUS-TAKEN').kind).toBe('jump')
 })
 
-test('what is wanted depends on the entries alone, and is what will be applied', () => {
+test('what is wanted depends on the entries alone, and is what the forwarder gets', () => {
   const given = redirected({ netfilter: settings({ localhostNodePorts: true }) })
   fc.assert(
     fc.property(fc.array(someChange, { minLength: 2, maxLength: 40 }), (history) => {

@@ -5,23 +5,23 @@ import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
 import { PRESENT, routeKey, setKey } from '../netfilter/objects/object-key.ts'
 import { WantedObjects } from '../netfilter/objects/wanted-objects.ts'
-import { describe } from './describe.ts'
-import type { EntryPorts } from './forwarder.ts'
+import type { RedirectPorts } from './forwarder.ts'
 import { ROLES, setName } from './names.ts'
-import { entryIdOf, entryKey } from './object.ts'
+import { describe, entryIdOf, entryKey } from './object.ts'
 import { digestRoute, render } from './render.ts'
 import type { Route } from './route.ts'
 import { chains, jumps } from './scaffolding.ts'
 import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
-export type PortsOfSides = ReadonlyMap<Family, EntryPorts>
+/** The ports of a forwarder, for the rules of each family. */
+export type PortsByFamily = ReadonlyMap<Family, RedirectPorts>
 
-/** Of a mode that is only to be removed: its rules are never written. */
-const NO_PORTS: EntryPorts = { pods: 0, others: 0 }
+/** For a mode without a forwarder, which only cleans up: its rules are never written. */
+const NO_PORTS: RedirectPorts = { pods: 0, others: 0 }
 
 /**
  * Everything that the forwarder and the kernel should hold in this mode. Routes are kept
- * as digests and rendered again when they are applied.
+ * as digests and rendered again when the forwarder gets them.
  */
 export class UserspaceProgram implements Program {
   readonly #settings: UserspaceSettings
@@ -30,7 +30,7 @@ export class UserspaceProgram implements Program {
   readonly #rules = new Map<ObjectKey, readonly string[]>()
 
   /** `ports`: of a forwarder that gets redirected packets. */
-  constructor(settings: UserspaceSettings, ports: PortsOfSides) {
+  constructor(settings: UserspaceSettings, ports: PortsByFamily) {
     const { listening } = settings
     this.#settings = settings
     if (listening.kind === 'transparent') this.#addBase(listening, ports)
@@ -87,7 +87,7 @@ export class UserspaceProgram implements Program {
     else if (this.#wanted.ownerOf(key) !== undefined) this.#wanted.want(key, undefined)
   }
 
-  #addBase({ netfilter }: TransparentListening, ports: PortsOfSides): void {
+  #addBase({ netfilter }: TransparentListening, ports: PortsByFamily): void {
     for (const family of netfilter.families) {
       for (const role of ROLES) this.#wanted.want(setKey(setName(family, role)), PRESENT)
       this.#wanted.want(routeKey(family), PRESENT)

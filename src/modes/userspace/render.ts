@@ -11,7 +11,7 @@ import {
 } from '../netfilter/arrival/arrival-members.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
 import { memberKey, PRESENT } from '../netfilter/objects/object-key.ts'
-import type { Claim } from '../netfilter/objects/wanted-objects.ts'
+import type { PointClaim } from '../netfilter/objects/wanted-objects.ts'
 import { balancingOf } from './balancing.ts'
 import { listeningOf } from './binding.ts'
 import { type SetRole, setName } from './names.ts'
@@ -21,7 +21,7 @@ import type { BoundListening, TransparentListening, UserspaceSettings } from './
 const LOOPBACK = '127.0.0.1' as IpAddress
 
 /** A listener that an entry wants, and what the rules have to know about it. */
-export interface ClaimedListener extends Claim {
+export interface ClaimedListener extends PointClaim {
   readonly listener: RouteListener
 }
 
@@ -132,13 +132,10 @@ function memberships(
   frontend: Frontend,
   point: MemberPoint,
 ): readonly ObjectKey[] {
-  const inSet = inSetOf(entry)
   const arrival = arrivalAt(entry, frontend)
   const isShortCircuit = arrival.unserved !== undefined && arrival.isShortCircuited
-  return [
-    ...arrivalMembers(arrival, point, inSet),
-    ...(isShortCircuit ? [inSet('SHORTCUT', memberText(point))] : []),
-  ]
+  const ownRoles = isShortCircuit ? (['SHORTCUT'] as const) : []
+  return arrivalMembers(arrival, { point, ownRoles }, inSetOf(entry))
 }
 
 /** The addresses of this node where the rules serve the entry's family; else none. */

@@ -17,7 +17,7 @@ export interface RouteListener {
   readonly sourceRanges: readonly Cidr[] | undefined
 }
 
-/** How much of the client's address a backend gets, at the start of each connection. */
+/** Version of the PROXY protocol header that a backend gets at the start of each connection. */
 export type ProxyProtocol = 'v1' | 'v2'
 
 /** How a backend is chosen: in turn, or the one with the fewest connections. */

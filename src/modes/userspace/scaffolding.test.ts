@@ -4,15 +4,15 @@ import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { cidr, settings } from '../testing/mode-fixtures.ts'
-import type { EntryPorts } from './forwarder.ts'
+import type { RedirectPorts } from './forwarder.ts'
 import { PREFIX, ROLES, setName, setType } from './names.ts'
 import { chains, jumps } from './scaffolding.ts'
 
-const PORTS: EntryPorts = { pods: 41_001, others: 41_002 }
+const PORTS: RedirectPorts = { pods: 41_001, others: 41_002 }
 const TABLES = ['mangle', 'nat', 'filter'] as const
 
 /** All rules of a family, as one would read them: `*table`, chains, and below each its rules. */
-function textOf(given: NetfilterSettings, family: Family, ports: EntryPorts = PORTS) {
+function textOf(given: NetfilterSettings, family: Family, ports: RedirectPorts = PORTS) {
   const rules = [
     ...jumps(given, family).map(({ table, chain, rule }) => ({ table, chain, rules: [rule] })),
     ...chains(given, family, ports),
@@ -111,7 +111,7 @@ const ABOUT_PODS = [
   'REDIRECT: -s 10.0.0.0/8 -g PODS',
 ]
 
-test('where nothing distinguishes pods, only the node is of their side', () => {
+test('where pods cannot be recognised, only the node is of their side', () => {
   const none = { gone: ABOUT_PODS, come: [] }
   expect(difference({ localTraffic: { by: 'none' } })).toEqual(none)
   const ofIpv6 = { by: 'source', cidrs: [cidr('fd00:10::/64')] } as const

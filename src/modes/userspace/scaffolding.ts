@@ -4,9 +4,9 @@ import type { Table } from '../netfilter/chains/place.ts'
 import { martians } from '../netfilter/forward.ts'
 import { fromPods } from '../netfilter/local-traffic.ts'
 import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
-import { setMatches } from '../netfilter/sets/set-matches.ts'
+import { setMatches } from '../netfilter/sets/set-name.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import type { EntryPorts } from './forwarder.ts'
+import type { RedirectPorts } from './forwarder.ts'
 import { CHAIN, type SetRole, setName } from './names.ts'
 import type { Side } from './route.ts'
 
@@ -26,7 +26,7 @@ const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
 export function chains(
   settings: NetfilterSettings,
   family: Family,
-  ports: EntryPorts,
+  ports: RedirectPorts,
 ): readonly BaseChain[] {
   const guard = martians(settings, family)
   const chainsOf = (table: Table, rules: Readonly<Record<string, readonly string[]>>) =>
@@ -86,7 +86,7 @@ function route(settings: NetfilterSettings, family: Family): readonly string[] {
 }
 
 /**
- * New connections that arrive while no process listens, between two daemons, are dropped instead of
+ * New connections that arrive between two daemons, while no process listens, are dropped instead of
  * refused: clients repeat their first packet, and conntrack remembers nothing of it.
  */
 const HOLD = ['-m socket --nowildcard -j RETURN', '-j DROP']
@@ -119,7 +119,7 @@ function fresh(settings: NetfilterSettings, family: Family): readonly string[] {
 function redirect(
   settings: NetfilterSettings,
   family: Family,
-  ports: EntryPorts,
+  ports: RedirectPorts,
 ): readonly string[] {
   const pods = fromPods(settings, family)
   return [
@@ -128,7 +128,7 @@ function redirect(
   ]
 }
 
-function toPort(port: EntryPorts[Side]): readonly string[] {
+function toPort(port: RedirectPorts[Side]): readonly string[] {
   return ['tcp', 'udp'].map((name) => `-p ${name} -j DNAT --to-destination :${port}`)
 }
 
@@ -151,7 +151,7 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
   ]
 }
 
-/** Answers to new connections that no listener takes. Those of pods, at the short circuit, were taken. */
+/** Answers to new connections that no process takes. Those of pods, at the short circuit, were taken. */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
   const unreachable = family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'

@@ -3,12 +3,12 @@ import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { Balancing } from './route.ts'
 
 /** An address of this machine at which a Service is offered. */
-export interface Listening {
+export interface BindAddress {
   readonly ip: IpAddress
   readonly port: number
 }
 
-/** The kernel brings packets for the addresses of Services here; needs root. */
+/** `userspace.entry: redirect`: rules bring packets for the addresses of Services here; needs root. */
 export interface TransparentListening {
   readonly kind: 'transparent'
   readonly netfilter: NetfilterSettings
@@ -16,15 +16,16 @@ export interface TransparentListening {
   readonly nodeAddresses: readonly IpAddress[]
 }
 
-/** The forwarder listens at given addresses of this machine. */
+/** `userspace.entry: bind`: the forwarder listens at the configured addresses of this machine. */
 export interface BoundListening {
   readonly kind: 'bound'
   /** By `bindingKey`; Services that are not named are not served. */
-  readonly bindings: ReadonlyMap<string, readonly Listening[]>
+  readonly bindings: ReadonlyMap<string, readonly BindAddress[]>
 }
 
+/** Settings of one instance; other settings need a new instance. */
 export interface UserspaceSettings {
   readonly listening: TransparentListening | BoundListening
-  /** For Services that name none. */
+  /** For Services without an annotation of their own. */
   readonly balancing: Balancing
 }

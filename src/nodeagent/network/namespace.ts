@@ -2,26 +2,27 @@ import { readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '../system/run-command.ts'
 
-/** Where `ip` keeps network namespaces by their names. */
+/** The folder in which `ip netns` keeps named network namespaces. */
 export const NAMESPACE_FOLDER = '/run/netns'
 
+/** The file of a named network namespace. */
 export function namespacePath(name: string): string {
   return join(NAMESPACE_FOLDER, name)
 }
 
 /** A network namespace, in which programs run. */
 export interface Namespace {
-  /** As `ip netns` knows it; undefined: the one of this process. */
+  /** Its name for `ip netns`; undefined: the namespace of this process. */
   readonly name: string | undefined
-  /** The command that runs `command` inside; programs are looked for in PATH. */
+  /** The command that runs `command` in the namespace; programs are found in PATH. */
   inside(command: readonly string[]): readonly string[]
-  /** Runs sub-commands of `ip` inside, as one batch that ends at the first error. */
+  /** Runs subcommands of `ip` in the namespace, as one batch. @throws the first error, which ends the batch */
   ip(lines: readonly string[]): Promise<void>
   /** Writes kernel settings of this namespace: `net.ipv4.ip_forward` → 1. */
   set(settings: Readonly<Record<string, number>>): Promise<void>
 }
 
-/** A namespace that exists. */
+/** An existing namespace. */
 export function namespaceNamed(name: string | undefined): Namespace {
   const inside = (command: readonly string[]): readonly string[] =>
     name === undefined ? command : ['nsenter', `--net=${namespacePath(name)}`, '--', ...command]
@@ -39,7 +40,7 @@ export function namespaceNamed(name: string | undefined): Namespace {
   }
 }
 
-/** Whether `name` stands for the namespace of this process itself. */
+/** Whether `name` is the namespace of this process. */
 export async function isOwnNamespace(name: string): Promise<boolean> {
   const [own, other] = await Promise.all([readlink('/proc/self/ns/net'), stat(namespacePath(name))])
   return own === `net:[${other.ino}]`

@@ -7,7 +7,7 @@ import { readUser, type UserPlan } from './user-plan.ts'
 /** How one container is run: as a process of the node, in the Pod's network namespace. */
 export interface ContainerPlan {
   readonly name: string
-  /** As the Pod names it; nothing is made of it. */
+  /** The image of the Pod, which is only reported in its status. */
   readonly image: string
   /** Program and arguments, before `$(NAME)` is replaced. */
   readonly command: readonly string[]
@@ -16,20 +16,23 @@ export interface ContainerPlan {
   readonly workingDir: string
   readonly user: UserPlan
   readonly probes: Readonly<Partial<Record<ProbeKind, ProbePlan>>>
-  /** What is done before SIGTERM. */
+  /** The hook that runs before SIGTERM. */
   readonly preStop: Handler | undefined
-  /** Why it cannot be run as it is written; one sentence that names the field. */
+  /** Why the container cannot be run: one sentence that names the field. Undefined: it can. */
   readonly fault: string | undefined
 }
 
+/** The context of a container in its Pod. */
 export interface ContainerSource {
-  /** `spec.containers[0]`. */
+  /** Its path, for messages: `spec.containers[0]`. */
   readonly at: string
+  /** `spec` of the Pod. */
   readonly spec: JsonObject
-  /** What is wrong with the whole Pod. */
+  /** Why no container of the Pod can be run; undefined: they can. */
   readonly fault: string | undefined
 }
 
+/** Reads a container of a stored Pod. What cannot be run is its `fault`. */
 export function readContainer(container: Json, origin: ContainerSource): ContainerPlan {
   const { at, spec } = origin
   const faults: string[] = origin.fault === undefined ? [] : [origin.fault]
@@ -70,7 +73,7 @@ function readCommand(container: Json, at: string, faults: string[]): readonly st
   return [...command, ...words('args')]
 }
 
-/** The system's interfaces end a text at the first zero byte. */
+/** A text without a zero byte, at which system calls would end it. */
 function plainText(text: string, at: string, faults: string[]): string {
   if (text.includes('\0')) faults.push(`${at} must not hold a zero byte`)
   return text

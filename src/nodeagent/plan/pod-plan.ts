@@ -1,9 +1,10 @@
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { type ContainerPlan, readContainer } from './container-plan.ts'
 
+/** `spec.restartPolicy`. */
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never'
 
-/** What of a Pod decides how it is run. */
+/** The fields of a Pod that decide how it is run. */
 export interface PodPlan {
   /** `namespace/name`. */
   readonly key: string
@@ -17,9 +18,9 @@ export interface PodPlan {
   readonly restartPolicy: RestartPolicy
   /** Runs in the node's network namespace, without an address of its own. */
   readonly hostNetwork: boolean
-  /** Between SIGTERM and SIGKILL, unless its deletion has another grace. */
+  /** Milliseconds between SIGTERM and SIGKILL, unless its deletion has another grace period. */
   readonly graceMs: number
-  /** The grace of its deletion, milliseconds; undefined: it is not being deleted. */
+  /** The grace period of its deletion: milliseconds; undefined: it is not being deleted. */
   readonly deletionGraceMs: number | undefined
   readonly containers: readonly ContainerPlan[]
   /** Conditions that other programs write and that readiness requires. */

@@ -1,5 +1,7 @@
+/** What a probe decides. */
 export type ProbeKind = 'startup' | 'liveness' | 'readiness'
 
+/** All of them. */
 export const PROBE_KINDS = ['startup', 'liveness', 'readiness'] as const
 
 /** How a container is probed. Only the Pod itself is: a probe names no other host. */
@@ -16,13 +18,14 @@ export type Handler =
       readonly headers: readonly (readonly [name: string, value: string])[]
     }
 
+/** A probe of a container. All times are milliseconds. */
 export interface ProbePlan {
   readonly handler: Handler
   /** After the start of the container. */
   readonly initialDelayMs: number
   readonly periodMs: number
   readonly timeoutMs: number
-  /** So many in a row for a change of mind. */
+  /** Successes in a row after a failure until the probe passes; `failureThreshold` is the reverse. */
   readonly successThreshold: number
   readonly failureThreshold: number
   /** Between SIGTERM and SIGKILL, when this probe ends the container. */

@@ -7,6 +7,7 @@ import type { PodPlan } from '../plan/pod-plan.ts'
 import type { Prober } from '../probing/prober.ts'
 import type { Launch } from '../process/launch.ts'
 
+/** An environment variable. */
 export interface Variable {
   readonly name: string
   readonly value: string

@@ -12,29 +12,31 @@ export interface ProcessPlan {
   readonly environment: ReadonlyMap<string, string>
   /** Empty: the root folder. */
   readonly workingDir: string
-  /** Where its output goes; undefined: nowhere. */
+  /** Receives its output; undefined: the output is dropped. */
   readonly log: RotatingLog | undefined
 }
 
+/** How a process ended. */
 export interface ProcessEnd {
   readonly exitCode: number
   /** The number of the signal that ended it, or 0. */
   readonly signal: number
 }
 
+/** A started process. */
 export interface ContainerProcess {
   readonly pid: number
   /** Never rejects. */
   readonly ended: Promise<ProcessEnd>
-  /** Resolves when, beyond that, no process holds its output any more. */
+  /** Resolves when the process has ended and no process has its output open any more. */
   readonly closed: Promise<void>
-  /** Reads no more of its output, although a process may still hold it. */
+  /** Closes its output, although a process may still have it open. */
   release(): void
-  /** SIGTERM goes to the process itself, SIGKILL to all that it started, too. */
+  /** Sends SIGTERM to the process, or SIGKILL to its process group. */
   signal(name: 'SIGTERM' | 'SIGKILL'): void
 }
 
-/** The process, or the reason why there is none, one sentence. */
+/** Starts a process. @returns why it could not be started, in one sentence */
 export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess | string> {
   const { launch, command, environment, workingDir, log } = plan
   const cwd = workingDir || '/'
@@ -82,7 +84,7 @@ export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess 
   }
 }
 
-/** Every process leads a group of its own; one without members is no mistake. */
+/** Sends SIGKILL to the process group that a process leads, which may be empty. */
 function signalGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')

@@ -6,16 +6,17 @@ import type { ContainerState, NetworkState, PodState } from './pod-state.ts'
 import { stopContainer } from './stop-container.ts'
 import { beginTurn, type Turn } from './turn.ts'
 
+/** The next state of a Pod, and what to do. */
 export interface Advance {
   readonly state: PodState
   readonly actions: readonly PodAction[]
-  /** When to look again although nothing happened; Infinity: never. */
+  /** When to call `advance` again at the latest, milliseconds since the epoch; Infinity: only after an event. */
   readonly wakeAt: number
 }
 
 /**
- * What is to be done for a Pod now. The state that comes back has these actions
- * marked as begun, so a second call at once returns none. Pure.
+ * Decides what to do for a Pod at `now`. The returned state has the actions marked as begun, so a second call at the
+ * same time returns none. Pure.
  */
 export function advance(plan: PodPlan, state: PodState, now: number): Advance {
   const turn = beginTurn(now)
@@ -23,7 +24,7 @@ export function advance(plan: PodPlan, state: PodState, now: number): Advance {
   return { state: next, actions: turn.actions, wakeAt: turn.wakeAt }
 }
 
-/** Nothing of it runs here any more, and it is not to run again. */
+/** Whether a stopped Pod has no process and no network any more. */
 export function isFinished({ stop, network, containers }: PodState): boolean {
   return stop !== undefined && network.phase === 'none' && containers.every(isIdle)
 }
@@ -41,7 +42,7 @@ function step(plan: PodPlan, state: PodState, turn: Turn): PodState {
   return { ...state, containers: state.containers.map(each) }
 }
 
-/** A Pod of which nothing can be run needs no address. */
+/** Begins to make the network, unless no container can be run. */
 function connect(plan: PodPlan, network: NetworkState, turn: Turn): NetworkState {
   const isRunnable = plan.containers.some(({ fault }) => fault === undefined)
   if (network.phase !== 'none' || !isRunnable || !turn.isDue(network.retryAt)) return network

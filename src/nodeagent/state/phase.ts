@@ -1,16 +1,17 @@
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { ContainerState, PodState } from './pod-state.ts'
 
+/** `status.phase`. */
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
 
 /** `status.phase`, by the rules of Kubernetes (kubelet, getPhase). */
 export function phaseOf(plan: PodPlan, state: PodState): Phase {
   const outcome = outcomeOf(plan, state)
   if (outcome !== undefined) return outcome
-  return state.containers.some(isUnborn) ? 'Pending' : 'Running'
+  return state.containers.some(hasNeverRun) ? 'Pending' : 'Running'
 }
 
-/** How the Pod ended, once no container of it will run again. */
+/** How the Pod ended; undefined while a container runs or may run again. */
 export function outcomeOf(
   { restartPolicy }: PodPlan,
   { containers, outcome }: PodState,
@@ -22,7 +23,7 @@ export function outcomeOf(
   return restartPolicy === 'Never' ? 'Failed' : undefined
 }
 
-/** Never ran, or not yet. */
-function isUnborn({ phase, end }: ContainerState): boolean {
+/** Whether the container has never run. */
+function hasNeverRun({ phase, end }: ContainerState): boolean {
   return phase !== 'running' && end === undefined
 }

@@ -3,50 +3,54 @@ import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { PROBE_KINDS, type ProbeKind } from '../plan/probe-plan.ts'
 
-/** All that is known of a Pod while it runs here; times in milliseconds since the epoch. */
+/** The state of a Pod on this node. Times are milliseconds since the epoch. */
 export interface PodState {
   readonly startedAt: number
   readonly network: NetworkState
   /** In the order of the plan. */
   readonly containers: readonly ContainerState[]
-  /** It is being stopped. */
+  /** Undefined: the Pod is not being stopped. */
   readonly stop: PodStop | undefined
-  /** It had ended before this node agent started. */
+  /** How the Pod had ended before this node agent started; undefined: it had not. */
   readonly outcome: 'Succeeded' | 'Failed' | undefined
 }
 
+/** The network namespace of a Pod. */
 export interface NetworkState {
   readonly phase: 'none' | 'making' | 'made' | 'removing'
   readonly ips: readonly IpAddress[]
-  /** Why it could not be made the last time. */
+  /** Why the last attempt to make it failed; empty: it did not. */
   readonly problem: string
   readonly retryAt: number
 }
 
+/** The stop of a Pod. */
 export interface PodStop {
-  /** When the containers that still run are killed. */
+  /** When running containers get SIGKILL. */
   readonly deadline: number
 }
 
+/** The state of a container. */
 export interface ContainerState {
   readonly name: string
   readonly phase: 'idle' | 'starting' | 'running'
-  /** How often it was started; an answer about an earlier run counts for nothing. */
+  /** How often it was started. Events of an earlier run are ignored. */
   readonly run: number
   readonly startedAt: number
   readonly pid: number
-  /** How its latest run ended, and the one before. */
+  /** How its last run ended, and the one before. */
   readonly end: ContainerEnd | undefined
   readonly endBefore: ContainerEnd | undefined
-  /** Why it could not be started the last time. */
+  /** Why the last attempt to start it failed; empty: it did not. */
   readonly refusal: string
-  /** How long it waits before its next start, should this run end. */
+  /** The delay before its next start when this run ends: milliseconds. */
   readonly delayMs: number
   readonly retryAt: number
   readonly stop: ContainerStop | undefined
   readonly probes: Readonly<Partial<Record<ProbeKind, ProbeState>>>
 }
 
+/** The end of one run of a container. */
 export interface ContainerEnd {
   readonly exitCode: number
   readonly signal: number
@@ -56,17 +60,18 @@ export interface ContainerEnd {
   readonly finishedAt: number
 }
 
-/** A container on its way out: its hook runs, it got SIGTERM, or SIGKILL. */
+/** A container that is being stopped: its hook runs or has run, or it got SIGTERM or SIGKILL. */
 export interface ContainerStop {
   readonly stage: 'hook' | 'hooked' | 'term' | 'kill'
   readonly deadline: number
 }
 
+/** The state of a probe. */
 export interface ProbeState {
   readonly nextAt: number
   /** A probe is running. */
   readonly isBusy: boolean
-  /** In a row. */
+  /** Successes in a row, and failures in a row. */
   readonly passes: number
   readonly failures: number
   readonly verdict: 'unknown' | 'pass' | 'fail'
@@ -74,7 +79,7 @@ export interface ProbeState {
 
 const NO_NETWORK: NetworkState = { phase: 'none', ips: [], problem: '', retryAt: 0 }
 
-/** A Pod that was never here before. */
+/** The state of a Pod that is new on this node. */
 export function newPodState(plan: PodPlan, now: number): PodState {
   return {
     startedAt: now,
@@ -85,6 +90,7 @@ export function newPodState(plan: PodPlan, now: number): PodState {
   }
 }
 
+/** The state of a container that was never started. */
 export function newContainerState({ name }: ContainerPlan): ContainerState {
   return {
     name,

@@ -1,15 +1,16 @@
 import type { PodAction } from './pod-action.ts'
 
-/** One look at a Pod: collects what is to be done, and when to look again. */
+/** Collects the actions of one call of `advance`, and the time of the next one. */
 export interface Turn {
   readonly now: number
   readonly actions: PodAction[]
-  /** When something falls due; Infinity: never by itself. */
+  /** The earliest time that `isDue` was called with and that is in the future; Infinity: none. */
   readonly wakeAt: number
-  /** Whether `time` has come; if not, the next look is then at the latest. */
+  /** Whether `time` has come; otherwise `wakeAt` is not later than it. */
   isDue(time: number): boolean
 }
 
+/** A turn without actions. `now`: milliseconds since the epoch. */
 export function beginTurn(now: number): Turn {
   const actions: PodAction[] = []
   let wakeAt = Number.POSITIVE_INFINITY

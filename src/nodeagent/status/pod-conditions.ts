@@ -17,11 +17,12 @@ interface Holding {
   readonly message?: string
 }
 
+/** What conditions depend on besides the Pod. */
 export interface ConditionsContext {
   readonly now: number
-  /** The object's status as it is: conditions keep their times, and those of other programs count. */
+  /** The stored status of the Pod: unchanged conditions keep their times, and readiness gates are read from it. */
   readonly before: JsonObject
-  /** The node was heard: the server took a heartbeat after `before` was seen. */
+  /** Whether the server accepted a heartbeat of the node after `before` was read. */
   readonly isHeard: boolean
 }
 

@@ -7,8 +7,9 @@ import type { PodState } from '../state/pod-state.ts'
 import { containerStatus } from './container-status.ts'
 import { type ConditionsContext, podConditions } from './pod-conditions.ts'
 
+/** What the status depends on besides the Pod. */
 export interface StatusContext extends ConditionsContext {
-  /** First: `hostIP`. */
+  /** The addresses of the node; the first one is `hostIP`. */
   readonly hostIPs: readonly IpAddress[]
 }
 

@@ -5,6 +5,7 @@ import type { Problem } from '../../settings/problem.ts'
 import type { CommandLine } from './command-line.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
+/** The parsed command line, or its first problem. */
 export type FlagsResult =
   | { readonly ok: true; readonly line: CommandLine }
   | { readonly ok: false; readonly problem: Problem }

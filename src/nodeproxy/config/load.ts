@@ -4,9 +4,10 @@ import type { ConfigurationFile } from '../../settings/read-file.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
-/** The daemon's configuration, checked, and who set what. */
+/** The daemon's configuration, checked, and the origin of its values. */
 export type LoadedConfiguration = load.LoadedConfiguration<NodeProxyConfiguration>
 
+/** The configuration, or all its problems. */
 export type LoadResult = load.LoadResult<NodeProxyConfiguration>
 
 /** Defaults, then the file, then the flags; all problems at once. */

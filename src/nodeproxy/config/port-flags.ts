@@ -2,7 +2,7 @@ import type { DeprecatedFlag } from '../../settings/command-line.ts'
 import { accept, refuse } from '../../settings/value-type.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
-/** A port that replaces the one of an address; 0 is no address at all. */
+/** A flag with the port of an address; 0: no address. */
 function portOf(
   path: 'healthzBindAddress' | 'metricsBindAddress',
   v4: string,
@@ -22,6 +22,7 @@ function portOf(
   }
 }
 
+/** The deprecated flags of kube-proxy for single ports. */
 export const PORT_FLAGS: ReadonlyMap<string, DeprecatedFlag<NodeProxyConfiguration>> = new Map([
   ['healthz-port', portOf('healthzBindAddress', '0.0.0.0', '[::]')],
   ['metrics-port', portOf('metricsBindAddress', '127.0.0.1', '[::1]')],

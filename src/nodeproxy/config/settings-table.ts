@@ -9,6 +9,7 @@ import { IGNORED_FIELDS, IGNORED_FLAGS } from './ignored-fields.ts'
 import { PORT_FLAGS } from './port-flags.ts'
 import { rulesOf } from './rules.ts'
 
+/** The type of the daemon's table of settings. */
 export type NodeProxyTable = SettingsTable<NodeProxyConfiguration, typeof COMMAND_FLAGS>
 
 /** The daemon's table of settings with these modes, from which everything about them is derived. */
@@ -44,5 +45,5 @@ export function settingsTableOf(modes: readonly ModeDefinition[]): NodeProxyTabl
   })
 }
 
-/** That of this build. */
+/** The table with the modes of this build. */
 export const SETTINGS_TABLE = settingsTableOf(MODES)

@@ -7,22 +7,24 @@ import type { Logger } from '../../telemetry/logger.ts'
 import { describeProxies } from './describe-proxies.ts'
 import { findProxies } from './find-proxies.ts'
 
-/** Some ten requests to the kernel. */
+/** Between two checks, each of about ten requests to the kernel. */
 const EVERY_MS = 10_000
 
+/** The reason of the condition. */
 export const FOREIGN_PROXY = 'foreign-service-proxy'
 
+/** What `watchProxies` uses. */
 export interface ProxyWatchParts {
   readonly traces: Traces
   readonly families: readonly Family[]
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly clock: Clock
   readonly log: Pick<Logger, 'debug'>
-  /** Ports of our own pages that another process holds. */
+  /** Ports of this daemon's status pages that another process has. */
   readonly heldPorts: () => readonly number[]
 }
 
-/** Looks for other Service proxies regularly; while one is there, the condition holds. The result ends it. */
+/** Searches for other Service proxies every ten seconds, and raises a condition while there is one. @returns stops it */
 export function watchProxies(parts: ProxyWatchParts): () => void {
   const { clock, log } = parts
   const onError = (err: unknown) => log.debug({ err }, 'other Service proxies were not looked for')

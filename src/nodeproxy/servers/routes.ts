@@ -1,5 +1,6 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 
+/** A response. */
 export interface Page {
   readonly code: number
   readonly contentType: string
@@ -9,17 +10,20 @@ export interface Page {
 /** Renders the page for each request. */
 export type Route = () => Page | Promise<Page>
 
+/** Routes by path. */
 export type Routes = Readonly<Record<string, Route>>
 
+/** A page of JSON. */
 export function jsonPage(code: number, body: unknown): Page {
   return { code, contentType: 'application/json', body: `${JSON.stringify(body)}\n` }
 }
 
+/** A page of plain text. */
 export function textPage(code: number, body: string): Page {
   return { code, contentType: 'text/plain; charset=utf-8', body }
 }
 
-/** Answers GET and HEAD of known paths; the query is ignored. */
+/** Handles GET and HEAD of the routes; the query is ignored. Other methods are 405, other paths 404. */
 export function serveRoutes(routes: Routes, onError: (error: unknown) => void): RequestListener {
   const known = new Map(Object.entries(routes))
   return (request, response) => {

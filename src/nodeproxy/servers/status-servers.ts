@@ -7,6 +7,7 @@ import { Listener } from './listener.ts'
 import { healthRoutes, metricsRoutes, type PageSources } from './pages.ts'
 import { serveRoutes } from './routes.ts'
 
+/** A server of status pages, by the field of its address. */
 export type StatusPage = 'healthz' | 'metrics'
 
 export interface StatusServersOptions {
@@ -16,17 +17,19 @@ export interface StatusServersOptions {
   >
   readonly sources: PageSources
   readonly clock: Clock
-  /** The address of a page is taken; it is tried again in the background. */
+  /** Another process has the address of a page; the attempt is repeated in the background. */
   readonly onBlocked: (page: StatusPage, error: NodeProxyError) => void
   readonly onListening?: (page: StatusPage) => void
-  /** A page that threw: a bug. */
+  /** Receives the error of a page, which is a bug. */
   readonly onError: (error: unknown) => void
 }
 
+/** The running servers of status pages. */
 export interface StatusServers {
+  /** Undefined: not listening. */
   readonly healthzPort: number | undefined
   readonly metricsPort: number | undefined
-  /** Ports that are to be served and are not yet. */
+  /** Ports that another process has, which are tried again. */
   readonly waitingPorts: readonly number[]
   close(): Promise<void>
 }

@@ -19,10 +19,11 @@ import { AppliedVersions } from './observation/applied-versions.ts'
 import { ChangeTimes } from './observation/change-times.ts'
 import { observeSync } from './observation/sync-observer.ts'
 
+/** The connected parts. */
 export type Composition = ReturnType<typeof compose>
 
 /**
- * The parts of a node proxy, connected. `inherited`: an earlier run left rules in the kernel that
+ * Connects the parts of a node proxy. `inherited`: rules of an earlier process are in the kernel and
  * serve traffic.
  */
 export function compose(parts: NodeProxyParts, inherited: boolean) {
@@ -64,7 +65,7 @@ interface Reactions {
   readonly running: () => Engine['running']
 }
 
-/** The engine, with everything that reacts to a run of its loop. */
+/** Creates the engine, with everything that reacts to a run of its loop. */
 function createEngine(parts: NodeProxyParts, reactions: Reactions): Engine {
   const { clock, log, kernel, modes, metrics } = parts
   const { store, node, reviews, loopback, pendingCleanups, running } = reactions
@@ -109,7 +110,7 @@ function createHealth(parts: NodeProxyParts, inherited: boolean): Health {
   return new Health({ clock, families: familyNames(parts), syncPeriod, inherited })
 }
 
-/** Every mode but the current one may have left state in the kernel in an earlier run. */
+/** Plans the removal of all modes but the current one, which an earlier process may have left in the kernel. */
 function createPendingCleanups(parts: NodeProxyParts, node: ThisNode): PendingCleanups {
   const { clock, log, modes } = parts
   const pendingCleanups = new PendingCleanups({ clock, log })

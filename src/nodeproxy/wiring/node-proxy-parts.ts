@@ -16,7 +16,7 @@ export type NodeKernel = Pick<
   'families' | 'conntrack' | 'sysctl' | 'addresses' | 'listeners'
 >
 
-/** What a NodeProxy is built from. */
+/** What a NodeProxy uses. */
 export interface NodeProxyParts {
   readonly configuration: Pick<Configuration, 'current'>
   readonly modes: Pick<Modes, 'current' | 'others' | 'named'>

@@ -115,7 +115,7 @@ test.each(['one', 'two'] as const)('rules of an earlier run in mode %s serve', a
   expect(proxy.health.report().serving).toBe(true)
 })
 
-test('without rules of an earlier run nothing serves yet', async () => {
+test('without rules of an earlier run the node does not serve before the first run', async () => {
   const { proxy } = await rig()
   expect(proxy.health.report().serving).toBe(false)
 })
@@ -202,7 +202,7 @@ test('loopback is closed when the field is turned off', async () => {
   expect(kernel.sysctl.read(LOCALNET)).toBe('0')
 })
 
-test('what is open at the start is guarded before the cluster is listed', async () => {
+test('a loopback that is open at the start is guarded before the cluster is listed', async () => {
   const { iptables } = await rig((_, { sysctl }) => void sysctl.values.set(LOCALNET, '1'))
   expect(await iptables.listChain(4, 'filter', 'INPUT')).toEqual(['-j NPGUARD-FOUND'])
 })
@@ -241,7 +241,7 @@ test('a Node object without addresses is a condition, from the listing until it 
   expect(conditions.current()).toEqual([])
 })
 
-test('what the kernel refuses is a condition until it takes it', async () => {
+test('a refused object is a condition until the kernel accepts it', async () => {
   const all = await rig()
   const { built, drivers, listed, clock, proxy, modes } = all
   const start = listed()

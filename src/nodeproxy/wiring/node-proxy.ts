@@ -11,7 +11,7 @@ import type { NodeProxyParts } from './node-proxy-parts.ts'
 import type { ChangeTimes } from './observation/change-times.ts'
 import { countChanges } from './observation/count-changes.ts'
 
-/** Everything between the watch and the status pages: cluster events in; kernel state and Events out. */
+/** Turns cluster events into kernel state, Events and health. */
 export class NodeProxy {
   readonly #parts: NodeProxyParts
   readonly #composed: Composition
@@ -34,10 +34,12 @@ export class NodeProxy {
     parts.log.debug({ nodeName: parts.nodeName, inherited }, 'ready to follow the cluster')
   }
 
+  /** The progress of the sync loop. */
   get health(): Health {
     return this.#composed.health
   }
 
+  /** The changes that are not in the kernel yet. */
   get changeTimes(): ChangeTimes {
     return this.#composed.changeTimes
   }
@@ -47,7 +49,7 @@ export class NodeProxy {
     return this.#composed.engine.running
   }
 
-  /** The mode at work; before the cluster is listed, the mode that will be. */
+  /** The name of the active mode; before the cluster is listed, of the chosen one. */
   get modeName(): string {
     return this.running?.mode.name ?? this.#parts.modes.current.name
   }
@@ -57,13 +59,13 @@ export class NodeProxy {
     return (this.running?.mode.draining ?? 0) + this.#composed.pendingCleanups.draining
   }
 
-  /** The first complete run is done. */
+  /** Whether a run has succeeded since the start. */
   get isApplied(): boolean {
     const families = [...this.health.report().status.values()]
     return families.every(({ lastUpdated }) => lastUpdated !== undefined)
   }
 
-  /** Takes events of the watch; reads `watch` for their versions once all of a batch arrived. */
+  /** Applies events of the watch; reads their versions from `watch` when all events of a batch have arrived. */
   take(events: readonly ClusterEvent[], watch: () => WatchState): void {
     const { engine, node, versions } = this.#composed
     const { metrics } = this.#parts
@@ -75,7 +77,7 @@ export class NodeProxy {
     versions.markSoon(watch)
   }
 
-  /** An object that the watch could not decode, or not completely. */
+  /** Reports an object that the watch could not decode, or not completely. */
   takeProblem(problem: WatchProblem): void {
     this.#composed.objectProblems.report(problem)
   }
@@ -85,7 +87,7 @@ export class NodeProxy {
     this.#composed.versions.mark(state)
   }
 
-  /** The cluster is listed: the kernel is written from now on. */
+  /** The cluster is listed: begins to write the kernel. */
   start(): void {
     const { engine, reviews } = this.#composed
     this.#parts.log.info(engine.store.counts, 'the cluster is listed; programming the kernel')
@@ -101,7 +103,7 @@ export class NodeProxy {
     modes.current.tune(configuration.current)
     engine.refresh()
     loopback.reconfigured()
-    healthChecks.place()
+    healthChecks.updateListeners()
     reviews.node()
   }
 
@@ -119,16 +121,16 @@ export class NodeProxy {
     await control.start()
     this.#stopAddresses = await node.followAddresses(() => {
       engine.refresh()
-      healthChecks.place()
+      healthChecks.updateListeners()
     })
-    healthChecks.place()
+    healthChecks.updateListeners()
   }
 
   #followNode(before: Node | undefined): void {
     const { node, healthChecks, reviews } = this.#composed
     const eligible = isEligible(before, node.object)
     if (eligible !== undefined) this.health.setNodeEligible(eligible)
-    healthChecks.place()
+    healthChecks.updateListeners()
     reviews.node()
   }
 }

@@ -20,6 +20,7 @@ import type { Ownership } from './ownership/take-ownership.ts'
 import { applyProcessSettings } from './startup/process-settings.ts'
 import { type StatusParts, statusPages } from './status-pages.ts'
 
+/** The opened parts of a daemon. */
 export interface NodeParts extends OpenModes {
   readonly launch: Launch
   readonly kernel: Kernel
@@ -30,13 +31,18 @@ export interface NodeParts extends OpenModes {
   readonly nodeName: string
 }
 
+/** A daemon that is running. */
 export interface RunningNode {
-  /** Reads the configuration file again, as SIGHUP requests. */
+  /** Reads the configuration file again, at SIGHUP. */
   reread(): void
+  /** Stops everything; the kernel keeps its rules. */
   close(): Promise<void>
 }
 
-/** Starts everything that lives as long as the daemon; the result ends it. */
+/**
+ * Starts everything that lives as long as the daemon.
+ * @throws the error of a part that cannot be started; the others are stopped then
+ */
 export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<RunningNode> {
   const { log, version } = launch
   const { client, nodeName, metrics, modes } = parts
@@ -72,7 +78,7 @@ interface Parts {
   readonly backend: StatusParts['backend']
 }
 
-/** Opens the pages, the watch on the cluster and that on the configuration file. */
+/** Opens the status pages, and watches the cluster and the configuration file. */
 async function follow(
   { launch, client, nodeName }: Pick<NodeParts, 'launch' | 'client' | 'nodeName'>,
   parts: Parts,
@@ -118,7 +124,7 @@ async function follow(
   }
 }
 
-/** Traffic does not depend on the pages, and a probe notices that one is missing. */
+/** Conditions for pages that cannot be served. They do not block readiness, because traffic does not depend on pages. */
 function pageConditions(conditions: Conditions) {
   const reasonOf = (page: StatusPage) => `${page}-not-served`
   return {

@@ -10,18 +10,19 @@ import type { NodeProxy } from './node-proxy.ts'
 import { refreshGauges } from './observation/gauges.ts'
 import { watchReadiness } from './observation/watch-readiness.ts'
 
+/** What the status pages read. */
 export interface StatusParts {
   readonly proxy: NodeProxy
   readonly metrics: Metrics
   readonly configuration: Configuration
   readonly conditions: Pick<Conditions, 'current'>
   readonly apiFailures: Pick<ApiFailures, 'describe'>
-  /** `none`: there is no iptables here, or no right to use it. */
+  /** The iptables variant; `none`: there is no iptables, or no right to use it. */
   readonly backend: IptablesVariant | 'none'
   readonly watch: () => WatchState
 }
 
-/** What the pages of the daemon show at this moment. */
+/** The sources of the daemon's status pages, which are read at each request. */
 export function statusPages({ watch, ...parts }: StatusParts): PageSources {
   const { proxy, metrics, configuration, conditions, apiFailures, backend } = parts
   return {
@@ -53,7 +54,7 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
   }
 }
 
-/** `iptables`; of a mode that moves the bytes itself how it does so, too: `userspace (native)`. */
+/** `iptables`; in userspace mode with the data path: `userspace (native)`. */
 function modeText({ modeName, running }: Pick<NodeProxy, 'modeName' | 'running'>): string {
   const traffic = running?.mode.traffic
   return traffic === undefined ? modeName : `${modeName} (${traffic.dataPath})`

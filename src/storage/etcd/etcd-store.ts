@@ -27,6 +27,7 @@ export interface EtcdOptions {
   readonly random?: Random
 }
 
+/** A store in etcd. */
 export interface EtcdStore extends Store {
   /** An election among all stores with this prefix. The leader is lost when it does not renew for `ttlSeconds` (default 15). */
   election(name: string, ttlSeconds?: number): Election

@@ -39,7 +39,7 @@ test.each([
   ['ssl/tls alert bad certificate', `${OPENSSL} (2026-01-01T00:00:00.000Z)`, '--etcd-certfile'],
   ['certificate has expired', 'Error: certificate has expired', 'renew'],
   ['self-signed certificate', 'Error [X]: self-signed certificate', '--etcd-cafile'],
-])('%s is said in one line and with its remedy', (words, details, remedy) => {
+])('the error for %s has one line and a remedy', (words, details, remedy) => {
   const lost = failed(status.UNAVAILABLE, `${LOST}${details}. Resolution note: `)
   const error = unreachable(['a:1'], lost)
   expect(error.message).toBe(`no etcd answers at a:1: ${words}`)

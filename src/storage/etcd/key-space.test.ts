@@ -10,7 +10,7 @@ function show(prefix: string, after?: string) {
   return [String(key), String(rangeEnd)]
 }
 
-test('keys lie under the root and come back without it', () => {
+test('keys are encoded under the root, and decoded without it', () => {
   expect(String(keys.encode('/pods/a'))).toBe('/registry/pods/a')
   expect(keys.decode(keys.encode('/pods/a'))).toBe('/pods/a')
 })
@@ -28,7 +28,7 @@ test('everything is the marker and all keys; the marker is in no range of keys',
   expect(Buffer.compare(keys.range('').key, keys.marker)).toBe(1)
 })
 
-test('an entry holds on to neither the response that it came in nor a pool', () => {
+test('an entry keeps neither its response nor a buffer pool in memory', () => {
   const response = Buffer.from('/registry/a and a lot more')
   const pair = create(KeyValueSchema, {
     key: response.subarray(0, 11),

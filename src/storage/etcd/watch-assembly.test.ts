@@ -28,7 +28,7 @@ test('a batch is complete up to its last change, not up to where etcd is', () =>
   expect(show(assembly.accept(changes([5, 5, 7])))).toEqual([[5, 5, 7], 7])
 })
 
-test('changes that were seen before are dropped', () => {
+test('changes up to `after` are dropped', () => {
   const assembly = new WatchAssembly(keys, { prefix: '/', after: 4 })
   expect(assembly.accept(changes([3, 4]))).toBeUndefined()
   expect(show(assembly.accept(changes([4, 5])))).toEqual([[5], 5])
@@ -39,14 +39,14 @@ test('changes of other keys, and the marker, only advance the revision', () => {
   expect(show(assembly.accept(changes([5, 7])))).toEqual([[], 7])
 })
 
-test('a revision that a fragment cuts waits for its end', () => {
+test('a revision that is split between fragments waits for its last fragment', () => {
   const assembly = new WatchAssembly(keys, { prefix: '/', after: 4 })
   expect(assembly.accept(changes([5], true))).toBeUndefined()
   expect(assembly.revision).toBe(4)
   expect(show(assembly.accept(changes([5])))).toEqual([[5, 5], 5])
 })
 
-test('however a response is cut, revisions come whole, in order and once', () => {
+test('revisions are whole, in order and unique, however responses are split', () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 6 })
   fc.assert(
     fc.property(sizes, fc.array(fc.nat(20)), (counts, cuts) => {

@@ -15,7 +15,7 @@ test('history is bounded by revisions', async () => {
   expect((await store.list({ prefix: '/', revision: 40 })).refused).toBeUndefined()
 })
 
-test('history is bounded by bytes, and the present state never falls to it', async () => {
+test('history is bounded by bytes, and the present state is never removed', async () => {
   const store = createMemoryStore({ historyBytes: 1000 })
   for (let index = 0; index < 50; index++) await write(store, put(`/${index}`, 'x'.repeat(100)))
   const page = await store.list({ prefix: '/' })
@@ -23,7 +23,7 @@ test('history is bounded by bytes, and the present state never falls to it', asy
   expect(await store.list({ prefix: '/', revision: 30 })).toMatchObject({ refused: 'compacted' })
 })
 
-test('a slow watcher gets `compacted`, a quick one misses nothing', async () => {
+test('a watch behind the history ends with `compacted`, a watch that keeps up gets every change', async () => {
   const store = createMemoryStore({ historyRevisions: 5 })
   const after = await store.revision()
   const slow = store.watch({ prefix: '/', after })
@@ -37,7 +37,7 @@ test('a slow watcher gets `compacted`, a quick one misses nothing', async () => 
   expect((await slow.next()).value).toMatchObject({ refused: 'compacted', oldest: 15 })
 })
 
-test('keys that come and go leave nothing behind after compaction', async () => {
+test('compaction removes all versions of deleted keys', async () => {
   const store = createMemoryStore({ historyRevisions: 1 })
   for (let index = 0; index < 20; index++) {
     await write(store, put(`/${index}`, 'x'))

@@ -1,6 +1,7 @@
 import type { HealthReport } from './health.ts'
 import type { Readiness } from './readiness.ts'
 
+/** The response of a health page. */
 export interface HealthAnswer {
   readonly code: 200 | 503
   /** To be sent as JSON. */
@@ -51,7 +52,7 @@ function status(report: HealthReport): Record<string, unknown> {
   )
 }
 
-/** Never is written as year 1, the zero time of the tools that read this. */
+/** A time as RFC 3339; undefined is the zero time of Go, which readers of kube-proxy's page expect. */
 function time(ms: number | undefined): string {
   return ms === undefined ? '0001-01-01T00:00:00Z' : new Date(ms).toISOString()
 }

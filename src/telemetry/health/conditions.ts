@@ -1,7 +1,7 @@
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
-/** A state of the daemon or of its node that an operator has to know of while it lasts. */
+/** A lasting problem of the daemon or of its node, which operators should know of. */
 export interface Condition {
   /** What is wrong, the object, the cause and the remedy; one line. */
   readonly message: string
@@ -15,36 +15,36 @@ export interface ConditionsParts {
 }
 
 /**
- * The conditions that hold at this moment, by reason (kebab-case and stable: alerts select by it).
- * Each one is logged when it begins, changes and ends, and is 1 in `nodeproxy_conditions` meanwhile.
+ * The present conditions, by reason: kebab-case, and never changed, because alerts select by it.
+ * Each condition is logged when it begins, changes and ends, and is 1 in `nodeproxy_conditions` while it lasts.
  */
 export class Conditions {
   readonly #parts: ConditionsParts
-  readonly #held = new Map<string, Condition>()
+  readonly #present = new Map<string, Condition>()
 
   constructor(parts: ConditionsParts) {
     this.#parts = parts
   }
 
-  /** Begins a condition, or changes the message of one that holds; an equal one changes nothing. */
+  /** Begins a condition, or changes its message; does nothing for an equal one. */
   raise(reason: string, condition: Condition): void {
-    const before = this.#held.get(reason)
-    this.#held.set(reason, condition)
+    const before = this.#present.get(reason)
+    this.#present.set(reason, condition)
     this.#parts.metrics.conditions.set({ reason }, 1)
     if (before?.message !== condition.message) {
       this.#parts.log.warn({ reason }, condition.message)
     }
   }
 
-  /** Ends a condition; one that does not hold stays as it is. */
+  /** Ends a condition; does nothing if there is none for this reason. */
   clear(reason: string): void {
-    if (!this.#held.delete(reason)) return
+    if (!this.#present.delete(reason)) return
     this.#parts.metrics.conditions.set({ reason }, 0)
     this.#parts.log.info({ reason }, 'the condition ended')
   }
 
-  /** Those that hold, in the order in which they began. */
+  /** The present conditions, in the order in which they began. */
   current(): readonly Condition[] {
-    return [...this.#held.values()]
+    return [...this.#present.values()]
   }
 }

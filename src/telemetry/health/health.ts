@@ -8,37 +8,41 @@ export interface HealthOptions {
   /** Milliseconds; read each time, because it may change. */
   readonly syncPeriod: () => number
   /**
-   * The kernel held rules of an earlier run when this one began: they serve
-   * until the first run is done, so the node counts as healthy before it.
+   * The kernel had rules of an earlier process at the start. They serve until the first run
+   * is done, so the node counts as healthy before it.
    */
   readonly inherited: boolean
 }
 
+/** The health of one address family. */
 export interface FamilyHealth {
+  /** Whether no change has waited for more than two sync periods. */
   readonly healthy: boolean
   /** Last success, ms since the epoch; undefined before the first. */
   readonly lastUpdated: number | undefined
-  /** Since when the oldest change waits, ms since the epoch; undefined while the kernel holds all. */
+  /** Since when the oldest change waits, ms since the epoch; undefined when all changes are in the kernel. */
   readonly waitingSince: number | undefined
 }
 
+/** The health of the node at one time. All times are milliseconds since the epoch. */
 export interface HealthReport {
   readonly now: number
-  /** Rules are where they should be: every change was applied in time. */
+  /** Whether every change was written in time, in all families. */
   readonly healthy: boolean
-  /** This node can take traffic: healthy, or at least serving what was inherited. */
+  /** Whether this node can receive traffic: healthy, and a run has succeeded or there are rules of an earlier process. */
   readonly serving: boolean
+  /** False while the node is being removed. */
   readonly nodeEligible: boolean
   /** `now` while healthy; otherwise the oldest last success; undefined when there was none. */
   readonly lastUpdated: number | undefined
   readonly status: ReadonlyMap<FamilyName, FamilyHealth>
-  /** Why the last run wrote nothing; undefined after one that did. */
+  /** Why the last run wrote nothing; undefined after a successful one. */
   readonly failure: string | undefined
 }
 
 /**
- * Whether the kernel keeps up with the cluster. Written by the loop, read by
- * /healthz, /livez and the health check node ports. It knows no sockets.
+ * Tracks whether the kernel keeps up with the cluster. The sync loop writes it;
+ * /healthz, /livez and the health check node ports read it.
  */
 export class Health {
   readonly #options: HealthOptions
@@ -56,18 +60,18 @@ export class Health {
     this.#each(family, (progress) => progress.queued(this.#options.clock.now()))
   }
 
-  /** A run has taken everything queued so far; what is queued from now on waits for the next. */
+  /** A run began, which writes all changes queued so far. */
   begun(family?: FamilyName): void {
     this.#each(family, (progress) => progress.begun())
   }
 
-  /** The run that was begun has written all it took. */
+  /** The run has written all its changes. */
   succeeded(family?: FamilyName): void {
     this.#failure = undefined
     this.#each(family, (progress) => progress.succeeded(this.#options.clock.now()))
   }
 
-  /** The run wrote nothing because of `why`; what it took still waits, since when it was queued. */
+  /** The run wrote nothing because of `why`; its changes have waited since they were queued. */
   failed(why: string, family?: FamilyName): void {
     this.#failure = why
     this.#each(family, (progress) => progress.failed(this.#options.clock.now()))
@@ -78,6 +82,7 @@ export class Health {
     this.#nodeEligible = eligible
   }
 
+  /** The health at present. */
   report(): HealthReport {
     const now = this.#options.clock.now()
     const oldest = now - 2 * this.#options.syncPeriod()

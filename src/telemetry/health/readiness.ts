@@ -1,7 +1,7 @@
 import type { Condition } from './conditions.ts'
 import { type HealthReport, waitedMs } from './health.ts'
 
-/** What the daemon needs before it may be called ready. */
+/** What readiness depends on. */
 export interface ReadinessFacts {
   /** Resources by name, and whether a watch on them is open. */
   readonly connected: ReadonlyMap<string, boolean>
@@ -18,17 +18,18 @@ export interface ReadinessFacts {
   readonly conditions: readonly Condition[]
 }
 
+/** Whether the daemon is ready, and why not. */
 export interface Readiness {
   readonly ready: boolean
-  /** Why not, most fundamental first. */
+  /** Why it is not ready, the most fundamental reason first. */
   readonly reasons: readonly string[]
-  /** What holds and does not keep the daemon from being ready. */
+  /** Conditions that do not block readiness. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Ready: in touch with the API server, everything listed, rules in the kernel, no change that waits
- * for too long, no blocking condition.
+ * The daemon is ready when its watches are open and the API server answers, all resources are listed, the rules are in
+ * the kernel, no change waits for too long, and no condition blocks readiness.
  */
 export function assessReadiness(facts: ReadinessFacts): Readiness {
   const missing = (map: ReadonlyMap<string, boolean>) =>

@@ -17,6 +17,7 @@ export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, Me
     Daemon: processMetrics,
   }
 
+/** Every metric of the daemon, by its name in the program. */
 export const METRIC_TABLE = {
   ...syncMetrics,
   ...kernelMetrics,

@@ -13,7 +13,7 @@ const WANTED = {
   'debian-archive-keyring': '/usr/share/keyrings/debian-archive-keyring.gpg',
 } as const
 
-/** What invoke-rc.d and deb-systemd-invoke ask before they start a service. */
+/** What invoke-rc.d and deb-systemd-invoke run before they start a service. */
 const POLICY = '/usr/sbin/policy-rc.d'
 const SERVICES = ['docker.socket', 'docker.service', 'containerd.service']
 

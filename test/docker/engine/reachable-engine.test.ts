@@ -36,11 +36,11 @@ test('one that refuses, or is not there, is not; and the reason says which', asy
   const refusing = `unix://${join(folder, 'a.sock')}`
   expect(await findEngine({ DOCKER_HOST: refusing })).toEqual({
     unreachable: `${refusing}: answers with 500`,
-    asked: true,
+    isConfigured: true,
   })
   expect(await findEngine({ DOCKER_HOST: `unix://${folder}/none` })).toMatchObject({
     unreachable: expect.stringContaining('ENOENT'),
-    asked: true,
+    isConfigured: true,
   })
 })
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 /** Where a Docker engine answers, or why none does. */
 export type Reach =
   | { readonly uri: string }
-  | { readonly unreachable: string /** By DOCKER_HOST. */; readonly asked: boolean }
+  | { readonly unreachable: string /** By DOCKER_HOST. */; readonly isConfigured: boolean }
 
 const TIMEOUT_MS = 5_000
 
@@ -18,12 +18,15 @@ const TIMEOUT_MS = 5_000
 export async function findEngine(env: NodeJS.ProcessEnv = process.env): Promise<Reach> {
   const uri = env['DOCKER_HOST'] || socketsOf(env).find((socket) => existsSync(socket))
   if (uri === undefined) {
-    return { unreachable: 'there is no /var/run/docker.sock and no DOCKER_HOST', asked: false }
+    return {
+      unreachable: 'there is no /var/run/docker.sock and no DOCKER_HOST',
+      isConfigured: false,
+    }
   }
   const address = uri.startsWith('/') ? `unix://${uri}` : uri
   const silence = await whySilent(address, env)
   if (silence === undefined) return { uri: address }
-  return { unreachable: `${address}: ${silence}`, asked: Boolean(env['DOCKER_HOST']) }
+  return { unreachable: `${address}: ${silence}`, isConfigured: Boolean(env['DOCKER_HOST']) }
 }
 
 function socketsOf(env: NodeJS.ProcessEnv): readonly string[] {
@@ -42,16 +45,18 @@ async function whySilent(address: string, env: NodeJS.ProcessEnv): Promise<strin
   return undefined
 }
 
-type Place = { readonly socketPath: string } | { readonly hostname: string; readonly port: string }
+type EngineAddress =
+  | { readonly socketPath: string }
+  | { readonly hostname: string; readonly port: string }
 
-function ping(place: Place): Promise<string | undefined> {
+function ping(address: EngineAddress): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
-  const asking = request({ ...place, path: '/_ping', timeout: TIMEOUT_MS }, (answer) => {
+  const sent = request({ ...address, path: '/_ping', timeout: TIMEOUT_MS }, (answer) => {
     answer.resume()
     resolve(answer.statusCode === 200 ? undefined : `answers with ${answer.statusCode}`)
   })
-  asking.on('timeout', () => asking.destroy(new Error(`no answer in ${TIMEOUT_MS} ms`)))
-  asking.on('error', ({ message }) => resolve(message))
-  asking.end()
+  sent.on('timeout', () => sent.destroy(new Error(`no answer in ${TIMEOUT_MS} ms`)))
+  sent.on('error', ({ message }) => resolve(message))
+  sent.end()
   return promise
 }

@@ -44,7 +44,7 @@ function removeCgroup(folder: string): void {
   rmdirSync(folder)
 }
 
-/** A process id alone may belong to a stranger by now. */
+/** A process id alone may belong to another program by now. */
 function isAlive(pid: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('test/docker/main.ts')

@@ -1,11 +1,11 @@
 import type { Member, SetCommand, SetType } from '../../../src/kernel/ipset/sets.ts'
 import type { Cidr, IpAddress } from '../../../src/lib/ip.ts'
 
-/** What the kernel and its fake are both asked, and what both have to answer. */
+/** The requests to the kernel and to its fake, and what both have to answer. */
 export interface Step {
   readonly what: string
   readonly commands: readonly SetCommand[]
-  /** Place and errno of each command that is refused. */
+  /** Index and errno of each command that is refused. */
   readonly refused: readonly (readonly [number, number])[]
 }
 

@@ -64,7 +64,7 @@ const COMMANDS: readonly IpvsCommand[] = [
   { do: 'addServer', id: MARK4, server: real('10.1.0.4', 0, { forwarding: 'route' }) },
   { do: 'addService', id: MARK6, settings: { ...RR, scheduler: 'mh', flags: ['sourcePort'] } },
 ]
-const TOLD_TO_IPVSADM = `
+const IPVSADM_INPUT = `
 -A -t 10.96.0.1:80 -s wrr -p 300 -M 255.255.255.0
 -a -t 10.96.0.1:80 -r 10.1.0.4:8080 -m -w 3 -x 100 -y 50
 -a -t 10.96.0.1:80 -r [fd00::5]:80 -i -w 1
@@ -89,7 +89,7 @@ async function bothWays() {
   const refused = await ipvs.run(COMMANDS)
   const ours = { saved: saved(), read: await everything(ipvs) }
   ipvsadm('-C')
-  execFileSync('ipvsadm', ['-R'], { input: TOLD_TO_IPVSADM })
+  execFileSync('ipvsadm', ['-R'], { input: IPVSADM_INPUT })
   const theirs = { saved: saved(), read: await everything(ipvs) }
   return { refused, ours, theirs }
 }

@@ -9,7 +9,7 @@ const table = {
   lock: [false, true, false],
 }
 
-test('the legacy back end is watched in the kernel', async () => {
+test('the legacy variant is watched in the kernel', async () => {
   expect(await runInside('xtables.script.ts')).toEqual({
     4: table,
     6: table,

@@ -16,7 +16,7 @@ import { entry, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { configuration, recordingLog } from '../../../src/nodeproxy/testing/wiring.ts'
 import { cleanUpKernel } from '../../../src/nodeproxy/wiring/cleanup/clean-up.ts'
 
-/** Rules of earlier runs, made with whichever back end, and what --cleanup leaves of them. */
+/** Rules of earlier runs, made with either variant, and what --cleanup leaves of them. */
 const [, , made = '', absent = ''] = process.argv
 const runner = new Spawner()
 

@@ -15,7 +15,7 @@ test.each([
   expect(report).toMatchObject(clean)
 })
 
-test('a legacy back end that no program used is not even loaded', async () => {
+test('a legacy variant that no program used is not even loaded', async () => {
   const report = await runInside('../modes/clean-up.script.ts', { args: ['nft', ''] })
   expect(report).toMatchObject({ legacyUntouched: true })
 })

@@ -17,7 +17,7 @@ import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { backend, entry, frontend, ip, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 
-/** What the real iptables refuses, who is blamed for it, and that everybody else is served. */
+/** What the real iptables refuses, which entry is blamed for it, and that all others are served. */
 const name = process.argv[2] as IptablesVariant
 execFileSync('mount', ['-t', 'tmpfs', 'none', '/run'])
 const runner = new Spawner()

@@ -46,7 +46,7 @@ const VARIANTS: Readonly<Record<string, Partial<NetfilterSettings>>> = {
     nodePortScope: { kind: 'networks', networks: [cidr('0.0.0.0/0'), cidr('::/0')] },
     masqueradeBit: 0,
   },
-  'nothing tells': { localTraffic: { by: 'none' }, masqueradeAll: true },
+  'nothing distinguishes pods': { localTraffic: { by: 'none' }, masqueradeAll: true },
 }
 
 /** A small generator with a fixed start: every run tries the same trees. */

@@ -13,7 +13,7 @@ test.each(['nft', 'legacy'])(
       'by source, everything': clean,
       'by bridge': clean,
       'by interface prefix': clean,
-      'nothing tells': clean,
+      'nothing distinguishes pods': clean,
     })
   },
 )

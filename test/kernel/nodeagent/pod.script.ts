@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 
 /**
  * A Pod's HTTP server. `/ready` says whether it is ready, which `POST /ready?no`
- * and SIGTERM take back. After SIGTERM it ends when it was asked for `/ready`
+ * and SIGTERM take back. After SIGTERM it ends when it was queried for `/ready`
  * once more: then a client has seen that it leaves.
  */
 function main(): void {

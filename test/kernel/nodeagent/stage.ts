@@ -59,10 +59,10 @@ export async function setStage(): Promise<Stage> {
   }
 }
 
-type Place = Pick<Stage, 'api' | 'node' | 'prefix' | 'logFolder'>
+type StageParts = Pick<Stage, 'api' | 'node' | 'prefix' | 'logFolder'>
 
 function startAgent(
-  { api, node, prefix, logFolder }: Place,
+  { api, node, prefix, logFolder }: StageParts,
   onError: (error: unknown) => void,
 ): () => Promise<void> {
   const clock = systemClock

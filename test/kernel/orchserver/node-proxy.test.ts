@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest'
 import { hasEtcd } from '../../support/etcd/has-etcd.ts'
 import { expectFollowsPods } from '../../support/flows/follows-pods.ts'
-import type { OrchServerKind } from '../../support/lab/orch-server.ts'
+import type { OrchServerKind } from '../../support/lab/api-server.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
 /** On etcd a killed leader is followed after 15 s only, so one kill must do. */

@@ -13,7 +13,7 @@ const OTHER_PORTS = [
   '--healthz-bind-address=127.0.0.1:10266',
   '--metrics-bind-address=127.0.0.1:10259',
 ]
-const NOBODY = 65_534
+const UNPRIVILEGED_UID = 65_534
 const LOCKED = /exit 1: .*NP_NODEPROXY_LOCKED.*task \\"daemon\\", pid \d+,.*--wait/s
 
 let lab: Lab
@@ -78,7 +78,7 @@ test('a daemon that starts waits for its predecessor, and a signal ends the wait
   await serve()
   const waiting = background(second())
   await waiting.said('waiting for the end of node-proxy')
-  waiting.tell('SIGTERM')
+  waiting.signalAlone('SIGTERM')
   expect(await waiting.ended).toBe(0)
   const next = background(second())
   await next.said('waiting for the end of node-proxy')
@@ -116,17 +116,22 @@ const squat = (answer: string) =>
 
 test('an ordinary user cannot keep the daemon from its work, whatever it answers', async () => {
   const owner = { program: 'node-proxy', pid: 1, task: 'daemon' }
-  const user = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
+  const user = [
+    'setpriv',
+    `--reuid=${UNPRIVILEGED_UID}`,
+    `--regid=${UNPRIVILEGED_UID}`,
+    '--clear-groups',
+  ]
   const squatter = background([...user, process.execPath, '-e', squat(JSON.stringify(owner))])
   await squatter.said('squatting')
   await serve()
-  const lacks = async () =>
+  const conditionValue = async () =>
     sumOf(await lab.daemon.metrics(), 'nodeproxy_conditions', { reason: 'owner-lock' })
-  expect(await lacks()).toBe(1)
+  expect(await conditionValue()).toBe(1)
   expect(lab.daemon.logs()).toContain('NP_NODEPROXY_LOCK_FOREIGN')
-  squatter.tell('SIGKILL')
+  squatter.signalAlone('SIGKILL')
   await squatter.ended
-  await expect.poll(lacks, { timeout: 20_000 }).toBe(0)
+  await expect.poll(conditionValue, { timeout: 20_000 }).toBe(0)
   await expect(lab.daemon.once(['--cleanup'])).rejects.toThrow(LOCKED)
 })
 
@@ -136,7 +141,7 @@ test('what has rights and is no node-proxy is named', async () => {
   await expect(lab.daemon.once(['--cleanup'])).rejects.toThrow(
     /exit 1: .*pid \d+ of user 0 holds .*@node-proxy.*NP_NODEPROXY_LOCK_FOREIGN|NP_NODEPROXY_LOCK_FOREIGN.*pid \d+ of user 0/s,
   )
-  squatter.tell('SIGKILL')
+  squatter.signalAlone('SIGKILL')
   await squatter.ended
   await lab.daemon.once(['--cleanup'])
 })
@@ -152,7 +157,7 @@ test('ordinary users that serve at addresses of their own need no lock', async (
   await serve()
   chmodSync(lab.folder, 0o755)
   const bind = ['--proxy-mode=userspace', '--oom-score-adj=0']
-  const users = [NOBODY, NOBODY - 1].map((user, index) => {
+  const users = [UNPRIVILEGED_UID, UNPRIVILEGED_UID - 1].map((user, index) => {
     const ports = [`--healthz-port=${10_270 + index}`, `--metrics-port=${10_280 + index}`]
     const drop = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups']
     const flags = [...bind, ...ports, `--userspace-bind-map=127.0.0.1:${8_080 + index}=ns/owned`]

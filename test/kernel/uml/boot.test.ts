@@ -64,12 +64,12 @@ test('ends with its command, whatever that leaves running, and is no process’s
 
 test('loads modules on request of a command and of the kernel, and not those that were taken away', async () => {
   const script = `
-    modprobe -q ip_vs_rr && echo asked
+    modprobe -q ip_vs_rr && echo requested
     ip link add type dummy && ip link show dummy0 >/dev/null && echo by-kernel
     modprobe -q ip_vs_wrr || echo taken
     modprobe -nq ip_vs_wrr || echo not-even-there`
   const { console } = await bootKernel(shell(script, { withoutModules: ['ip-vs-wrr'] }))
-  expect(console).toBe('asked\nby-kernel\ntaken\nnot-even-there\n')
+  expect(console).toBe('requested\nby-kernel\ntaken\nnot-even-there\n')
 })
 
 /** Of a checkout below /tmp, the folder in /tmp that leads to it. */

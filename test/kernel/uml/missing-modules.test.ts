@@ -59,19 +59,19 @@ test.each([
   [['ip_vs_rr'], [], [absent('ip_vs_rr')]],
   [['ip_vs_mh'], ['--ipvs-scheduler=mh'], [absent('ip_vs_mh')]],
   [['ip_set_hash_ipportnet', 'xt_set'], [], [absent('ip_set_hash_ipportnet'), absent('xt_set')]],
-])('without %j %j: exit status 1', async (modules, flags, lacks) => {
+])('without %j %j: exit status 1', async (modules, flags, missing) => {
   const { lines, end } = await runWithout(modules, ...flags)
   expect(end).toBe('status 1, nothing left')
   const errors = lines.filter(({ level }) => level === 'error')
-  expect(errors).toMatchObject(lacks)
-  const things = lacks.length === 1 ? '1 thing' : `${lacks.length} things`
+  expect(errors).toMatchObject(missing)
+  const things = missing.length === 1 ? '1 thing' : `${missing.length} things`
   expect(lines.at(-1)).toMatchObject({
     level: 'fatal',
     msg: 'node-proxy ends',
     err: {
       code: CODE,
-      message: `this kernel lacks ${things} that the mode needs`,
-      hint: lacks.map(({ remedy }) => remedy).join('; '),
+      message: `this kernel missing ${things} that the mode needs`,
+      hint: missing.map(({ remedy }) => remedy).join('; '),
     },
   })
 })

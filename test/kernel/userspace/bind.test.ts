@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { ConnectRequest, Outcome } from '../../support/agent/protocol.ts'
+import type { ConnectOutcome, ConnectRequest } from '../../support/agent/protocol.ts'
 import { type Deployment, deploy, deployAll, redeploy } from '../../support/flows/deploy.ts'
 import type { ProxyConfig } from '../../support/lab/daemon-config.ts'
 import { createLab, type Lab } from '../../support/lab/lab.ts'
@@ -9,7 +9,7 @@ import { type EndpointSpec, slice } from '../../support/lab/objects.ts'
 import { reconfigure } from '../../support/lab/reconfigure.ts'
 
 /** An ordinary user serves Services at addresses of the machine; the kernel holds nothing of it. */
-const NOBODY = 65_534
+const UNPRIVILEGED_UID = 65_534
 const DEADLINE = { timeout: 20_000 } as const
 const BINDINGS = [
   '127.0.0.1:8080=ns/web:http',
@@ -62,9 +62,10 @@ const WEB_SIX = { protocol: 'TCP', source: '::1', destination: '::1', port: 8081
 const QUERY = { ...WEB, protocol: 'UDP', port: 5353 } as const
 
 /** Without the sinks of the lab, which would take the place of a listener that is away. */
-const ask = (request: ConnectRequest) => lab.node.agent.call('connect', request)
-const nameOf = (outcome: Outcome) => (outcome.kind === 'answered' ? outcome.name : outcome.kind)
-const names = async (request: ConnectRequest) => (await ask(request)).map(nameOf)
+const query = (request: ConnectRequest) => lab.node.agent.call('connect', request)
+const nameOf = (outcome: ConnectOutcome) =>
+  outcome.kind === 'answered' ? outcome.name : outcome.kind
+const names = async (request: ConnectRequest) => (await query(request)).map(nameOf)
 const distinct = async (request: ConnectRequest) =>
   new Set(await names({ attempts: 12, parallel: 1, ...request }))
 const servers = (ips: readonly string[], port: number) =>
@@ -84,7 +85,7 @@ async function expectServed(): Promise<void> {
 
 describe.each(['native', 'javascript'] as const)('%s', (dataPath) => {
   beforeAll(async () => {
-    await lab.daemon.start({ config: config(dataPath), user: NOBODY })
+    await lab.daemon.start({ config: config(dataPath), user: UNPRIVILEGED_UID })
   })
   afterAll(() => lab.daemon.kill())
   beforeEach(deployBoth)
@@ -137,14 +138,14 @@ describe.each(['native', 'javascript'] as const)('%s', (dataPath) => {
     await agent.call('holdEnd', { id, how: 'reset' })
   })
 
-  test('an address that is taken is told, and is served when it is free', async () => {
+  test('an address that is taken is reported, and is served when it is free', async () => {
     const { agent } = lab.node
     const taken = { protocol: 'TCP', ip: '127.0.0.1', port: 8083 } as const
-    await agent.call('listen', { ...taken, name: 'somebody' })
+    await agent.call('listen', { ...taken, name: 'other' })
     await reconfigure(lab, config(dataPath, ['127.0.0.1:8083=ns/web:http']))
     await lab.daemon.until('refused', (samples) => refusals(samples) > 0)
     expect(lab.daemon.logs()).toMatch(/NP_USERSPACE_LISTEN.*127\.0\.0\.1:8083.*EADDRINUSE/)
-    expect(await names({ ...WEB, port: 8083 })).toEqual(['somebody'])
+    expect(await names({ ...WEB, port: 8083 })).toEqual(['other'])
     await expect.poll(ready, DEADLINE).toMatch(/^503 [^]*127\.0\.0\.1:8083: EADDRINUSE/)
     await expectServed()
     await agent.call('unlisten', taken)
@@ -183,7 +184,7 @@ describe.each(['native', 'javascript'] as const)('%s', (dataPath) => {
     await agent.call('holdEnd', { id, how: 'close' })
     expect(await stopped).toBe(0)
     const short = config(dataPath, [], { shutdownTimeout: '100ms' })
-    await lab.daemon.start({ config: short, user: NOBODY })
+    await lab.daemon.start({ config: short, user: UNPRIVILEGED_UID })
     await lab.daemon.synced()
     const other = await agent.call('holdOpen', { ...WEB, count: 2, everyMs: 100 })
     expect(await lab.daemon.stop()).toBe(0)

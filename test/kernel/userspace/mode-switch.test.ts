@@ -53,7 +53,7 @@ beforeAll(async () => {
 const traces = async (mode: ModeName) => oursIn(await netState(lab().node), PREFIX[mode])
 
 /** A flow that conntrack knows stays with the mode that it began in, so none comes from a port twice. */
-const askedFrom = { port: 20_000 }
+const nextSource = { port: 20_000 }
 
 /** Policy rules that lead packets to the forwarder, and the routes that they name. */
 async function diversions(): Promise<readonly string[]> {
@@ -80,7 +80,7 @@ async function modesOf(attempts: number, request: Attempt = POD): Promise<readon
 async function expectServing(mode: ModeName): Promise<void> {
   await expect.poll(() => modesOf(1), DEADLINE).toEqual([mode])
   expect(await modesOf(20)).toEqual([mode])
-  expect(await modesOf(1, { ...QUERY, sourcePort: askedFrom.port++ })).toEqual([mode])
+  expect(await modesOf(1, { ...QUERY, sourcePort: nextSource.port++ })).toEqual([mode])
 }
 
 async function expectAlone(mode: ModeName): Promise<void> {
@@ -166,7 +166,7 @@ test('userspace to iptables by restart: nothing is left but new connections', as
   await beginIn('userspace')
   const { agent } = await lab().site('pod', POD.source)
   const { id } = await agent.call('holdOpen', { ...POD, count: 3, everyMs: 200 })
-  const question = { ...QUERY, sourcePort: askedFrom.port++ }
+  const question = { ...QUERY, sourcePort: nextSource.port++ }
   expect(await modesOf(1, question)).toEqual(['userspace'])
   await lab().daemon.kill()
   expect(await traces('userspace')).not.toEqual([])

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ConnectRequest, LoadReport, Outcome } from '../../support/agent/protocol.ts'
+import type { ConnectOutcome, ConnectRequest, LoadReport } from '../../support/agent/protocol.ts'
 import { deploy } from '../../support/flows/deploy.ts'
 import type { Agent } from '../../support/lab/agent.ts'
 import type { DaemonStart } from '../../support/lab/daemon.ts'
-import { createLab, type Lab, type Place } from '../../support/lab/lab.ts'
+import { createLab, type Lab, type LabHost } from '../../support/lab/lab.ts'
 
 /** New connections, one each 10 ms, while the daemon is replaced in every way that operators do. */
 let lab: Lab
@@ -15,11 +15,11 @@ afterAll(() => lab?.close())
 interface Placement {
   readonly name: string
   readonly start: DaemonStart
-  readonly place: Place
+  readonly place: LabHost
   readonly client: Pick<ConnectRequest, 'source' | 'destination' | 'port'>
 }
 
-const NOBODY = 65_534
+const UNPRIVILEGED_UID = 65_534
 /** Connections of the stream at one moment: a tenth of a second on a busy machine. */
 const MAX_UNDER_WAY = 10
 
@@ -27,7 +27,7 @@ const bind = (dataPath: 'native' | 'javascript'): Placement => ({
   name: `bind, ${dataPath}`,
   start: {
     config: { mode: 'userspace', userspace: { dataPath, bindMap: ['127.0.0.1:8080=ns/web'] } },
-    user: NOBODY,
+    user: UNPRIVILEGED_UID,
   },
   place: 'node',
   client: { source: '127.0.0.1', destination: '127.0.0.1', port: 8080 },
@@ -102,6 +102,6 @@ describe.each([REDIRECT, bind('native'), bind('javascript')])('$name', (placemen
   })
 })
 
-function describeOutcome(outcome: Outcome): string {
+function describeOutcome(outcome: ConnectOutcome): string {
   return outcome.kind === 'failed' ? outcome.code : outcome.kind
 }

@@ -29,7 +29,7 @@ function textOf(address: SocketAddress | undefined): string {
 
 /**
  * One transparent TCP and one UDP socket at the same port, as redirected packets of one
- * side need them. It greets each connection with `SIDE IP PORT`, the address that the client asked
+ * side need them. It greets each connection with `SIDE IP PORT`, the address that the client sent
  * for, echoes what it says, and ends first when it says `bye`; a datagram is answered with the
  * greeting, from the address that it was sent to.
  */
@@ -62,8 +62,8 @@ export class TransparentListener {
       const client = sockets.accept(this.#tcp, peer)
       if (client < 0) return
       this.#clients.add(client)
-      const asked = sockets.untranslatedAddress(client, this.#family === 6)
-      say(client, `${this.#side} ${textOf(asked)}\n`)
+      const destination = sockets.untranslatedAddress(client, this.#family === 6)
+      say(client, `${this.#side} ${textOf(destination)}\n`)
     }
   }
 
@@ -84,8 +84,8 @@ export class TransparentListener {
       (view) => view && Uint8Array.from(view),
     )
     if (to === undefined || from === undefined) return
-    const asked = untranslated.destinationOf(to, from)
-    const text = Buffer.from(`${this.#side} ${textOf(asked)}\n`)
+    const destination = untranslated.destinationOf(to, from)
+    const text = Buffer.from(`${this.#side} ${textOf(destination)}\n`)
     datagrams.load(text)
     datagrams.passTo(this.#udp, text.length, { from, to })
   }

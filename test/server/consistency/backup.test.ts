@@ -96,7 +96,7 @@ async function expectBackup(server: OrchServerProcess, keeper: Keeper): Promise<
 /**
  * What `etcdutl snapshot restore --bump-revision --mark-compacted` does, which
  * older etcds lack: 1,000 revisions more than were given out, and none of
- * them can be asked for.
+ * them can be requested.
  */
 async function raiseRevisions(etcd: EtcdProcess): Promise<void> {
   const store = createEtcdStore({ endpoints: [etcd.endpoint], prefix: '/another-server' })

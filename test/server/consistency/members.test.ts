@@ -90,7 +90,7 @@ async function observe(store: EtcdStore, seen: StoreEvent[], stop: AbortSignal):
 async function stand(store: EtcdStore, terms: Office[], stop: AbortSignal): Promise<void> {
   const election = store.election('some', 5)
   while (!stop.aborted) {
-    const office = await election.campaign('anybody', stop).catch((error: unknown) => {
+    const office = await election.campaign('other', stop).catch((error: unknown) => {
       if (!stop.aborted) throw error
     })
     if (office === undefined) return

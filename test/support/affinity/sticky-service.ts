@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Outcome } from '../agent/protocol.ts'
+import type { ConnectOutcome } from '../agent/protocol.ts'
 import { deploy } from '../flows/deploy.ts'
 import { chiSquareOfEqual } from '../lab/chi-square.ts'
 import { isUserspace } from '../lab/daemon-config.ts'
@@ -47,7 +47,7 @@ export async function connectAll(
   return outcomes.map(nameOf)
 }
 
-function nameOf(outcome: Outcome): string {
+function nameOf(outcome: ConnectOutcome): string {
   return outcome.kind === 'answered' ? outcome.name : outcome.kind
 }
 

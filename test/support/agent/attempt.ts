@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram'
 import { connect, type Socket } from 'node:net'
-import type { ConnectRequest, Outcome } from './protocol.ts'
+import type { ConnectOutcome, ConnectRequest } from './protocol.ts'
 
 /** One connection or datagram, from its start to its outcome. Never throws. */
-export async function attempt(request: ConnectRequest): Promise<Outcome> {
+export async function attempt(request: ConnectRequest): Promise<ConnectOutcome> {
   if (request.protocol === 'UDP') return attemptUdp(request)
   if (request.protocol === 'SCTP') return (await import('./sctp.ts')).attemptSctp(request)
   return attemptTcp(request).then(({ socket, outcome }) => {
@@ -21,7 +21,7 @@ function abandon(socket: Socket): void {
 /** A TCP connection up to the listener's first line; the socket stays open. */
 export function attemptTcp(
   request: ConnectRequest,
-): Promise<{ readonly socket: Socket; readonly outcome: Outcome }> {
+): Promise<{ readonly socket: Socket; readonly outcome: ConnectOutcome }> {
   return new Promise((resolve) => {
     let heard = ''
     let connected = false
@@ -32,7 +32,7 @@ export function attemptTcp(
       ...(request.sourcePort === undefined ? {} : { localPort: request.sourcePort }),
       autoSelectFamily: false,
     })
-    const settle = (outcome: Outcome): void => {
+    const settle = (outcome: ConnectOutcome): void => {
       clearTimeout(timer)
       socket.removeAllListeners('data')
       resolve({ socket, outcome })
@@ -53,10 +53,10 @@ export function attemptTcp(
   })
 }
 
-function attemptUdp(request: ConnectRequest): Promise<Outcome> {
+function attemptUdp(request: ConnectRequest): Promise<ConnectOutcome> {
   return new Promise((resolve) => {
     const socket = createSocket({ type: request.destination.includes(':') ? 'udp6' : 'udp4' })
-    const settle = (outcome: Outcome): void => {
+    const settle = (outcome: ConnectOutcome): void => {
       clearTimeout(timer)
       socket.removeAllListeners()
       socket.on('error', () => {})
@@ -74,7 +74,7 @@ function attemptUdp(request: ConnectRequest): Promise<Outcome> {
   })
 }
 
-function heardFrom(text: string): Outcome {
+function heardFrom(text: string): ConnectOutcome {
   try {
     const said: unknown = JSON.parse(text.slice(0, text.indexOf('\n')))
     if (isAnswer(said)) return { kind: 'answered', name: said.name, peer: said.peer }
@@ -88,7 +88,7 @@ function isAnswer(said: unknown): said is { name: string; peer: string } {
   return typeof said === 'object' && said !== null && 'name' in said && 'peer' in said
 }
 
-function outcomeOf(error: NodeJS.ErrnoException): Outcome {
+function outcomeOf(error: NodeJS.ErrnoException): ConnectOutcome {
   if (error.code === 'ECONNREFUSED') return { kind: 'refused' }
   if (error.code === 'ETIMEDOUT') return { kind: 'timeout' }
   return { kind: 'failed', code: error.code ?? error.message }

@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net'
 import { attempt, attemptTcp } from './attempt.ts'
-import type { ConnectRequest, LoadReport, Outcome } from './protocol.ts'
+import type { ConnectOutcome, ConnectRequest, LoadReport } from './protocol.ts'
 
 const KEPT_FAILURES = 100
 
-/** Below those that the system gives out, and in turn: none comes again while anybody remembers it. */
+/** Below those that the system gives out, and in turn: none comes again while any table remembers it. */
 const PORTS = { first: 1100, count: 8900 } as const
 let portsGiven = 0
 const nextPort = (): number => PORTS.first + (portsGiven++ % PORTS.count)
 
-/** Makes the asked number of connections, several at a time; stops early when enough was seen. */
-export async function connectMany(request: ConnectRequest): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
+/** Makes the requested number of connections, several at a time; stops early when enough was seen. */
+export async function connectMany(request: ConnectRequest): Promise<ConnectOutcome[]> {
+  const outcomes: ConnectOutcome[] = []
   const seen = new Set<string>()
   const wanted = request.attempts ?? 1
   let started = 0
@@ -32,8 +32,8 @@ export async function connectMany(request: ConnectRequest): Promise<Outcome[]> {
 /** One connection from each source, from a port that IPVS and conntrack remember nothing of. */
 export async function connectEach(
   request: Omit<ConnectRequest, 'source' | 'sourcePort'> & { readonly sources: readonly string[] },
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
+): Promise<ConnectOutcome[]> {
+  const outcomes: ConnectOutcome[] = []
   let next = 0
   const worker = async (): Promise<void> => {
     for (let index = next++; index < request.sources.length; index = next++) {
@@ -49,7 +49,7 @@ export async function connectEach(
 export class KeptConnections {
   readonly #sockets: Socket[] = []
 
-  async open(request: ConnectRequest): Promise<{ id: number; outcome: Outcome }> {
+  async open(request: ConnectRequest): Promise<{ id: number; outcome: ConnectOutcome }> {
     const { socket, outcome } = await attemptTcp(request)
     socket.on('error', () => socket.destroy())
     return { id: this.#sockets.push(socket) - 1, outcome }
@@ -84,7 +84,7 @@ export class Load {
   readonly #startedAt = performance.now()
   readonly #running = new Set<Promise<void>>()
   readonly #answers: Record<string, number> = {}
-  readonly #failures: { afterMs: number; outcome: Outcome }[] = []
+  readonly #failures: { afterMs: number; outcome: ConnectOutcome }[] = []
   readonly #timer: NodeJS.Timeout
   #attempts = 0
   #enough: { readonly attempts: number; resolve(): void } | undefined
@@ -122,7 +122,7 @@ export class Load {
     this.#running.add(ongoing)
   }
 
-  #count(outcome: Outcome, afterMs: number): void {
+  #count(outcome: ConnectOutcome, afterMs: number): void {
     if (outcome.kind === 'answered') {
       this.#answers[outcome.name] = (this.#answers[outcome.name] ?? 0) + 1
       return

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { attemptTcp } from './attempt.ts'
-import type { ConnectRequest, HeldReport, Outcome } from './protocol.ts'
+import type { ConnectOutcome, ConnectRequest, HeldReport } from './protocol.ts'
 
 /** Milliseconds that an echo may take before its connection counts as lost. */
 const ECHO_MS = 3000
@@ -10,7 +10,7 @@ interface Held {
   readonly socket: Socket
   readonly name: string
   heardAt: number
-  owed: number
+  awaited: number
 }
 
 /**
@@ -21,7 +21,7 @@ export class HeldConnections {
   readonly #startedAt = performance.now()
   readonly #held = new Set<Held>()
   readonly #lost: { name: string; afterMs: number; how: string }[] = []
-  readonly #refused: Outcome[] = []
+  readonly #refused: ConnectOutcome[] = []
   readonly #timer: NodeJS.Timeout
   #echoes = 0
 
@@ -76,21 +76,21 @@ export class HeldConnections {
       socket.destroy()
       return
     }
-    const held = { socket, name: outcome.name, heardAt: performance.now(), owed: 0 }
+    const held = { socket, name: outcome.name, heardAt: performance.now(), awaited: 0 }
     this.#held.add(held)
     socket.on('data', (bytes: Buffer) => {
       held.heardAt = performance.now()
-      held.owed -= bytes.length
+      held.awaited -= bytes.length
       this.#echoes += bytes.length
     })
     socket.on('close', () => this.#lose(held, socket.errored === null ? 'closed' : codeOf(socket)))
   }
 
-  /** Resolves when all that it is owed came back, or when it is lost. */
+  /** Resolves when all that it is awaited came back, or when it is lost. */
   #echoed(held: Held): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const onData = (): void => {
-      if (held.owed > 0) return
+      if (held.awaited > 0) return
       held.socket.off('data', onData)
       resolve()
     }
@@ -103,14 +103,14 @@ export class HeldConnections {
   #speak(): void {
     const now = performance.now()
     for (const held of this.#held) {
-      if (held.owed > 0 && now - held.heardAt > ECHO_MS) this.#lose(held, 'silent')
+      if (held.awaited > 0 && now - held.heardAt > ECHO_MS) this.#lose(held, 'silent')
       else this.#say(held, now)
     }
   }
 
   #say(held: Held, now: number): void {
-    if (held.owed === 0) held.heardAt = now
-    held.owed++
+    if (held.awaited === 0) held.heardAt = now
+    held.awaited++
     held.socket.write('.')
   }
 

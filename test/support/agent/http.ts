@@ -3,14 +3,14 @@ import { request as secured } from 'node:https'
 import type { HttpReply, HttpRequest } from './protocol.ts'
 
 /** One HTTP exchange from inside the namespace, on a connection of its own. */
-export function exchange(asked: HttpRequest): Promise<HttpReply> {
-  const request = asked.ca === undefined ? plain : secured
+export function exchange(wanted: HttpRequest): Promise<HttpReply> {
+  const request = wanted.ca === undefined ? plain : secured
   return new Promise((resolve, reject) => {
-    const sent = request(asked.url, {
-      method: asked.method ?? 'GET',
-      headers: { connection: 'close', ...asked.headers },
-      timeout: asked.timeoutMs ?? 5000,
-      ...(asked.ca === undefined ? {} : { ca: asked.ca }),
+    const sent = request(wanted.url, {
+      method: wanted.method ?? 'GET',
+      headers: { connection: 'close', ...wanted.headers },
+      timeout: wanted.timeoutMs ?? 5000,
+      ...(wanted.ca === undefined ? {} : { ca: wanted.ca }),
       agent: false,
     })
     sent.on('error', reject)
@@ -29,6 +29,6 @@ export function exchange(asked: HttpRequest): Promise<HttpReply> {
         })
       })
     })
-    sent.end(asked.body)
+    sent.end(wanted.body)
   })
 }

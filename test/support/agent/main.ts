@@ -7,7 +7,7 @@ import { exchange } from './http.ts'
 import { Listeners } from './listeners.ts'
 import type { AgentCalls, AgentReply, AgentRequest } from './protocol.ts'
 
-/** The agent of one namespace: a thread that lives there, and is asked by messages. */
+/** The agent of one namespace: a thread that lives there, and gets its requests as messages. */
 const listeners = new Listeners()
 const kept = new KeptConnections()
 const loads: Load[] = []

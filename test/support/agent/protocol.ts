@@ -34,7 +34,7 @@ export interface ConnectRequest {
 }
 
 /** What became of one connection (TCP) or one request (UDP). */
-export type Outcome =
+export type ConnectOutcome =
   /** `name` of the listener, and the client's `ip:port` as the listener saw it. */
   | { readonly kind: 'answered'; readonly name: string; readonly peer: string }
   /** RST or ICMP port unreachable. */
@@ -64,7 +64,7 @@ export interface HttpReply {
 export interface LoadReport {
   readonly attempts: number
   /** Outcomes other than `answered`, at most 100 of them. */
-  readonly failures: readonly { readonly afterMs: number; readonly outcome: Outcome }[]
+  readonly failures: readonly { readonly afterMs: number; readonly outcome: ConnectOutcome }[]
   readonly failed: number
   /** Answers per listener name. */
   readonly answers: Readonly<Record<string, number>>
@@ -81,7 +81,7 @@ export interface HeldReport {
     readonly how: string
   }[]
   /** Outcomes of those that never came to be. */
-  readonly refused: readonly Outcome[]
+  readonly refused: readonly ConnectOutcome[]
   /** Bytes that came back. */
   readonly echoes: number
 }
@@ -93,16 +93,16 @@ export interface AgentCalls {
   /** Datagrams that a UDP listener has received. */
   heard: { params: Omit<Listener, 'name'>; result: number }
   unlistenAll: { params: null; result: null }
-  connect: { params: ConnectRequest; result: Outcome[] }
+  connect: { params: ConnectRequest; result: ConnectOutcome[] }
   /** One connection from each of many sources; outcomes in their order. */
   connectEach: {
     params: Omit<ConnectRequest, 'source' | 'sourcePort' | 'attempts'> & {
       sources: readonly string[]
     }
-    result: Outcome[]
+    result: ConnectOutcome[]
   }
   /** Opens one TCP connection and keeps it. */
-  open: { params: ConnectRequest; result: { id: number; outcome: Outcome } }
+  open: { params: ConnectRequest; result: { id: number; outcome: ConnectOutcome } }
   /** Sends a byte over a kept connection and waits for its echo; false when it is dead. */
   ping: { params: { id: number; timeoutMs: number }; result: boolean }
   /** Ends every kept connection. */

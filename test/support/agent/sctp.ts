@@ -1,4 +1,4 @@
-import type { ConnectRequest, Listener, Outcome } from './protocol.ts'
+import type { ConnectOutcome, ConnectRequest, Listener } from './protocol.ts'
 import { socketName } from './protocol.ts'
 import { openRaw, type RawSocket } from './raw-socket.ts'
 import { decodeSctp, encodeInit, encodeInitAck } from './sctp-packet.ts'
@@ -24,7 +24,7 @@ export function listenSctp({ ip, port, name }: Listener): () => void {
 }
 
 /** One INIT from a port of its own, up to its answer. */
-export function attemptSctp(request: ConnectRequest): Promise<Outcome> {
+export function attemptSctp(request: ConnectRequest): Promise<ConnectOutcome> {
   const sourcePort = request.sourcePort ?? 20_000 + Math.floor(Math.random() * 40_000)
   const socket = openRaw(SCTP, request.source, request.destination)
   const deadline = performance.now() + (request.timeoutMs ?? 1000)
@@ -41,9 +41,9 @@ export function attemptSctp(request: ConnectRequest): Promise<Outcome> {
   })
 }
 
-const SILENCE: Outcome = { kind: 'timeout' }
+const SILENCE: ConnectOutcome = { kind: 'timeout' }
 
-function outcomeSoFar(socket: RawSocket, sourcePort: number): Outcome | undefined {
+function outcomeSoFar(socket: RawSocket, sourcePort: number): ConnectOutcome | undefined {
   if (socket.isRefused()) return { kind: 'refused' }
   for (let packet = socket.receive(); packet !== undefined; packet = socket.receive()) {
     const answer = decodeSctp(packet.payload)

@@ -15,7 +15,7 @@ export interface Reply {
 }
 
 /** `unreached`: certainly without effect. `unanswered`: unknown. */
-export type Outcome = Reply | 'unreached' | 'unanswered'
+export type CallOutcome = Reply | 'unreached' | 'unanswered'
 
 /** Longer than the server waits for its store. */
 const ANSWER_MS = 15_000
@@ -35,7 +35,7 @@ export class Caller implements AsyncDisposable {
   }
 
   async send({ method, path, body, contentType = 'application/json' }: CallRequest) {
-    return this.#attempt(async (client): Promise<Outcome> => {
+    return this.#attempt(async (client): Promise<CallOutcome> => {
       const headers = { 'content-type': contentType }
       const sent = body === undefined ? null : JSON.stringify(body)
       const answer = await client.request({ method, path, headers, body: sent })
@@ -45,7 +45,7 @@ export class Caller implements AsyncDisposable {
 
   /** Hands on the lines of an endless answer until it breaks, ends or `signal` aborts it. */
   async stream(path: string, onLine: (line: string) => void, signal: AbortSignal) {
-    return this.#attempt(async (client): Promise<Outcome> => {
+    return this.#attempt(async (client): Promise<CallOutcome> => {
       const answer = await client.request({ method: 'GET', path, bodyTimeout: 0, signal })
       const decoder = new TextDecoder()
       let rest = ''
@@ -62,9 +62,9 @@ export class Caller implements AsyncDisposable {
     await Promise.all([...this.#clients.values()].map((client) => client.destroy()))
   }
 
-  async #attempt(ask: (client: Client) => Promise<Outcome>): Promise<Outcome> {
+  async #attempt(call: (client: Client) => Promise<CallOutcome>): Promise<CallOutcome> {
     try {
-      return await ask(await this.#client())
+      return await call(await this.#client())
     } catch (error) {
       if (!(error instanceof Error && 'code' in error)) throw error
       this.#turn++

@@ -4,7 +4,7 @@ import { sampleCreate, sampleList, sampleLog } from './sample.ts'
 
 const log = sampleLog('ADDED a 1', 'ADDED b 2', 'ADDED c 3', 'DELETED a 4', 'ADDED d 5')
 
-/** c was asked for while the backup ran, d after it. */
+/** c was requested while the backup ran, d after it. */
 const run = {
   ...{ seed: 0, lists: [], end: 5, outages: [], watches: [log] },
   operations: [sampleCreate('c', 3, 5, 30), sampleCreate('d', 5, 20, 21)],

@@ -15,7 +15,7 @@ export interface Listed {
   readonly objects: ReadonlyMap<string, JsonObject>
 }
 
-/** What clients asked and were answered, on one clock that counts. */
+/** What clients requested and were answered, on one clock that counts. */
 export class History {
   readonly operations: NamedOperation[] = []
   readonly lists: Listed[] = []

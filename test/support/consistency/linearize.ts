@@ -12,7 +12,7 @@ export interface Model<State, Input, Output> {
   fingerprint(state: State): string
 }
 
-/** `undecided`: there are more orders than anybody wants to try. */
+/** `undecided`: there are more orders than are tried. */
 export type Verdict<Input, Output> =
   | { readonly verdict: 'linearizable' }
   | {
@@ -23,14 +23,14 @@ export type Verdict<Input, Output> =
     }
 
 /** Which operations have their place in the order, compactly: all before `first`, and some beyond. */
-interface Place {
+interface SearchPosition {
   readonly first: number
   readonly beyond: ReadonlySet<number>
 }
 
 interface Frame<State> {
   readonly state: State
-  readonly place: Place
+  readonly place: SearchPosition
   readonly candidates: readonly number[]
   next: number
 }
@@ -54,7 +54,7 @@ export function linearize<State, Input, Output>(
   const tried = new Set<string>()
   const order: number[] = []
   let longest: { order: readonly number[]; stuck: readonly number[] } = { order: [], stuck: [] }
-  const frame = (state: State, place: Place): Frame<State> => {
+  const frame = (state: State, place: SearchPosition): Frame<State> => {
     const candidates = candidatesAt(all, answered.length, place)
     if (order.length >= longest.order.length) longest = { order: [...order], stuck: candidates }
     return { state, place, candidates, next: 0 }
@@ -92,7 +92,7 @@ export function linearize<State, Input, Output>(
 function candidatesAt(
   all: readonly Operation<unknown, unknown>[],
   answered: number,
-  { first, beyond }: Place,
+  { first, beyond }: SearchPosition,
 ): readonly number[] {
   let bound = Number.POSITIVE_INFINITY
   const found: number[] = []
@@ -107,7 +107,7 @@ function candidatesAt(
   return found.filter((id) => all[id]!.called < bound)
 }
 
-function placed({ first, beyond }: Place, id: number, answered: number): Place {
+function placed({ first, beyond }: SearchPosition, id: number, answered: number): SearchPosition {
   const next = new Set(beyond).add(id)
   let start = first
   while (start < answered && next.delete(start)) start++

@@ -100,7 +100,7 @@ test.each<[string, readonly Line[]]>([
     'an unanswered write that comes and goes',
     [made, [update, 2, undefined], [read, 3, 4, is('b', 2)], [read, 5, 6, is('a', 1)]],
   ],
-  ['seen before it was asked for', [made, [read, 2, 3, is('b', 2)], [update, 4, undefined]]],
+  ['seen before it was requested', [made, [read, 2, 3, is('b', 2)], [update, 4, undefined]]],
 ])('impossible: %s', (_name, lines) => {
   expect(verdict(lines)).toBe('impossible')
 })

@@ -15,7 +15,7 @@ export type ObjectInput =
   /** A get, or what a list says about this object. */
   | { readonly verb: 'read' }
 
-/** Refusals that tell nothing about the object are no part of a history. */
+/** Refusals that say nothing about the object are no part of a history. */
 export type ObjectOutput =
   | { readonly result: 'object'; readonly object: SeenObject }
   | { readonly result: 'deleted' | 'absent' | 'exists' | 'conflict' }

@@ -1,5 +1,5 @@
 /**
- * What one client asked, between two moments of one clock. `answer` is undefined
+ * What one client requested, between two moments of one clock. `answer` is undefined
  * when it can never be known: the server was killed before it answered, so the
  * operation may have happened at any time since, or never.
  */

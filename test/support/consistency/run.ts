@@ -34,7 +34,7 @@ export interface Scene {
   readonly watchers: readonly [Watcher, Watcher, Watcher]
 }
 
-/** Writers and watchers through an ordeal, and then until everybody knows everything. */
+/** Writers and watchers through an ordeal, and then until all of them know everything. */
 export async function runClients({ world, seed, writers = 8, ordeal }: RunOptions): Promise<Run> {
   const history = new History()
   const watchers = [

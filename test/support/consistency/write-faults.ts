@@ -24,7 +24,7 @@ export function unmatchedWrites(
       : [`${input.verb} ${name} at ${object.version} was acknowledged and is lost`]
   })
   const alien = changes.filter(
-    ({ type, object }) => type !== 'DELETED' && !isAsked(seenObject(object), tokens),
+    ({ type, object }) => type !== 'DELETED' && !isRequested(seenObject(object), tokens),
   )
   return [
     ...missing,
@@ -45,7 +45,7 @@ function tokenOf(input: NamedOperation['input']): readonly string[] {
   return 'patched' in input ? [...written, input.patched] : written
 }
 
-function isAsked(
+function isRequested(
   { written, patched }: { readonly written: string; readonly patched: string },
   tokens: ReadonlySet<string>,
 ): boolean {
@@ -57,9 +57,9 @@ function unmatchedDeletions(
   operations: readonly NamedOperation[],
   changes: readonly WatchLine[],
 ): readonly string[] {
-  const asked = operations.filter(({ input }) => input.verb === 'delete')
-  const done = asked.filter(({ answer }) => answer?.output.result === 'deleted').length
-  const lost = asked.filter(({ answer }) => answer === undefined).length
+  const requested = operations.filter(({ input }) => input.verb === 'delete')
+  const done = requested.filter(({ answer }) => answer?.output.result === 'deleted').length
+  const lost = requested.filter(({ answer }) => answer === undefined).length
   const shown = changes.filter(({ type }) => type === 'DELETED').length
   if (shown >= done && shown <= done + lost) return []
   const name = operations[0]!.name

@@ -6,7 +6,7 @@ import {
   stringAt,
 } from '../../../src/lib/json.ts'
 import { type Dice, seeded } from '../forwarding/seeded.ts'
-import { Caller, type CallRequest, type Outcome } from './caller.ts'
+import { Caller, type CallOutcome, type CallRequest } from './caller.ts'
 import type { History, Listed } from './history.ts'
 import {
   creationOf,
@@ -44,7 +44,7 @@ export class Writer {
       if (this.#dice(10) === 0) await this.#list(caller)
       else {
         const token = `${client}-${this.#tokens++}`
-        await this.#ask(caller, someRequest(this.#dice, token, this.#known))
+        await this.#request(caller, someRequest(this.#dice, token, this.#known))
       }
     }
   }
@@ -53,12 +53,12 @@ export class Writer {
   async make(name: string): Promise<number | undefined> {
     const { world, history } = this.#options
     await using caller = new Caller(world.servers)
-    await this.#ask(caller, creationOf(this.#dice, name, name))
+    await this.#request(caller, creationOf(this.#dice, name, name))
     const made = history.operations.findLast((operation) => operation.name === name)
     return made?.answer?.output.result === 'object' ? made.answer.output.object.version : undefined
   }
 
-  async #ask(caller: Caller, { name, input, call }: ServiceRequest): Promise<void> {
+  async #request(caller: Caller, { name, input, call }: ServiceRequest): Promise<void> {
     const { history, client, world } = this.#options
     const called = history.tick()
     const outcome = await this.#send(caller, call)
@@ -71,7 +71,7 @@ export class Writer {
     if (!lost && answer?.output.result === 'object') this.#known.set(name, outcome.body)
   }
 
-  async #send(caller: Caller, call: CallRequest): Promise<Outcome> {
+  async #send(caller: Caller, call: CallRequest): Promise<CallOutcome> {
     const began = performance.now()
     const outcome = await caller.send(call)
     if (outcome === 'unreached' || outcome === 'unanswered') this.#failedSince ??= began

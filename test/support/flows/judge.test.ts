@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Outcome } from '../agent/protocol.ts'
+import type { ConnectOutcome } from '../agent/protocol.ts'
 import { type Expectation, ipOf, judge } from './judge.ts'
 
 const CLIENT = '10.0.0.2'
 const base = { source: CLIENT, nodeAddresses: new Set(['192.168.0.2']) } as const
-const answered = (name: string, ip = CLIENT): Outcome => ({
+const answered = (name: string, ip = CLIENT): ConnectOutcome => ({
   kind: 'answered',
   name,
   peer: `${ip}:40000`,
@@ -19,7 +19,7 @@ const both = [answered('10.1.0.1:80'), answered('10.1.0.2:80')]
 const bothFromNode = both.map((_, i) => answered(`10.1.0.${i + 1}:80`, '192.168.0.2'))
 
 /** One good example per expectation; every other row below is a way to be wrong. */
-const right: readonly (readonly [Expectation, readonly Outcome[]])[] = [
+const right: readonly (readonly [Expectation, readonly ConnectOutcome[]])[] = [
   [deliver, both],
   [{ ...deliver, masquerade: true }, bothFromNode],
   [{ ...deliver, distinct: 1 }, [answered('10.1.0.2:80'), answered('10.1.0.2:80')]],
@@ -43,7 +43,7 @@ test('reports every other kind of outcome as wrong', () => {
   }
 })
 
-test.each<[string, Expectation, readonly Outcome[]]>([
+test.each<[string, Expectation, readonly ConnectOutcome[]]>([
   ['a missing endpoint', deliver, [answered('10.1.0.1:80')]],
   ['a foreign endpoint', deliver, [...both, answered('10.1.0.3:80')]],
   ['a single lost connection', deliver, [...both, { kind: 'timeout' }]],

@@ -1,4 +1,4 @@
-import type { Outcome } from '../agent/protocol.ts'
+import type { ConnectOutcome } from '../agent/protocol.ts'
 import { SINK } from '../lab/beyond.ts'
 
 export interface Expectation {
@@ -18,13 +18,13 @@ export interface Expectation {
  * What is wrong with the outcomes of some connections, in words; empty when
  * they are as expected. Pure: another function sent the packets.
  */
-export function judge(expected: Expectation, outcomes: readonly Outcome[]): string[] {
+export function judge(expected: Expectation, outcomes: readonly ConnectOutcome[]): string[] {
   if (outcomes.length === 0) return ['no connection was tried']
   const wrong = outcomes.flatMap((outcome) => faultOf(expected, outcome) ?? [])
   return [...new Set([...wrong, ...spreadFaults(expected, outcomes)])]
 }
 
-function faultOf(expected: Expectation, outcome: Outcome): string | undefined {
+function faultOf(expected: Expectation, outcome: ConnectOutcome): string | undefined {
   switch (expected.outcome) {
     case 'reject':
       return outcome.kind === 'refused' ? undefined : `expected a refusal: ${describe(outcome)}`
@@ -40,14 +40,14 @@ function faultOf(expected: Expectation, outcome: Outcome): string | undefined {
   }
 }
 
-function unhandledFault(expected: Expectation, outcome: Outcome): string | undefined {
+function unhandledFault(expected: Expectation, outcome: ConnectOutcome): string | undefined {
   const passed = outcome.kind === 'answered' && isSink(outcome.name)
   if (!passed) return `expected the packet to pass on: ${describe(outcome)}`
   if (ipOf(outcome.peer) === expected.source) return undefined
   return `passed on, but its source became ${ipOf(outcome.peer)}`
 }
 
-function deliveryFault(expected: Expectation, outcome: Outcome): string | undefined {
+function deliveryFault(expected: Expectation, outcome: ConnectOutcome): string | undefined {
   const wanted = expected.endpoints ?? []
   if (outcome.kind !== 'answered' || !wanted.includes(outcome.name)) {
     return `expected one of ${wanted.join(', ')}: ${describe(outcome)}`
@@ -66,7 +66,7 @@ function sourceFault(
 }
 
 /** Over all connections: were all endpoints used, or with affinity only so many? */
-function spreadFaults(expected: Expectation, outcomes: readonly Outcome[]): string[] {
+function spreadFaults(expected: Expectation, outcomes: readonly ConnectOutcome[]): string[] {
   if (expected.outcome !== 'deliver') return []
   const seen = new Set(
     outcomes.flatMap((outcome) => (outcome.kind === 'answered' ? [outcome.name] : [])),
@@ -83,7 +83,7 @@ function isSink(name: string): boolean {
   return name === SINK.node || name === SINK.world
 }
 
-function describe(outcome: Outcome): string {
+function describe(outcome: ConnectOutcome): string {
   if (outcome.kind === 'answered') return `answered by ${outcome.name}, which saw ${outcome.peer}`
   return outcome.kind === 'failed' ? `failed with ${outcome.code}` : outcome.kind
 }

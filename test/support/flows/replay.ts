@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Outcome, Transport } from '../agent/protocol.ts'
+import type { ConnectOutcome, Transport } from '../agent/protocol.ts'
 import type { ProxyConfig } from '../lab/daemon-config.ts'
-import type { Attempt, Lab, Place } from '../lab/lab.ts'
+import type { Attempt, Lab, LabHost } from '../lab/lab.ts'
 import type { ApiObject } from '../lab/objects.ts'
 import { NODE_NAME } from '../lab/plan.ts'
 import { applyChange } from './change.ts'
@@ -94,7 +94,11 @@ async function tryFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[
   return [...judge(expected, outcomes), ...remember(flow, outcomes, memory)]
 }
 
-async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Promise<Outcome[]> {
+async function send(
+  lab: Lab,
+  flow: LabFlow,
+  endpoints: readonly string[],
+): Promise<ConnectOutcome[]> {
   const bound = flow.from === 'node-lb-ip' ? [`addr add ${flow.src}/32 dev lo`] : []
   await lab.node.namespace.ip(bound)
   try {
@@ -134,7 +138,11 @@ function endpointsOf(flow: LabFlow, { removed }: Memory): readonly string[] {
   return all.filter((name) => flow.sticky?.notPrevious === true || !removed.has(name))
 }
 
-function remember(flow: LabFlow, outcomes: readonly Outcome[], { affine }: Memory): string[] {
+function remember(
+  flow: LabFlow,
+  outcomes: readonly ConnectOutcome[],
+  { affine }: Memory,
+): string[] {
   const answer = outcomes.find((outcome) => outcome.kind === 'answered')
   if (flow.sticky === undefined || answer?.kind !== 'answered') return []
   const previous = affine.get(clientOf(flow))
@@ -165,7 +173,7 @@ function contains(value: unknown, part: unknown): boolean {
   return Object.entries(part).every(([name, wanted]) => contains(fields.get(name), wanted))
 }
 
-function placeOf(from: Sender): Place {
+function placeOf(from: Sender): LabHost {
   if (from === 'pod' || from === 'endpoint') return 'pod'
   return from === 'external' || from === 'externalBlocked' ? 'outside' : 'node'
 }

@@ -16,7 +16,7 @@ export interface Plan {
 }
 
 /** What became of a conversation, by its client. Times are milliseconds since the epoch. */
-export interface Outcome extends Pick<Plan, 'order' | 'isStubborn'> {
+export interface ConversationResult extends Pick<Plan, 'order' | 'isStubborn'> {
   /** The client's address and port, as announced to the backend. */
   readonly client: string
   readonly said: number
@@ -90,7 +90,7 @@ export class Conversation {
     this.#released.resolve()
   }
 
-  outcome(): Outcome {
+  outcome(): ConversationResult {
     const { order, isStubborn, words } = this.#plan
     const ended = this.#over === 0 ? 'never' : this.#reason === undefined ? 'fin' : 'reset'
     return {

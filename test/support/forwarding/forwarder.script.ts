@@ -8,7 +8,7 @@ import type {
 } from '../../../src/modes/userspace/forwarder.ts'
 import { openForwarder } from '../../../src/modes/userspace/pool/open-forwarder.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
-import { serveCalls, tellNews } from './serve-calls.ts'
+import { sendNews, serveCalls } from './serve-calls.ts'
 
 /** The data path in a process of its own, which reports when a worker is lost. */
 export type ForwarderCalls = typeof calls
@@ -47,7 +47,7 @@ const calls = {
     opened.forwarder = await openForwarder({
       ...{ dataPath, workers, listening: 'bound', families: [4], mark: 0 },
       limits: { ...LIMITS, ...limits },
-      onLost: (error) => tellNews(error.message),
+      onLost: (error) => sendNews(error.message),
     })
   },
   /** Refused routes and why. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Outcome } from './conversation.ts'
+import type { ConversationResult } from './conversation.ts'
 import { type Fate, judge } from './judge.ts'
 import type { BackendNews } from './listener.script.ts'
 
@@ -10,7 +10,7 @@ const nothing = { opening: undefined, bytes: 0, isWhole: true, fault: undefined 
 const heardAll = { ...whole, opening: { ...opening, length: 5 }, bytes: 5 }
 const reported: BackendNews = { kind: 'over', who: 3, serial: 7, heard: heardAll, ended: 'fin' }
 
-function outcome(overrides: Partial<Outcome> = {}): Outcome {
+function outcome(overrides: Partial<ConversationResult> = {}): ConversationResult {
   return {
     ...{ order: 'both', isStubborn: false, client: '10.7.1.1 4000', said: 5, heard: whole },
     ...{ ended: 'fin', reason: undefined, began: 100, over: 200 },
@@ -18,7 +18,7 @@ function outcome(overrides: Partial<Outcome> = {}): Outcome {
   }
 }
 
-function verdict(one: Outcome, fate?: Fate, news: readonly BackendNews[] = [reported]) {
+function verdict(one: ConversationResult, fate?: Fate, news: readonly BackendNews[] = [reported]) {
   const fates = new Map(fate ? [[3, fate]] : [])
   const { faults, whole: good, cut } = judge({ outcomes: [one], news, fates })
   return faults.length > 0 ? 'fault' : good > 0 ? 'whole' : cut

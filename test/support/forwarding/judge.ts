@@ -1,4 +1,4 @@
-import type { Outcome } from './conversation.ts'
+import type { ConversationResult } from './conversation.ts'
 import type { BackendNews } from './listener.script.ts'
 
 /**
@@ -14,7 +14,7 @@ export interface Fate {
 }
 
 export interface Evidence {
-  readonly outcomes: readonly Outcome[]
+  readonly outcomes: readonly ConversationResult[]
   readonly news: readonly BackendNews[]
   readonly fates: ReadonlyMap<number, Fate>
 }
@@ -70,7 +70,7 @@ function isAcceptance(news: BackendNews): news is Accepted {
 
 /** Who knows the client of this conversation, and not of another one from the same port. */
 function accepterOf(
-  { client, order, began, over }: Outcome,
+  { client, order, began, over }: ConversationResult,
   reported: Reported,
 ): number | undefined {
   if (order !== 'client') return undefined
@@ -79,7 +79,7 @@ function accepterOf(
 
 /** What the backend heard of a conversation that was whole for its client. */
 function upFault(
-  { heard, said, order }: Outcome,
+  { heard, said, order }: ConversationResult,
   reported: Reported,
   fate?: Fate,
 ): string | undefined {
@@ -95,17 +95,17 @@ function upFault(
 }
 
 /** Of a conversation whose backend is unknown: it had not accepted it yet. */
-function anyFate({ began, over }: Outcome, fates: Evidence['fates']): Fate | undefined {
+function anyFate({ began, over }: ConversationResult, fates: Evidence['fates']): Fate | undefined {
   return fates
     .values()
     .find(({ kind, from, until }) => kind !== 'left' && began <= until && over >= from)
 }
 
-function mayBeCut({ ended, over, isStubborn }: Outcome, { kind, from }: Fate): boolean {
+function mayBeCut({ ended, over, isStubborn }: ConversationResult, { kind, from }: Fate): boolean {
   return ended !== 'never' && over >= from && (kind !== 'left' || isStubborn)
 }
 
-function describe(outcome: Outcome, who: number | undefined, fault: string): string {
+function describe(outcome: ConversationResult, who: number | undefined, fault: string): string {
   const { order, client, ended, heard, reason = 'no error' } = outcome
   const bytes = `${heard.bytes} of ${heard.opening?.length ?? 'unknown'} bytes`
   const stubborn = outcome.isStubborn ? ' stubborn' : ''

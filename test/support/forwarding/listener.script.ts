@@ -5,7 +5,7 @@ import { Heard, type HeardReport } from './heard.ts'
 import { ORDERS, type Order } from './order.ts'
 import { createPool, offsetsFor, say, wordsOf } from './said.ts'
 import { seeded, someLength } from './seeded.ts'
-import { serveCalls, tellNews } from './serve-calls.ts'
+import { sendNews, serveCalls } from './serve-calls.ts'
 
 /** What a backend reports of one connection: when it knows its client, and when it is over. */
 export type BackendNews =
@@ -56,7 +56,7 @@ function serve(socket: Socket, order: Order): void {
   socket.once('close', () => {
     const ended = reason === undefined ? 'fin' : 'reset'
     serials.open--
-    tellNews({ kind: 'over', who, serial, heard: heard.report, ended } satisfies BackendNews)
+    sendNews({ kind: 'over', who, serial, heard: heard.report, ended } satisfies BackendNews)
   })
 }
 
@@ -72,7 +72,7 @@ function afterProxyLine(next: (chunk: Buffer) => void): (chunk: Buffer) => void 
     isKnown = true
     const [, , ip = '', , port = ''] = start.toString('latin1', 0, end).split(' ')
     const client = `${ip} ${port}`
-    tellNews({ kind: 'accepted', who, client, at: Date.now() } satisfies BackendNews)
+    sendNews({ kind: 'accepted', who, client, at: Date.now() } satisfies BackendNews)
     if (start.length > end + 2) next(start.subarray(end + 2))
   }
 }

@@ -8,8 +8,8 @@ export function serveCalls(calls: object): void {
   say({ kind: 'ready' })
 }
 
-/** Something that the parent did not ask for. */
-export function tellNews(news: unknown): void {
+/** Something that the parent did not request. */
+export function sendNews(news: unknown): void {
   say({ kind: 'news', news })
 }
 

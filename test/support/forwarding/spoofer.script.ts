@@ -2,14 +2,14 @@ import { openRaw } from '../agent/raw-socket.ts'
 import { paced, pacedTimes } from './paced.ts'
 import { type Endpoint, FLAGS, ipNumber, tcpPacket, udpPacket } from './packet.ts'
 import { serveCalls } from './serve-calls.ts'
-import { FRONTEND, NOBODY } from './stage.ts'
+import { FRONTEND, UNUSED_NETWORK } from './stage.ts'
 
 /** Clients who never answer: packets with the addresses of others. */
 export type SpooferCalls = typeof calls
 
 /** raw(7): what is sent begins with its IP header. */
 const IPPROTO_RAW = 255
-const FIRST = ipNumber(NOBODY.split('/')[0] ?? '')
+const FIRST = ipNumber(UNUSED_NETWORK.split('/')[0] ?? '')
 const SEQUENCE = 1_000
 const PER_SECOND = 10_000
 const PORTS = 100

@@ -6,7 +6,7 @@ import { Remote, type RemoteOptions } from './remote.ts'
 /** Where clients find the Services: an address of the node itself. */
 export const FRONTEND = '10.7.0.1'
 /** A namespace of spoofed clients: what is sent to them ends in silence. */
-export const NOBODY = '198.18.0.0/15'
+export const UNUSED_NETWORK = '198.18.0.0/15'
 
 /** One of 254 clients. */
 export function clientAddress(index: number): string {
@@ -19,7 +19,7 @@ export function backendAddress(index: number): string {
 }
 
 const NODE = ['link set cl0 up', 'addr add 10.7.0.1/24 dev cl0', 'addr add 10.8.0.1/24 dev be0']
-  .concat(['link set be0 up', `route add ${NOBODY} via 10.7.0.2`])
+  .concat(['link set be0 up', `route add ${UNUSED_NETWORK} via 10.7.0.2`])
   .concat(['route add 10.7.1.0/24 via 10.7.0.2', 'route add 10.9.0.0/16 via 10.8.0.2'])
 const CLIENTS = ['addr add 10.7.0.2/24 dev eth0', 'link set eth0 up'].concat([
   'route add local 10.7.1.0/24 dev lo',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Conversation, type Outcome } from './conversation.ts'
+import { Conversation, type ConversationResult } from './conversation.ts'
 import { FRONTEND_PORTS } from './frontends.ts'
 import { ORDERS } from './order.ts'
 import { createPool, offsetsFor } from './said.ts'
@@ -92,7 +92,7 @@ const calls = {
     return until(() => state.trickle.length >= wanted)
   },
   /** Waits until all have ended, but not for ever. */
-  async outcomes(timeoutMs: number): Promise<readonly Outcome[]> {
+  async outcomes(timeoutMs: number): Promise<readonly ConversationResult[]> {
     const all = [...state.crowd, ...state.trickle]
     const everyone = Promise.all(all.map(({ ended }) => ended))
     await Promise.race([everyone, delay(timeoutMs, undefined, { ref: false })])

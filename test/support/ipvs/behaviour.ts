@@ -45,7 +45,7 @@ async function burden(stage: Stage, backend: string, count: number): Promise<voi
 /** Strictly in turn, whatever the weights and however busy one of them is. */
 const rr: Observation = async (stage) => {
   await burden(stage, HEAVY, 4)
-  const names = await ask(stage, 12)
+  const names = await connectTimes(stage, 12)
   return windows(names, 3).flatMap((window) =>
     new Set(window).size === 3 ? [] : [`not in turn: ${window.join(', ')}`],
   )
@@ -54,7 +54,7 @@ const rr: Observation = async (stage) => {
 /** By weight in every cycle of their sum, however busy one of them is. */
 const wrr: Observation = async (stage) => {
   await burden(stage, HEAVY, 4)
-  const names = await ask(stage, 18)
+  const names = await connectTimes(stage, 18)
   return windows(names, 6).flatMap((window) => countFaults(count(window), UNEVEN))
 }
 
@@ -103,7 +103,10 @@ export const OBSERVATIONS: Readonly<Record<SchedulerName, Observation>> = {
   ...{ sh, dh },
 }
 
-function ask({ connect, clients, destinations }: Stage, attempts: number): Promise<string[]> {
+function connectTimes(
+  { connect, clients, destinations }: Stage,
+  attempts: number,
+): Promise<string[]> {
   const [source = ''] = clients
   const [destination = ''] = destinations
   return connect({ source, destination, attempts })

@@ -5,7 +5,7 @@ import { labStage } from './lab-stage.ts'
 
 const EXTERNAL = Array.from({ length: 7 }, (_, index) => `198.51.100.${index + 1}`)
 
-/** A Service as a stage: the daemon programs it, with what the annotations ask for. */
+/** A Service as a stage: the daemon programs it, with what the annotations request. */
 export function daemonStage(
   lab: Lab,
   clusterIP: string,

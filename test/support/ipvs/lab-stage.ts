@@ -1,4 +1,4 @@
-import type { Outcome } from '../agent/protocol.ts'
+import type { ConnectOutcome } from '../agent/protocol.ts'
 import type { Lab } from '../lab/lab.ts'
 import { BACKENDS, type Stage } from './behaviour.ts'
 
@@ -45,7 +45,7 @@ export async function labStage(
 }
 
 /** All backends that the scheduler may choose are there. */
-function nameOf(outcome: Outcome): string {
+function nameOf(outcome: ConnectOutcome): string {
   if (outcome.kind === 'answered') return outcome.name
   throw new Error(`a connection was not answered: ${JSON.stringify(outcome)}`)
 }

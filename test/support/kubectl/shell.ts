@@ -36,7 +36,7 @@ export interface Started {
 }
 
 /** Of one kubectl: it ends with the process that waits for it. */
-const PATIENCE_SECONDS = 60
+const TIMEOUT_SECONDS = 60
 
 export async function openShell(options: ShellOptions): Promise<Shell> {
   const home = await mkdtemp(join(tmpdir(), 'np-kubectl-'))
@@ -76,7 +76,7 @@ export async function openShell(options: ShellOptions): Promise<Shell> {
 
 async function furnish(home: string, { kubectl, kubeconfig, files }: ShellOptions): Promise<void> {
   await mkdir(join(home, 'bin'))
-  const script = `#!/bin/sh\nexec timeout ${PATIENCE_SECONDS} '${kubectl.path}' "$@"\n`
+  const script = `#!/bin/sh\nexec timeout ${TIMEOUT_SECONDS} '${kubectl.path}' "$@"\n`
   await writeFile(join(home, 'bin', 'kubectl'), script, { mode: 0o755 })
   await copyFile(kubeconfig, join(home, 'kubeconfig'))
   for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text)

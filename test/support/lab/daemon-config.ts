@@ -53,13 +53,13 @@ export function isUserspace(): boolean {
   return proxyMode() === 'userspace'
 }
 
-/** Flags for the back end under test: `NP_IPTABLES_BACKEND` (nft or legacy), the machine's unless set. */
+/** Flags for the iptables variant under test: `NP_IPTABLES_BACKEND` (nft or legacy), the machine's unless set. */
 export function backendFlags(): string[] {
   const backend = process.env['NP_IPTABLES_BACKEND'] ?? ''
   return backend === '' ? [] : [`--iptables-backend=${backend}`]
 }
 
-/** The program `iptables`, `ip6tables-save`, … of the back end under test. */
+/** The program `iptables`, `ip6tables-save`, … of the variant under test. */
 export function backendProgram(program: string): string {
   const backend = process.env['NP_IPTABLES_BACKEND'] ?? ''
   return backend === '' ? program : program.replace('tables', `tables-${backend}`)

@@ -126,9 +126,9 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     },
     async replace({ surge, ...options }) {
       const before = running
-      if (!surge) before?.tell('SIGTERM')
+      if (!surge) before?.signalAlone('SIGTERM')
       running = launch(options)
-      if (surge) await running.said('"msg"').finally(() => before?.tell('SIGTERM'))
+      if (surge) await running.said('"msg"').finally(() => before?.signalAlone('SIGTERM'))
       const how = await before?.ended
       pastLogs += before?.output() ?? ''
       await serving()
@@ -143,7 +143,7 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     async kill() {
       await end('SIGKILL')
     },
-    signal: (name) => running?.tell(name),
+    signal: (name) => running?.signalAlone(name),
     once: (flags) =>
       node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags], { timeoutMs: TIMEOUT_MS }),
   }

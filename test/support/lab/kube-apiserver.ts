@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ApiServer } from './api-process.ts'
+import type { ApiServer } from './api-server.ts'
 import { createNodeApiServer, ETCD_URL } from './node-api-server.ts'
 import { API_PORT, NODE_ADDRESSES } from './plan.ts'
 import { newSigningKey } from './signing-key.ts'
@@ -24,7 +24,7 @@ const ANYTHING = {
 }
 
 /**
- * Kubernetes' own API server with an etcd, in the namespace of `node`, where everybody may do
+ * Kubernetes' own API server with an etcd, in the namespace of `node`, where every user may do
  * everything. Version 1.20 takes one family.
  */
 export function createKubeApiserver(node: Site, folder: string): ApiServer {

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ConnectRequest, Outcome, Transport } from '../agent/protocol.ts'
+import type { ConnectOutcome, ConnectRequest, Transport } from '../agent/protocol.ts'
 import { type Api, createApi } from './api.ts'
-import { type ApiKind, type ApiServer, createApiServer, defaultApiKind } from './api-process.ts'
+import { createApiServer, defaultApiKind } from './api-process.ts'
+import { type ApiKind, type ApiServer } from './api-server.ts'
 import { type Beyond, createBeyond, SINK } from './beyond.ts'
 import { createDaemon, type Daemon } from './daemon.ts'
 import { createKubeApiserver } from './kube-apiserver.ts'
@@ -24,7 +25,7 @@ export interface LabOptions {
 }
 
 /** Who sends: a pod of the node, a client beyond the cluster, or the node itself. */
-export type Place = 'pod' | 'outside' | 'node' | 'world'
+export type LabHost = 'pod' | 'outside' | 'node' | 'world'
 
 export type Attempt = Omit<ConnectRequest, 'protocol'> & { readonly protocol?: Transport }
 
@@ -46,9 +47,9 @@ export interface Lab {
    * Connects from `place`, after seeing to it that whatever the proxy leaves
    * alone is answered by a sink.
    */
-  connect(place: Place, attempt: Attempt): Promise<Outcome[]>
+  connect(place: LabHost, attempt: Attempt): Promise<ConnectOutcome[]>
   /** The namespace that owns a source address; created or given the address on demand. */
-  site(place: Place, source: string): Promise<Site>
+  site(place: LabHost, source: string): Promise<Site>
   /** The first `count` of 131,072 clients outside (198.18.0.0/15), ready to send. */
   crowd(count: number): Promise<readonly string[]>
   /** Addresses that a masqueraded connection may come from. */
@@ -85,7 +86,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
   const daemon = createDaemon(node, api, folder)
   const outsideAddresses = new Set<string>([OUTSIDE.v4, OUTSIDE.v6])
 
-  async function site(place: Place, source: string): Promise<Site> {
+  async function site(place: LabHost, source: string): Promise<Site> {
     if (place === 'pod') return pods.at(source)
     if (place === 'node') return node
     if (place === 'world') return world
@@ -152,14 +153,14 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
   }
 }
 
-interface Ground {
+interface LabParts {
   readonly node: Site
   readonly world: Site
   readonly folder: string
 }
 
 /** The server, and the agent of the namespace where it is. */
-function apiOf(kind: ApiKind, { node, world, folder }: Ground) {
+function apiOf(kind: ApiKind, { node, world, folder }: LabParts) {
   if (kind === 'kube-apiserver') {
     return { apiServer: createKubeApiserver(node, folder), agent: node.agent }
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { ApiServer } from './api-process.ts'
+import type { ApiServer } from './api-server.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
 
@@ -32,7 +32,7 @@ export function createNodeApiServer({ namespace }: Site, program: ApiProgram): A
     await ready(running)
   }
   async function kill(): Promise<void> {
-    running?.tell('SIGKILL')
+    running?.signalAlone('SIGKILL')
     await running?.ended
   }
   return {
@@ -41,10 +41,10 @@ export function createNodeApiServer({ namespace }: Site, program: ApiProgram): A
     start,
     hangUp: kill,
     answerAgain: start,
-    signal: (name) => running?.tell(name),
+    signal: (name) => running?.signalAlone(name),
     async stop() {
       await kill()
-      etcd?.tell('SIGKILL')
+      etcd?.signalAlone('SIGKILL')
       await etcd?.ended
       etcd = undefined
     },

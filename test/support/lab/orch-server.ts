@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ApiServer, RANGES } from './api-process.ts'
+import { type ApiServer, type OrchServerKind, RANGES } from './api-server.ts'
 import { createNodeApiServer, ETCD_URL } from './node-api-server.ts'
 import { API_PORT } from './plan.ts'
 import type { Site } from './site.ts'
 
 const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
-
-/** The program with its own store, or with one in an etcd of the lab. */
-export type OrchServerKind = 'orch-server' | 'orch-server on etcd'
 
 export function isOrchServer(kind: string): kind is OrchServerKind {
   return kind.startsWith('orch-server')

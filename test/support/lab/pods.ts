@@ -69,7 +69,7 @@ async function openPod(prefix: string, node: Site, serial: number): Promise<Site
   return site
 }
 
-/** The pod talks to everybody, its neighbours too, through the node. */
+/** The pod reaches every other host, its neighbours too, through the node. */
 async function address(site: Site, node: Site, ip: string): Promise<void> {
   const gateway = isV6(ip) ? GATEWAY.v6 : GATEWAY.v4
   await site.namespace.ip([

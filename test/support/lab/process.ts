@@ -13,7 +13,7 @@ export interface LabProcess {
   /** Sends a signal to it and to every process that it started. */
   signal(name: NodeJS.Signals): void
   /** Sends a signal to it alone. */
-  tell(name: NodeJS.Signals): void
+  signalAlone(name: NodeJS.Signals): void
   /** Exit status or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
@@ -59,7 +59,7 @@ export function startProcess(
         ended,
         options,
       }),
-    tell(name) {
+    signalAlone(name) {
       if (child.pid !== undefined) send(child.pid, name)
     },
     signal(name) {

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
 import type { HeldReport, LoadReport } from '../agent/protocol.ts'
-import type { Lab, Place } from './lab.ts'
+import type { Lab, LabHost } from './lab.ts'
 import { repeatedSyns } from './tcp-counters.ts'
 
 export interface Traffic {
   /** Where the clients are; a pod unless given. */
-  readonly place?: Place
+  readonly place?: LabHost
   readonly source?: string
   readonly destination: string
   /** 80 unless given. */

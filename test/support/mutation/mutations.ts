@@ -189,7 +189,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'node ports on all addresses, whatever nodePortAddresses says',
-    file: 'src/modes/netfilter/settings/configured-scope.ts',
+    file: 'src/modes/netfilter/settings/node-port-scope.ts',
     from: 'return configured.length === 0 ?',
     to: 'return configured.length >= 0 ?',
     test: 'node-ports',

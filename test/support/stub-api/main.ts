@@ -7,7 +7,7 @@ import { StubStore } from './store.ts'
 
 /**
  * Serves until killed; prints its URL once it listens. SIGUSR2 hangs up on
- * everybody and refuses new connections until the next SIGUSR2; the state stays.
+ * every connection and refuses new connections until the next SIGUSR2; the state stays.
  */
 const { values } = parseArgs({
   options: {

@@ -108,7 +108,7 @@ function writeConfigMap(lab: Lab, folder: string): void {
     .replace(/server: .*/, `server: ${lab.api.url}`)
     .replaceAll(SECRETS, folder)
   writeFileSync(join(folder, 'ca.crt'), lab.api.ca ?? '')
-  writeFileSync(join(folder, 'token'), 'token-of-nobody')
+  writeFileSync(join(folder, 'token'), 'token-of-no-user')
   for (const [name, text] of [
     ['as-it-is', config],
     ['for-kube-proxy', inNamespace(config)],

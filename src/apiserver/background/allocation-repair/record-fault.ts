@@ -42,7 +42,7 @@ export async function recordFault(
     ...{ component: 'orch-server', first: now, last: now, count: 1 },
   })
   const request = { method: 'POST', resource: events, namespace, name: '' } as const
-  await createObject(context, systemRequest(context, request), event, false)
+  await createObject(context, systemRequest(context, request), event, { dryRun: false })
 }
 
 /** The reasons of kube-apiserver: ClusterIPAlreadyAllocated, PortOutOfRange and so on. */

@@ -23,7 +23,7 @@ const ROUND_MS = 10_000
 /**
  * Keeps the Services by which Pods reach the API (`kubernetes` and `orch`) pointing at every
  * running server. When a client deletes or changes them or their endpoints, the server corrects
- * them at once, and from the eleventh change since the last round on in the next round.
+ * them at once, at most ten times between two rounds, and otherwise in the next round.
  */
 export class ApiServicePublisher {
   readonly #options: ApiServicePublisherOptions

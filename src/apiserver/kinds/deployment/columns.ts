@@ -3,6 +3,7 @@ import { ageColumn, nameColumn } from '../../table/age.ts'
 import { type Column, column, wideColumn } from '../../table/column.ts'
 import { selectorText } from '../shared/selector-text.ts'
 
+/** The columns of `kubectl get deployments`. */
 export const columns: readonly Column[] = [
   nameColumn,
   column('Ready', 'Ready pods of the desired number.', readiness),

@@ -5,6 +5,7 @@ import { columns } from './columns.ts'
 import { defaultDeployment } from './defaults.ts'
 import { checkDeployment, checkDeploymentUpdate } from './validation.ts'
 
+/** apps/v1 Deployment with the subresources status and scale. */
 export const deployments: Resource = {
   plural: 'deployments',
   singular: 'deployment',

@@ -13,7 +13,10 @@ const NON_NEGATIVE = [
 ]
 const PERCENTAGE = /^\d{1,3}%$/
 
-/** The rules of apps/v1. A Deployment is only stored: this project has no controller that creates its Pods. */
+/**
+ * The rules of apps/v1. A Deployment is only stored: this project has no controller that creates its Pods.
+ * Reading a field, such as `spec.flag`, reports a value of the wrong type.
+ */
 export function checkDeployment(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')

@@ -17,6 +17,6 @@ export const endpoints: Resource = {
   fields: () => ({}),
   columns,
   validate: checkEndpoints,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: defaultEndpoints,
 }

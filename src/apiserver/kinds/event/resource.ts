@@ -42,6 +42,6 @@ export const events: Resource = {
   }),
   columns,
   validate: checkEvent,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: 'none',
 }

@@ -3,6 +3,7 @@ import { aliasVersions } from '../shared/alias-versions.ts'
 import { columns } from './columns.ts'
 import { checkLease } from './validation.ts'
 
+/** coordination.k8s.io/v1 Lease, also under the group of orch. */
 export const leases: Resource = {
   plural: 'leases',
   singular: 'lease',
@@ -17,6 +18,6 @@ export const leases: Resource = {
   fields: () => ({}),
   columns,
   validate: checkLease,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: 'none',
 }

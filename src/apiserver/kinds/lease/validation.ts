@@ -3,7 +3,10 @@ import type { Reader } from '../../../resources/reader.ts'
 import { isTimestamp } from '../../../resources/timestamp.ts'
 import { checkField, checkInteger } from '../shared/checks.ts'
 
-/** The rules of coordination.k8s.io/v1; times are RFC 3339 texts. */
+/**
+ * The rules of coordination.k8s.io/v1; times are RFC 3339 texts. Reading a field, such as `spec.text`, reports a
+ * value of the wrong type.
+ */
 export function checkLease(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')

@@ -24,6 +24,6 @@ export const namespaces: ContainerResource = {
   fields: (object) => ({ 'status.phase': stringAt(object, 'status', 'phase') }),
   columns,
   validate: checkNamespace,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: defaultNamespace,
 }

@@ -18,6 +18,6 @@ export const networkPolicies: Resource = {
   fields: () => ({}),
   columns,
   validate: checkNetworkPolicy,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: defaultNetworkPolicy,
 }

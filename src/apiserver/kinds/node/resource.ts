@@ -21,6 +21,6 @@ export const nodes: Resource = {
   }),
   columns,
   validate: checkNode,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: defaultNode,
 }

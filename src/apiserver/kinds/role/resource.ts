@@ -17,7 +17,7 @@ export const roles: Resource = {
   fields: () => ({}),
   columns,
   validate: checkRole,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: 'none',
 }
 

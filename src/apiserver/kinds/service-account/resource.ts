@@ -17,6 +17,6 @@ export const serviceAccounts: Resource = {
   fields: () => ({}),
   columns,
   validate: checkServiceAccount,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: 'none',
 }

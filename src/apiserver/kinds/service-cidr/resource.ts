@@ -20,6 +20,6 @@ export const serviceCidrs: Resource = {
   fields: () => ({}),
   columns,
   validate: checkServiceCidr,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'none',
   defaults: 'none',
 }

@@ -4,10 +4,11 @@ import { NAMES } from '../../../resources/names.ts'
 import type { Reader } from '../../../resources/reader.ts'
 
 /**
- * A node takes an address without a prefix for a network of one; who writes a
- * Service has to say so. Whatever else is no network was found while reading.
+ * Refuses source ranges without a prefix length, in the field and its annotations. A node reads such
+ * an address as a network of one; a Service that is written has to state the length. `readSourceRanges`
+ * finds whatever else is no network.
  */
-export function checkSourceRanges(spec: Reader, annotations: Reader): void {
+export function refuseBareSourceRanges(spec: Reader, annotations: Reader): void {
   const field = 'loadBalancerSourceRanges'
   for (const [index, value] of spec.list(field).entries()) {
     if (isBareAddress(value)) spec.refuseItem(field, index, CIDR_FAULT)

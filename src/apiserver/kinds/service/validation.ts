@@ -3,7 +3,7 @@ import type { Reader } from '../../../resources/reader.ts'
 import { readService } from '../../../resources/service.ts'
 import { checkOneOf, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
 import { checkMatchLabels } from '../shared/label-selector.ts'
-import { checkSourceRanges } from './bare-source-ranges.ts'
+import { refuseBareSourceRanges } from './bare-source-ranges.ts'
 import { checkTopologyMode } from './topology-mode.ts'
 import { checkServicePorts } from './validate-ports.ts'
 
@@ -23,7 +23,7 @@ export function checkService(object: Reader): void {
   checkName(object.object('metadata'))
   const spec = object.object('spec')
   const annotations = object.object('metadata').map('annotations')
-  checkSourceRanges(spec, annotations)
+  refuseBareSourceRanges(spec, annotations)
   checkTopologyMode(annotations)
   checkServicePorts(spec)
   checkHeadless(spec)

@@ -51,6 +51,7 @@ export function checkInteger(object: Reader, key: string, least: number): void {
   checkField(object, key, isValid, `must be an integer of at least ${least}`)
 }
 
+/** Whether a value is an int32 of at least `least`. */
 export function isInt32From(value: unknown, least: number): boolean {
   return isIntegerIn(value, least, 2 ** 31 - 1)
 }
@@ -66,6 +67,7 @@ export function checkField(
   if (value !== undefined && value !== '' && !test(value)) object.refuse(key, fault)
 }
 
+/** The messages of invalid names. */
 export const LABEL_FAULT = 'must be a DNS label: at most 63 of a-z, 0-9 and -, such as my-name'
 const APP_PROTOCOL_FAULT = 'must be a qualified name such as http or example.com/my-protocol'
 const NAME_FAULT = 'must be the name of an object'

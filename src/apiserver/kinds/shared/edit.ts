@@ -6,6 +6,7 @@ export function fill(object: Raw, values: Raw): Raw {
   return missing.length === 0 ? object : { ...object, ...Object.fromEntries(missing) }
 }
 
+/** The object without a field. */
 export function without(object: Raw, key: string): Raw {
   return Object.fromEntries(Object.entries(object).filter(([each]) => each !== key))
 }

@@ -25,7 +25,7 @@ function forbidden(message: string): ApiFailure {
 
 const REFUSED = localFailure('NP_CLIENT_UNREACHABLE', 'ConnectionRefused', 'refused')
 
-test('what concerns the server is one kind, what concerns a resource one for each', () => {
+test('failures of the server are logged once, failures of a resource once for each resource', () => {
   const { records, failures } = setUp()
   for (const resource of ['services', 'nodes']) {
     failures.failed(watch(resource), REFUSED)
@@ -38,7 +38,7 @@ test('what concerns the server is one kind, what concerns a resource one for eac
   ])
 })
 
-test('a failure is over for all of its kind together, after a success that lasts', async () => {
+test('the end of a failure is logged once for all its resources, after a success that lasts', async () => {
   const { clock, metrics, records, failures } = setUp()
   failures.failed(watch('services'), REFUSED)
   failures.failed(watch('nodes'), REFUSED)
@@ -64,7 +64,7 @@ test('a failure is over for all of its kind together, after a success that lasts
   expect(text).toContain('nodeproxy_api_failing{resource="services",reason="refused"} 0\n')
 })
 
-test('an outage whose reason changes lasts from its beginning', async () => {
+test('an outage counts from its first failure, also when its reason changes', async () => {
   const { clock, metrics, records, failures } = setUp()
   failures.failed(watch('services'), REFUSED)
   await clock.advance(3_000)
@@ -75,7 +75,7 @@ test('an outage whose reason changes lasts from its beginning', async () => {
   expect(await metrics.text()).toContain('{resource="services",reason="refused"} 0\n')
 })
 
-test('an expected end is no failure, and a success without a failure before logs nothing', async () => {
+test('an expired version and an aborted request are not reported, nor is the success after them', async () => {
   const { clock, records, failures } = setUp()
   failures.failed(watch('services'), statusFailure(410, undefined))
   failures.failed(watch('services'), localFailure('NP_CLIENT_ABORTED', 'Aborted', 'stopping'))
@@ -84,7 +84,7 @@ test('an expected end is no failure, and a success without a failure before logs
   expect([records, failures.describe('services')]).toEqual([[], undefined])
 })
 
-test('no secret of a message leaves, neither in the log nor at /readyz', () => {
+test('secrets in a message are in neither the log nor /readyz', () => {
   const { records, failures } = setUp()
   failures.failed(watch('services'), forbidden('token Bearer abcdefgh12345678 is not known'))
   expect(records.join('\n')).toContain('[redacted]')

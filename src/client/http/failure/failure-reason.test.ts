@@ -31,7 +31,7 @@ test.each<[string | undefined, ApiFailure]>([
   expect(reasonOf(failure)).toBe(reason)
 })
 
-test('every reason stands in the help of the metric, and no other', () => {
+test('the help of the metric lists exactly the reasons', () => {
   const listed = /by reason: (.*)\.$/.exec(METRIC_TABLE.apiFailures.help)?.[1]
   expect(listed?.split(/, | or /)).toEqual(Object.keys(REASONS))
 })
@@ -51,13 +51,13 @@ async function reasonAt(port: number, secure: boolean): Promise<string | undefin
   return answer.ok ? 'none' : reasonOf(answer.failure)
 }
 
-test('plain HTTP where TLS is expected is no API server', async () => {
+test('a server that answers TLS with plain HTTP is not_an_api_server', async () => {
   const server = await startScriptedServer(({ response }) => void response.end())
   onTestFinished(() => server.close())
   expect(await reasonAt(server.port, true)).toBe('not_an_api_server')
 })
 
-test('neither is what speaks another protocol where HTTP is expected', async () => {
+test('a server that answers HTTP with another protocol is not_an_api_server', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.end('SSH-2.0-OpenSSH_9.2\r\n')

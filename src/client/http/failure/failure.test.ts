@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { printable } from '../../printable.ts'
 import { failureError, statusFailure } from './failure.ts'
 
-test('reads a Status', () => {
+test('statusFailure reads code, reason and message of a Status', () => {
   const details = { retryAfterSeconds: 2 }
   const status = { kind: 'Status', code: 429, reason: 'TooManyRequests', message: 'slow', details }
   expect(statusFailure(429, status)).toEqual({
@@ -14,13 +14,13 @@ test('reads a Status', () => {
   })
 })
 
-test('anything but a Status is described by its HTTP status', () => {
+test('a body that is no Status is described by the HTTP status', () => {
   const failure = statusFailure(502, undefined)
   expect(failure).toMatchObject({ code: 502, reason: 'HTTP 502' })
   expect(failure.message).toContain('502')
 })
 
-test('a hostile message becomes one bounded line', () => {
+test('a message becomes one printable line of at most 512 characters', () => {
   const evil = `x\n{"level":30}\u001b[2J\u2028${'y'.repeat(5000)}`
   const { message } = statusFailure(403, { kind: 'Status', message: evil, reason: 'a\nb' })
   for (const character of ['\n', '\u001b', '\u2028']) expect(message).not.toContain(character)
@@ -29,7 +29,7 @@ test('a hostile message becomes one bounded line', () => {
   expect(printable('  ok ')).toBe('ok')
 })
 
-test('becomes an exception with its code', () => {
+test('failureError has the code of the failure', () => {
   const error = failureError(statusFailure(404, undefined), '/things')
   expect(error).toMatchObject({ code: 'NP_CLIENT_REFUSED', object: '/things' })
 })

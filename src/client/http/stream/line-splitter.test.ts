@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createLineSplitter } from './line-splitter.ts'
 
-test('however the bytes are cut, the complete lines come out', () => {
+test('the complete lines are returned, however the bytes are divided into chunks', () => {
   const line = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text.trim() === text)
   fc.assert(
     fc.property(fc.array(line), line, fc.array(fc.nat()), (lines, tail, cuts) => {
@@ -22,7 +22,7 @@ test('however the bytes are cut, the complete lines come out', () => {
   )
 })
 
-test('a line over the limit is dropped, and its neighbours live', () => {
+test('a line over the limit is dropped, and the lines around it are returned', () => {
   const splitter = createLineSplitter(5)
   expect(splitter.push(Buffer.from('a\n1234'))).toEqual(['a'])
   expect(splitter.push(Buffer.from('5678'))).toEqual([])

@@ -29,7 +29,7 @@ function split(text: string, cuts: readonly number[] = [], itemLimit = 1000): Sp
 
 const item = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 3 }))
 
-test('however the bytes are cut, each item comes out once and the rest is the envelope', () => {
+test('each item is returned once, however the bytes are divided into chunks, and the rest is the envelope', () => {
   fc.assert(
     fc.property(
       fc.array(item),
@@ -48,13 +48,13 @@ test('however the bytes are cut, each item comes out once and the rest is the en
   )
 })
 
-test('an item over the limit is lost alone', () => {
+test('only the item over the limit is dropped', () => {
   const items = [{ name: 'a' }, { name: 'b'.repeat(50) }, { name: 'c' }]
   const found = split(JSON.stringify({ items }), [30, 40], 40)
   expect(found).toMatchObject({ items: [{ name: 'a' }, { name: 'c' }], oversized: 1 })
 })
 
-test('null items, as Go servers write empty lists, are no items', () => {
+test('`items: null`, as Go servers write empty lists, is an empty list', () => {
   expect(split('{"kind":"List","items":null}')).toEqual({
     items: [],
     oversized: 0,
@@ -72,7 +72,7 @@ test.each([
   expect(() => split(text)).toThrow(expect.objectContaining({ code: 'NP_CLIENT_GARBAGE' }))
 })
 
-test('an endless envelope is refused before it fills the memory', () => {
+test('an envelope over the limit is NP_CLIENT_TOO_LARGE', () => {
   const splitter = new ListSplitter({ itemLimit: 9, onItem: () => 0, onOversized: () => 0 })
   const piece = Buffer.alloc(600_000, 'x')
   splitter.push(piece)

@@ -4,7 +4,7 @@ import type { CleanupHost, ModeDefinition, ModeHost } from '../../definition/mod
 import type { ModeDriver } from '../../definition/mode-driver.ts'
 import { missingRules } from '../../netfilter/access.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
-import { cleanupSettings } from '../../netfilter/settings/cleanup-settings.ts'
+import { cleanupSettings } from '../../netfilter/settings/netfilter-settings.ts'
 import { GAPS } from '../gaps.ts'
 import { IptablesMode } from '../mode.ts'
 import { CHAIN, OWNED_CHAINS } from '../names.ts'

@@ -14,6 +14,7 @@ const MISSING = 'NP_IPTABLES_KERNEL'
 /** Where foreign changes are reported, reading everything back is only a second check. */
 const VERIFY_MS = 600_000
 
+/** What the driver needs of the machine. */
 export interface IptablesDriverParts extends Pick<IptablesDependencies, 'iptables' | 'sets'> {
   /** Reports foreign changes of the mode's chains. */
   readonly openMonitor: () => Promise<RuleMonitor>

@@ -3,12 +3,7 @@ import type { ForwardingEntry, Frontend } from '../../../forwarding/entry.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { backend, cidr, entry, frontend, ip } from '../../testing/mode-fixtures.ts'
 import { type Arrival, arrivalAt } from './arrival.ts'
-import {
-  arrivalMembers,
-  healthCheckMembers,
-  type MemberPoint,
-  networksOfSet,
-} from './arrival-members.ts'
+import { arrivalMembers, healthCheckMembers, type MemberPoint } from './arrival-members.ts'
 
 const here = [backend('10.180.0.1', { local: true })]
 const asleep = [backend('10.180.0.1', { local: true, weight: 0 })]
@@ -74,9 +69,21 @@ test.each<[string, Partial<Arrival>, readonly string[]]>([
     ],
   ],
 ])('the members of a point that is %s', (_what, arrival, expected) => {
-  const members = arrivalMembers({ ...SERVED, ...arrival }, POINT, keyOf)
+  const members = arrivalMembers({ ...SERVED, ...arrival }, { point: POINT, ownRoles: [] }, keyOf)
   expect(members).toEqual(['SERVICES 10.96.0.1,tcp:80', ...expected])
 })
+
+test.each(['reject', 'drop'] as const)(
+  'own sets have a point before it is set to %s',
+  (unserved) => {
+    const given = { point: POINT, ownRoles: ['SHORT-CIRCUIT'] }
+    const members = arrivalMembers({ ...SERVED, unserved, sourceRanges: [] }, given, keyOf)
+    expect(members.map((member) => member.split(' ')[0])).toEqual([
+      ...['SERVICES', 'RANGED', 'SHORT-CIRCUIT'],
+      unserved.toUpperCase(),
+    ])
+  },
+)
 
 test('health checks are admitted at the node addresses of the family', () => {
   const addresses = [ip('192.0.2.10'), ip('2001:db8::10')]
@@ -84,9 +91,4 @@ test('health checks are admitted at the node addresses of the family', () => {
     'ADMIT 192.0.2.10,tcp:31000',
   ])
   expect(healthCheckMembers(entry(), addresses, keyOf)).toEqual([])
-})
-
-test('all of IPv6 is two halves, other networks are themselves', () => {
-  expect(networksOfSet(cidr('::/0'))).toEqual(['::/1', '8000::/1'])
-  expect(networksOfSet(cidr('2001:db8::/32'))).toEqual(['2001:db8::/32'])
 })

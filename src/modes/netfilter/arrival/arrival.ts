@@ -14,6 +14,10 @@ export interface Arrival {
   readonly isShortCircuited: boolean
 }
 
+/**
+ * What a new connection meets at one frontend of the entry, at each of its addresses alike. Where
+ * `isShortCircuited`, the cluster pool serves pods and processes of this node, whatever `unserved` is.
+ */
 export function arrivalAt(entry: ForwardingEntry, frontend: Frontend): Arrival {
   const { pool, shortCircuit, sourceRanges } = frontend
   return {

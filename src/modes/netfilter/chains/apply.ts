@@ -10,6 +10,7 @@ const PIECE_CHARS = 256 * 1024
 
 type Failure = Extract<RestoreResult, { ok: false }>
 
+/** What one change is written with. */
 export interface ApplyContext {
   /** Of our chains' names. */
   readonly prefix: string
@@ -23,6 +24,7 @@ export interface ApplyContext {
   done(commits: readonly Commit[]): void
 }
 
+/** What came of one change. */
 export interface Applied {
   readonly failed: Map<ObjectKey, KernelError>
   /** Chains that now stand empty: their rules were refused, or they could not be deleted. */

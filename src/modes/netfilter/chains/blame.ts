@@ -4,6 +4,7 @@ import { keyOf } from './object.ts'
 import type { Commit } from './plan.ts'
 import { type Contents, type Line, restoreLines } from './restore-text.ts'
 
+/** Which objects of a refused commit are at fault. */
 export interface Blame {
   /** Objects of the commit that the kernel refused; empty when its message names none. */
   readonly faulty: readonly ObjectKey[]
@@ -11,6 +12,7 @@ export interface Blame {
   readonly missing: ObjectKey | undefined
 }
 
+/** What the fault is looked for with. */
 export interface BlameContext {
   /** Of our chains' names. */
   readonly prefix: string

@@ -26,6 +26,7 @@ export interface ChainContents {
   rankOf?(chain: string): number
 }
 
+/** What a keeper of chains works with, for one mode. */
 export interface ChainKeeperOptions extends OwnedChains {
   readonly iptables: Iptables
   readonly monitor: RuleMonitor

@@ -13,6 +13,7 @@ export interface JumpObject extends ChainLocation {
   readonly rule: string
 }
 
+/** What is written into tables: everything that `keyOf` has a key for. */
 export type RuleObject = ChainObject | JumpObject
 
 /** `4/nat/NPROXY-SERVICES`, `4/nat/PREROUTING>-j NPROXY-SERVICES`. */
@@ -32,6 +33,7 @@ export function objectOf(key: ObjectKey): RuleObject {
   return rule === undefined ? { kind: 'chain', ...place } : { kind: 'jump', ...place, rule }
 }
 
+/** Of the rules of a chain, in their order; two chains are equal when their digests are. */
 export function digestRules(rules: readonly string[]): Digest {
   return contentHash(rules.join('\n')) as Digest
 }

@@ -1,5 +1,6 @@
 import type { Family } from '../../../lib/ip.ts'
 
+/** The tables of iptables that modes write. */
 export type Table = 'mangle' | 'nat' | 'filter'
 
 /** A chain of one family's table, ours or a built-in one. */

@@ -14,6 +14,7 @@ export interface Commit {
   readonly stubs: readonly ObjectKey[]
 }
 
+/** How a change is ordered and divided. */
 export interface PlanOptions {
   /** In the order in which they are written. */
   readonly tables: readonly Table[]

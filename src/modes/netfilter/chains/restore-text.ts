@@ -9,6 +9,7 @@ export interface Line {
   readonly key: ObjectKey | undefined
 }
 
+/** What the lines of a commit are made from. */
 export interface Contents extends Pick<ChainContents, 'rulesOf'> {
   /** How often a jump stands in its chain now. */
   countOf(key: ObjectKey): number

@@ -9,6 +9,7 @@ export function setKey(name: string): ObjectKey {
   return `set/${name}` as ObjectKey
 }
 
+/** `member`: as `memberText` of the kernel's sets writes it. */
 export function memberKey(set: string, member: string): ObjectKey {
   return `member/${set}/${member}` as ObjectKey
 }

@@ -4,7 +4,7 @@ import type { Digest, ObjectKey } from '../../mode.ts'
 type Objects = ReadonlyMap<ObjectKey, Digest>
 
 /** What one entry wants at one point: an address, protocol and port. */
-export interface Claim {
+export interface PointClaim {
   /** Two claims with the same text are of the same point. */
   readonly point: string
   /** 0: the address was named; 1: it is one of this node's addresses. The lower one wins. */
@@ -12,15 +12,16 @@ export interface Claim {
   readonly objects: Objects
 }
 
-export interface Wishes {
-  readonly claims: readonly Claim[]
+/** Everything that one entry wants. */
+export interface EntryObjects {
+  readonly claims: readonly PointClaim[]
   /** Wanted by any number of entries at once. */
   readonly shared: Objects
 }
 
-const NOTHING: Wishes = { claims: [], shared: new Map() }
+const NOTHING: EntryObjects = { claims: [], shared: new Map() }
 
-interface Contender extends Omit<Claim, 'point'> {
+interface Contender extends Omit<PointClaim, 'point'> {
   readonly owner: EntryId
 }
 
@@ -41,8 +42,8 @@ export class WantedObjects {
   readonly #holders = new Map<ObjectKey, ReadonlySet<EntryId>>()
   #changes = new Map<ObjectKey, Digest | undefined>()
 
-  /** Puts an entry's wishes in the place of its earlier ones; returns who else won or lost a point. */
-  place(id: EntryId, { claims, shared }: Wishes = NOTHING): ReadonlySet<EntryId> {
+  /** Replaces what an entry wants; returns the other entries that won or lost a point. */
+  place(id: EntryId, { claims, shared }: EntryObjects = NOTHING): ReadonlySet<EntryId> {
     const before = this.#placed.get(id)
     const points = byPoint(claims)
     const moved = new Set<EntryId>()
@@ -61,12 +62,14 @@ export class WantedObjects {
     return this.#points.get(point)?.[0]?.owner === id
   }
 
+  /** Wants an object, or (no digest) none; without `owner` it is made for no entry. */
   want(key: ObjectKey, digest: Digest | undefined, owner?: EntryId): void {
     this.#changes.set(key, digest)
     if (digest === undefined || owner === undefined) this.#owners.delete(key)
     else this.#owners.set(key, owner)
   }
 
+  /** What is wanted otherwise than at the last call, by digest; undefined: no more. */
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
     const changes = this.#changes
     this.#changes = new Map()
@@ -78,6 +81,7 @@ export class WantedObjects {
     return this.#owners.get(key)
   }
 
+  /** All entries that want an object, by id. */
   ownersOf(key: ObjectKey): readonly EntryId[] {
     const owner = this.#owners.get(key)
     const owners = this.#holders.get(key) ?? (owner === undefined ? [] : [owner])
@@ -85,7 +89,7 @@ export class WantedObjects {
   }
 
   /** Lets the best have the point; returns the one before and after, if they differ. */
-  #contend(point: string, owner: EntryId, claim: Claim | undefined): readonly EntryId[] {
+  #contend(point: string, owner: EntryId, claim: PointClaim | undefined): readonly EntryId[] {
     const before = this.#points.get(point) ?? []
     const others = before.filter((contender) => contender.owner !== owner)
     const after = claim ? [...others, { owner, ...claim }].toSorted(byPrecedence) : others
@@ -126,7 +130,7 @@ export class WantedObjects {
 }
 
 /** The claims of one entry; a named address goes before one of the node's that is the same. */
-function byPoint(claims: readonly Claim[]): ReadonlyMap<string, Claim> {
+function byPoint(claims: readonly PointClaim[]): ReadonlyMap<string, PointClaim> {
   const sorted = claims.toSorted((a, b) => b.rank - a.rank)
   return new Map(sorted.map((claim) => [claim.point, claim]))
 }

@@ -9,8 +9,8 @@ import {
 import { NodeProxyError } from '../../../lib/error.ts'
 import { inGroups } from '../../../lib/groups.ts'
 import type { Digest, KernelError, ObjectKey } from '../../mode.ts'
-import { parseMember } from '../objects/member.ts'
 import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from '../objects/object-key.ts'
+import { parseMember } from './member-text.ts'
 
 /** Commands made at a time, lest those of tens of thousands of members cost memory. */
 const AT_ONCE = 1024
@@ -26,6 +26,7 @@ export interface KeptSet {
   readonly isPrivate?: boolean
 }
 
+/** The sets that a mode keeps, and what they are written with. */
 export interface SetMembersOptions {
   readonly sets: Sets
   /** Begins the name of every set of the mode, and of nothing else. */
@@ -62,10 +63,12 @@ export class SetMembers {
       .map(([member]) => memberKey(set, member))
   }
 
+  /** Whether a set has the member, as last read or written. */
   has(set: string, member: string): boolean {
     return this.#known.get(set)?.has(member) ?? false
   }
 
+  /** Makes the sets of these keys; one that exists with its type is left as it is. Returns refusals. */
   create(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const wanted = keys.filter((key) => this.#wanted.has(nameOf(key)))
     return this.#run(wanted, (key) => {
@@ -92,6 +95,7 @@ export class SetMembers {
     return failed
   }
 
+  /** Deletes members; those of a set that is not kept are only forgotten. Returns refusals. */
   async delete(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const present = keys.filter((key) => this.#wanted.has(memberOf(key).set))
     const failed = await this.#run(present, (key) => {
@@ -105,6 +109,7 @@ export class SetMembers {
     return failed
   }
 
+  /** Removes sets with their members; the kernel refuses one that a rule names. Returns refusals. */
   async destroy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const failed = await this.#run(keys, (key) => ({ do: 'destroy', name: nameOf(key) }))
     for (const key of keys) if (!failed.has(key)) this.#known.delete(nameOf(key))
@@ -137,6 +142,7 @@ export class SetMembers {
     return this.names.filter((name) => headers.get(name)?.entries !== this.sizeOf(name))
   }
 
+  /** Of the sets that the mode keeps, there or not. */
   get names(): readonly string[] {
     return [...this.#wanted.keys()]
   }

@@ -1,5 +1,6 @@
 import type { Cidr } from '../../../lib/ip.ts'
 
+/** The values of `detectLocalMode`, as Kubernetes names them; empty: ClusterCIDR. */
 export const DETECT_LOCAL_MODES = [
   '',
   'ClusterCIDR',
@@ -8,6 +9,7 @@ export const DETECT_LOCAL_MODES = [
   'InterfaceNamePrefix',
 ] as const
 
+/** One of `DETECT_LOCAL_MODES`. */
 export type DetectLocalMode = (typeof DETECT_LOCAL_MODES)[number]
 
 /**

@@ -1,6 +1,7 @@
+import type { Family } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from './configuration.ts'
-import { nodePortScope } from './configured-scope.ts'
 import type { KernelFacts, NodeNetworks } from './mode-inputs.ts'
+import { NO_ADDRESS, nodePortScope } from './node-port-scope.ts'
 import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 
 /** The settings of the shared rules, from configuration, Node object and kernel. */
@@ -19,6 +20,25 @@ export function netfilterSettings(
     localTraffic: localTraffic(config, node),
     nodePortScope: nodePortScope(nodePortAddresses, node),
     dropInvalid: !conntrack.tcpBeLiberal,
+  }
+}
+
+/** Cleaning up renders nothing, so all but the mark only have to be complete. */
+export function cleanupSettings(
+  { iptables }: Pick<NetfilterConfiguration, 'iptables'>,
+  families: readonly Family[],
+): NetfilterSettings {
+  return {
+    families,
+    masqueradeBit: iptables.masqueradeBit,
+    masqueradeAll: false,
+    localTraffic: { by: 'none' },
+    nodePortScope: NO_ADDRESS,
+    localhostNodePorts: false,
+    dropMartians: false,
+    dropInvalid: true,
+    hairpin: 'rules',
+    randomFully: false,
   }
 }
 

@@ -1,8 +1,7 @@
 import { familyOf, type IpAddress } from '../../../lib/ip.ts'
 import { isSpecialAddress } from '../../../lib/special-address.ts'
-import { nodePortScope } from './configured-scope.ts'
 import type { ModeInputs } from './mode-inputs.ts'
-import { isInScope } from './node-port-scope.ts'
+import { isInScope, nodePortScope } from './node-port-scope.ts'
 
 /** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */
 export function nodeAddresses({

@@ -26,8 +26,8 @@ export const bindMap: ValueType<readonly Binding[]> = {
 
 /** As it is written: `127.0.0.1:8080=shop/cart:http`, with `/UDP` where it is not TCP. */
 export function describeBinding({ ip, port, service, portRef, protocol }: Binding): string {
-  const place = portRef === undefined ? '' : `:${portRef}`
-  return `${hostPort(ip, port)}=${service}${place}${protocol === 'TCP' ? '' : `/${protocol}`}`
+  const suffix = portRef === undefined ? '' : `:${portRef}`
+  return `${hostPort(ip, port)}=${service}${suffix}${protocol === 'TCP' ? '' : `/${protocol}`}`
 }
 
 function decodeBindings(list: readonly Raw[]): Decoded<readonly Binding[]> {
@@ -36,9 +36,9 @@ function decodeBindings(list: readonly Raw[]): Decoded<readonly Binding[]> {
     const decoded = typeof item === 'string' ? decodeBinding(item) : refuse(REMEDY)
     if (!decoded.ok) return refuse(`${JSON.stringify(item)} is none: ${decoded.remedy}`)
     const { ip, port, protocol } = decoded.value
-    const place = `${hostPort(ip, port)}/${protocol}`
-    if (bindings.has(place)) return refuse(`${place} is given twice: give each Service its own`)
-    bindings.set(place, decoded.value)
+    const address = `${hostPort(ip, port)}/${protocol}`
+    if (bindings.has(address)) return refuse(`${address} is given twice: give each Service its own`)
+    bindings.set(address, decoded.value)
   }
   return accept([...bindings.values()])
 }

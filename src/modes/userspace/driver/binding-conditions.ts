@@ -11,6 +11,7 @@ const LISTEN_FAILED = 'listen-failed'
 const LISTEN_CODE = 'NP_USERSPACE_LISTEN'
 const MAX_SHOWN = 5
 
+/** What conditions of `userspace.bindMap` are computed from. */
 export interface BindingFacts {
   readonly config: Pick<UserspaceConfiguration, 'userspace'> & { readonly proxyName: string }
   /** Those that the mode listens at; `unused`: it redirects packets; undefined: another mode. */

@@ -8,6 +8,7 @@ export const USERSPACE_ENTRIES = ['auto', 'redirect', 'bind'] as const
 /** What moves the bytes. */
 export const DATA_PATHS = ['auto', 'native', 'javascript'] as const
 
+/** How a backend is chosen: in turn, or the one with the fewest connections. */
 export const BALANCINGS = ['rr', 'lc'] as const
 
 export type UserspaceEntry = (typeof USERSPACE_ENTRIES)[number]

@@ -4,7 +4,7 @@ import type {
   ModeDefinition,
   ModeHost,
 } from '../../definition/mode-definition.ts'
-import { cleanupSettings } from '../../netfilter/settings/cleanup-settings.ts'
+import { cleanupSettings } from '../../netfilter/settings/netfilter-settings.ts'
 import { GAPS } from '../gaps.ts'
 import { CHAIN } from '../names.ts'
 import { chooseEntry } from './choose-entry.ts'

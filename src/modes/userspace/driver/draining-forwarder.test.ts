@@ -6,9 +6,9 @@ import { DrainingForwarder } from './draining-forwarder.ts'
 test('a forwarder that was drained is spent', async () => {
   const fake = new FakeForwarder()
   const forwarder = new DrainingForwarder(fake)
-  expect(forwarder.isSpent).toBe(false)
+  expect(forwarder.isDraining).toBe(false)
   const drained = forwarder.drain(new AbortController().signal)
-  expect(forwarder.isSpent).toBe(true)
+  expect(forwarder.isDraining).toBe(true)
   fake.endConnections()
   await drained
 })

@@ -1,13 +1,13 @@
 import type { Forwarder } from '../forwarder.ts'
 
 /**
- * A forwarder that remembers whether it was drained: it listens no more then. Clients of
- * its predecessor need the same rules as its own, so neither has drained before the other.
+ * A forwarder that remembers whether it drains, that is, listens no more. Clients of its predecessor
+ * (`former`) need the same rules as its own, so it counts as drained only when both are.
  */
 export class DrainingForwarder implements Forwarder {
   readonly #forwarder: Forwarder
   readonly #former: DrainingForwarder | undefined
-  #isSpent = false
+  #isDraining = false
   #closed: Promise<void> | undefined
 
   constructor(forwarder: Forwarder, former?: DrainingForwarder) {
@@ -15,8 +15,8 @@ export class DrainingForwarder implements Forwarder {
     this.#former = former
   }
 
-  get isSpent(): boolean {
-    return this.#isSpent
+  get isDraining(): boolean {
+    return this.#isDraining
   }
 
   get dataPath() {
@@ -49,7 +49,7 @@ export class DrainingForwarder implements Forwarder {
   }
 
   async drain(signal: AbortSignal): Promise<void> {
-    this.#isSpent = true
+    this.#isDraining = true
     if (this.#closed) return
     await Promise.all([this.#forwarder.drain(signal), this.#former?.drain(signal)])
     if (!signal.aborted) await this.#former?.close()

@@ -11,6 +11,7 @@ export interface Machine {
   readonly hasSyscalls: boolean
 }
 
+/** How packets reach the workers (`userspace.entry`), and for which families. */
 export interface Entry {
   readonly entry: 'redirect' | 'bind'
   readonly families: readonly Family[]

@@ -26,6 +26,7 @@ import type { UserspaceRuntime } from './userspace-runtime.ts'
 /** The default of every system, where this one reports none. */
 const USUAL_OPEN_FILES = 1_024
 
+/** What a runtime is opened with, from configuration and machine. */
 export interface UserspaceRuntimeOptions {
   readonly config: NetfilterConfiguration & UserspaceConfiguration
   readonly entry: 'redirect' | 'bind'
@@ -58,11 +59,12 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
   return {
     ...{ entry, forwarder },
     hasRuleMonitor: kernel?.monitor !== noopMonitor,
-    suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
+    suits: ({ iptables }) =>
+      !forwarder.isDraining && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
     async close({ serving, all }) {
       // No other process serves new clients while this one waits for its connections to end.
-      if (!forwarder.isSpent) await forwarder.untilIdle(serving)
+      if (!forwarder.isDraining) await forwarder.untilIdle(serving)
       await forwarder.drain(all)
       await forwarder.close()
       kernel?.close()

@@ -14,13 +14,14 @@ export interface CleanupRuntime {
   close(): void
 }
 
+/** What the cleanup of an earlier run needs; `open` loads the code of the mode. */
 export interface UserspacePendingCleanupParts {
   readonly sets: Pick<Sets, 'names'>
   readonly open: () => Promise<CleanupRuntime>
   readonly inputs: () => ModeInputs<UserspaceConfiguration>
 }
 
-/** What an earlier run in userspace mode left: rules that lead to no process. */
+/** Removes what an earlier run in userspace mode left: rules that bring packets to no process. */
 export class UserspacePendingCleanup implements PendingCleanup {
   readonly #parts: UserspacePendingCleanupParts
 

@@ -41,7 +41,7 @@ interface Opened extends UserspaceRuntime {
   closed: AbortSignal | undefined
   /** Until when new ones are taken. */
   serving: AbortSignal | undefined
-  isSpent: boolean
+  isDraining: boolean
 }
 
 /** Workers that are only counted. */
@@ -63,10 +63,10 @@ function rig(netfilter: NetfilterAccess = ROOT) {
     async open(_config, entry, former) {
       if (world.openError !== undefined) throw world.openError
       const runtime: Opened = {
-        ...{ entry, former, closed: undefined, serving: undefined, isSpent: false },
+        ...{ entry, former, closed: undefined, serving: undefined, isDraining: false },
         forwarder: new DrainingForwarder(new FakeForwarder()),
         hasRuleMonitor: world.hasRuleMonitor,
-        suits: () => !runtime.isSpent,
+        suits: () => !runtime.isDraining,
         build(settings) {
           built.push(settings)
           const mode = new ScriptedMode()
@@ -214,7 +214,7 @@ test('at the end connections have the time that is in force then', async () => {
 test('workers that do not suit any more are replaced, and end with the daemon', async () => {
   const { driver, runtimes } = rig()
   await driver.prepare(inputs())
-  runtimes[0]!.isSpent = true
+  runtimes[0]!.isDraining = true
   await driver.prepare(inputs())
   expect(runtimes.map(({ closed }) => closed)).toEqual([undefined, undefined])
   expect(runtimes.map(({ former }) => former)).toEqual([undefined, runtimes[0]])
@@ -225,7 +225,7 @@ test('workers that do not suit any more are replaced, and end with the daemon', 
 test('where their successors cannot work, those at work stay', async () => {
   const { driver, runtimes, world } = rig()
   await driver.prepare(inputs())
-  runtimes[0]!.isSpent = true
+  runtimes[0]!.isDraining = true
   world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
   await driver.prepare(inputs())
   expect(runtimes.map(({ closed }) => closed?.aborted)).toEqual([undefined, true])

@@ -17,6 +17,7 @@ import type { UserspaceConfiguration } from './configuration.ts'
 import type { Ending, UserspaceRuntime } from './userspace-runtime.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 
+/** What the driver needs of the machine, and how it opens the mode's code. */
 export interface UserspaceDriverParts {
   readonly netfilter: NetfilterAccess
   readonly clock: Clock
@@ -108,7 +109,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
   /** Clients on loopback are served by sockets, too: nothing is routed. */
   loopbackGuards(): undefined {}
 
-  /** Rules of an earlier run lead to a process that is gone. */
+  /** Never: the process to which rules of an earlier run bring packets has ended. */
   async isServing(): Promise<boolean> {
     return false
   }

@@ -16,7 +16,7 @@ export interface Ending {
 export interface UserspaceRuntime {
   readonly entry: 'redirect' | 'bind'
   readonly forwarder: DrainingForwarder
-  /** A monitor reports changes of its rules by other processes, or it has no rules. */
+  /** Whether a monitor reports changes of its rules by other processes, or it has no rules. */
   readonly hasRuleMonitor: boolean
   /** Whether its workers take new connections, and are marked as this configuration wants it. */
   suits(config: NetfilterConfiguration & UserspaceConfiguration): boolean

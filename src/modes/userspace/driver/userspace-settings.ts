@@ -2,7 +2,7 @@ import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
 import { nodeAddresses } from '../../netfilter/settings/node-addresses.ts'
 import { bindingKey } from '../binding.ts'
-import type { Listening, UserspaceSettings } from '../settings.ts'
+import type { BindAddress, UserspaceSettings } from '../settings.ts'
 import type { Binding, UserspaceConfiguration } from './configuration.ts'
 import type { UserspaceRuntime } from './userspace-runtime.ts'
 
@@ -27,11 +27,11 @@ export function userspaceSettings(
   }
 }
 
-function byPort(bindings: readonly Binding[]): ReadonlyMap<string, readonly Listening[]> {
-  const places = new Map<string, Listening[]>()
+function byPort(bindings: readonly Binding[]): ReadonlyMap<string, readonly BindAddress[]> {
+  const addresses = new Map<string, BindAddress[]>()
   for (const { ip, port, ...service } of bindings) {
     const key = bindingKey(service)
-    places.set(key, [...(places.get(key) ?? []), { ip, port }])
+    addresses.set(key, [...(addresses.get(key) ?? []), { ip, port }])
   }
-  return places
+  return addresses
 }

@@ -6,7 +6,7 @@ import type { KernelError } from '../../mode.ts'
 import type { Route } from '../route.ts'
 import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
 import type { Listener } from '../worker/messages.ts'
-import type { OpenListener } from './successor.ts'
+import type { SocketCounts } from './successor.ts'
 import { WantedListeners } from './wanted-listeners.ts'
 
 /** What changes in one worker's listeners. */
@@ -21,7 +21,7 @@ type ListenerSockets = readonly number[]
 /** With the other workers, and with the process that follows this one. */
 const SHARED = { shared: true } as const
 
-/** Sockets at the very addresses at which Services are to be found. */
+/** Sockets at the addresses of `bindings`, one listener for each address. */
 export class BoundListeners {
   readonly #sockets: Sockets
   readonly #workers: number
@@ -33,8 +33,8 @@ export class BoundListeners {
     this.#workers = workers
   }
 
-  /** By `listenerKey`: the sockets at each. */
-  get open(): OpenListener {
+  /** How many sockets this process has at each listener. */
+  get open(): SocketCounts {
     return new Map([...this.#open].map(([key, sockets]) => [key, new Set(sockets).size]))
   }
 

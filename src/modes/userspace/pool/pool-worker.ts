@@ -4,6 +4,7 @@ import type { Answer, Order, WorkerSetup } from '../worker/messages.ts'
 /** MiB of the heap of one worker. Young objects are few, and keep memory that nothing needs. */
 const HEAP = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 6 } as const
 
+/** What a worker thread is started with. */
 export interface PoolWorkerOptions {
   readonly setup: Omit<WorkerSetup, 'port'>
   /** Makes a native worker look for messages. */

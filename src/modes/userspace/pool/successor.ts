@@ -1,17 +1,17 @@
 import type { Listener, Listeners } from '../../../kernel/listener/listeners.ts'
 import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
 
-/** Milliseconds without a new client after which one that listens for its Services may end. */
+/** Milliseconds without a new client after which a forwarder with bound listeners may end. */
 export const QUIET_MS = 1_000
 
-/** Open listeners by `listenerKey`, and how many sockets this process has at each. */
-export type OpenListener = ReadonlyMap<string, number>
+/** Number of listening sockets by `listenerKey`. */
+export type SocketCounts = ReadonlyMap<string, number>
 
 /**
- * Returns whether another process listens at each of these listeners: only one of the same user can, by
- * SO_REUSEPORT, and it opens a listener when it serves it.
+ * Returns a check whether another process listens at each of these listeners too, that is, whether it
+ * has more sockets than `own`. By SO_REUSEPORT only a process of the same user can.
  */
-export function successorCheck(own: () => OpenListener, listeners: Listeners): () => boolean {
+export function successorCheck(own: () => SocketCounts, listeners: Listeners): () => boolean {
   return () => {
     const mine = own()
     if (mine.size === 0) return false
@@ -20,7 +20,7 @@ export function successorCheck(own: () => OpenListener, listeners: Listeners): (
   }
 }
 
-function count(listeners: readonly Listener[]): OpenListener {
+function count(listeners: readonly Listener[]): SocketCounts {
   const counts = new Map<string, number>()
   for (const { protocol, ip, port } of listeners) {
     if (protocol === 'SCTP') continue

@@ -3,7 +3,7 @@ import type { Sockets } from '../../../kernel/sockets/sockets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family, IpAddress } from '../../../lib/ip.ts'
 import type { PortRange } from '../../../lib/port-range.ts'
-import type { EntryPorts, ForwarderOptions } from '../forwarder.ts'
+import type { ForwarderOptions, RedirectPorts } from '../forwarder.ts'
 import type { Side } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
 
@@ -13,21 +13,22 @@ import type { Listener } from '../worker/messages.ts'
  */
 const ANY: Readonly<Record<Family, IpAddress>> = { 4: '0.0.0.0' as IpAddress, 6: '::' as IpAddress }
 const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
-/** Of the sides, unless configured otherwise; 10248 to 10260 belong to other daemons. */
+/** Ports of the two sides, unless configured otherwise; 10248 to 10260 belong to other daemons. */
 const USUAL_PORTS: PortRange = { first: 10_270, last: 10_271 }
 /** Free ports that are tried where the usual ones are taken. */
 const MAX_ATTEMPTS = 16
 
+/** Open sockets for redirected packets, and the ports that rules must translate to. */
 export interface TransparentListeners {
-  readonly ports: ReadonlyMap<Family, EntryPorts>
+  readonly ports: ReadonlyMap<Family, RedirectPorts>
   /** Of each worker: TCP sockets are shared, UDP sockets its own. */
   readonly listeners: readonly (readonly Listener[])[]
 }
 
 /**
- * Opens where redirected packets arrive: at the same ports after every start, if they are free,
- * because rules of an earlier run lead clients there, which would otherwise time out. Throws
- * NP_KERNEL_SOCKET.
+ * Opens the sockets for redirected packets: at the same ports after every start, if they are free,
+ * because conntrack and rules of an earlier run translate clients to those, which would otherwise
+ * time out. Throws NP_KERNEL_SOCKET where no port is left.
  */
 export function openTransparent(
   sockets: Sockets,
@@ -46,7 +47,7 @@ export function openTransparent(
     const ports = families.map((family) => {
       const wanted = { ip: ANY[family], workers, candidates: candidatesOf(portRange) }
       const sides = SIDES.map((side) => openSide(side, wanted))
-      return [family, Object.fromEntries(sides) as EntryPorts] as const
+      return [family, Object.fromEntries(sides) as RedirectPorts] as const
     })
     return { ports: new Map(ports), listeners }
   } catch (error) {

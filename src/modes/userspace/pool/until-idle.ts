@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { TrafficCounts } from '../../mode.ts'
 
 /** Milliseconds between two checks. */
-const LOOK_EVERY_MS = 100
+const POLL_INTERVAL_MS = 100
 
+/** What `untilIdle` checks. */
 export interface IdleParts {
   readonly counts: () => Pick<TrafficCounts, 'connections' | 'connectionsNow' | 'udpFlowsNow'>
   /** Milliseconds for which no client may have come; absent: it is enough that none is there. */
@@ -25,7 +26,7 @@ export async function untilIdle(
     before = connections
     if (!isQuiet) quietFor = 0
     else if (quietFor >= quietMs) return
-    await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
-    quietFor += LOOK_EVERY_MS
+    await delay(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
+    quietFor += POLL_INTERVAL_MS
   }
 }

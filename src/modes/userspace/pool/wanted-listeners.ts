@@ -2,13 +2,14 @@ import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Route } from '../route.ts'
 import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
 
+/** What has to be opened and closed for a change of routes. */
 export interface ListenerPlan {
   /** Those that were refused before are tried again. */
   readonly open: readonly ListenerAddress[]
   readonly close: readonly ListenerAddress[]
 }
 
-/** The addresses that routes want open, and those that are open. One may pass between routes. */
+/** The addresses of the present routes, and those that are open. An address may pass between routes. */
 export class WantedListeners {
   readonly #wanted = new Map<EntryId, ReadonlyMap<string, ListenerAddress>>()
   readonly #owners = new Map<string, Set<EntryId>>()
@@ -48,7 +49,7 @@ export class WantedListeners {
     return all
   }
 
-  /** The listeners that it wanted, and those that it wants. */
+  /** The listeners that the route had, and those that it has now. */
   #replace(id: EntryId, route: Route | undefined): readonly (readonly [string, ListenerAddress])[] {
     const old = this.#wanted.get(id) ?? new Map<string, ListenerAddress>()
     const listeners = listenersOf(route)

@@ -5,7 +5,7 @@ import type { Syscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { Mutex } from '../../../lib/mutex.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
-import type { EntryPorts, Forwarder, ForwarderOptions } from '../forwarder.ts'
+import type { Forwarder, ForwarderOptions, RedirectPorts } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
 import { BoundListeners, type ListenerChange } from './bound-listeners.ts'
@@ -19,7 +19,7 @@ import { WorkerPool } from './worker-pool.ts'
 /** Native workers, the sockets that they share, and the routes that all of them serve. */
 export class WorkerGroup implements Forwarder {
   readonly dataPath = 'native'
-  readonly ports: ReadonlyMap<Family, EntryPorts>
+  readonly ports: ReadonlyMap<Family, RedirectPorts>
   readonly #sys: Syscalls
   readonly #transparent: TransparentListeners | undefined
   readonly #listeners: BoundListeners | undefined
@@ -63,7 +63,7 @@ export class WorkerGroup implements Forwarder {
         ...listeners?.changes[worker],
       })
       await this.#pool.applyRoutes(changes, orderFor)
-      for (const change of listeners?.changes ?? []) this.#keepAccount(change)
+      for (const change of listeners?.changes ?? []) this.#record(change)
       return listeners?.refused ?? new Map<EntryId, KernelError>()
     })
   }
@@ -93,7 +93,7 @@ export class WorkerGroup implements Forwarder {
     })
   }
 
-  #keepAccount({ open, close }: ListenerChange): void {
+  #record({ open, close }: ListenerChange): void {
     for (const { socket, protocol } of open) this.#listening.set(socket, protocol)
     for (const socket of close) if (this.#listening.delete(socket)) this.#sys.close(socket)
   }

@@ -1,6 +1,7 @@
 import { createAffinityMemory } from '../../../affinity/affinity-memory.ts'
 import { AffinityTable } from '../../../affinity/affinity-table.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
+import { contentHash } from '../../../lib/hash.ts'
 import { systemRandom } from '../../../lib/random.ts'
 import type { TrafficCounts } from '../../mode.ts'
 import type { ForwarderOptions } from '../forwarder.ts'
@@ -9,7 +10,6 @@ import { createCounterMemory, sumCounts } from '../worker/counters.ts'
 import type { Answer, Order } from '../worker/messages.ts'
 import { createOccupancy } from '../worker/occupancy.ts'
 import { PoolWorker } from './pool-worker.ts'
-import { StickyRoutes } from './sticky-routes.ts'
 import type { WakeUp } from './wake-up.ts'
 
 /** The workers of one data path: sends orders to all of them, and sums their counters. */
@@ -68,5 +68,20 @@ export class WorkerPool {
   /** Resets what is left and ends the threads. */
   async end(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.end()))
+  }
+}
+
+/** The routes with session affinity. */
+class StickyRoutes {
+  readonly #ids = new Set<EntryId>()
+
+  /** Returns the affinity groups (`contentHash` of the entry's id) whose route lost its affinity. */
+  apply(changes: ReadonlyMap<EntryId, Route | undefined>): ReadonlySet<number> {
+    const lost = new Set<number>()
+    for (const [id, route] of changes) {
+      if (route?.affinity) this.#ids.add(id)
+      else if (this.#ids.delete(id)) lost.add(contentHash(id))
+    }
+    return lost
   }
 }

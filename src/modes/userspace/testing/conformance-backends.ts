@@ -5,7 +5,7 @@ import { endOf, hear } from '../../../kernel/relay/testing/peers.ts'
 import type { Balancing } from '../route.ts'
 import {
   backend,
-  callAt,
+  connectTo,
   type Endpoint,
   freeListener,
   ip,
@@ -13,14 +13,14 @@ import {
   listener,
   listenerOf,
   namedBackend,
-  type OpenLab,
+  type OpenTestForwarder,
   routeTo,
   serve,
   visit,
   visitTimes,
-} from './conformance-lab.ts'
+} from './conformance-fixtures.ts'
 
-export function registerBackendTests(open: OpenLab): void {
+export function registerBackendTests(open: OpenTestForwarder): void {
   test('a backend that refuses is replaced before the client notices', async () => {
     const forwarder = await open()
     const good = await namedBackend('good')
@@ -36,10 +36,10 @@ export function registerBackendTests(open: OpenLab): void {
     const forwarder = await open()
     const route = routeTo(await freeListener(), [await freeListener(), await freeListener()])
     await serve(forwarder, route)
-    expect(await endOf(callAt(listenerOf(route)))).toBe('ECONNRESET')
+    expect(await endOf(connectTo(listenerOf(route)))).toBe('ECONNRESET')
     const empty = routeTo(listenerOf(route), [])
     await serve(forwarder, empty)
-    expect(await endOf(callAt(listenerOf(route)))).toBe('ECONNRESET')
+    expect(await endOf(connectTo(listenerOf(route)))).toBe('ECONNRESET')
     await expect
       .poll(() => forwarder.counts())
       .toMatchObject({
@@ -52,7 +52,7 @@ export function registerBackendTests(open: OpenLab): void {
     const dead = await Promise.all([freeListener(), freeListener(), freeListener()])
     const route = routeTo(await freeListener(), dead)
     await serve(forwarder, route)
-    expect(await endOf(callAt(listenerOf(route)))).toBe('ECONNRESET')
+    expect(await endOf(connectTo(listenerOf(route)))).toBe('ECONNRESET')
     expect(forwarder.counts().connectFailures).toBe(2)
   })
 
@@ -64,7 +64,7 @@ export function registerBackendTests(open: OpenLab): void {
     await serve(forwarder, route)
     expect(await visitTimes(3, listenerOf(route))).toEqual(['good', 'good', 'good'])
     await serve(forwarder, routeTo(listenerOf(route), [silent]))
-    expect(await endOf(callAt(listenerOf(route)))).toBe('ECONNRESET')
+    expect(await endOf(connectTo(listenerOf(route)))).toBe('ECONNRESET')
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
   })
 
@@ -72,13 +72,13 @@ export function registerBackendTests(open: OpenLab): void {
     const forwarder = await open({ connectMs: 50, attempts: 1 })
     const route = routeTo(await freeListener(), [await silentBackend()])
     await serve(forwarder, route)
-    const client = callAt(listenerOf(route))
+    const client = connectTo(listenerOf(route))
     await expect.poll(() => forwarder.counts().connections).toBe(1)
     client.resetAndDestroy()
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
   })
 
-  test.each(['', 'said at once'])('what the client said early is heard: "%s"', async (words) => {
+  test.each(['', 'sent at once'])('what the client sent early is received: "%s"', async (words) => {
     const forwarder = await open({ connectMs: 50 })
     const good = await backend(
       (socket) => void hear(socket).then((text) => socket.end(`<${text}>`)),
@@ -86,9 +86,9 @@ export function registerBackendTests(open: OpenLab): void {
     const route = routeTo(await freeListener(), [await silentBackend(), await freeListener(), good])
     await serve(forwarder, route)
     const clients = [
-      callAt(listenerOf(route)),
-      callAt(listenerOf(route)),
-      callAt(listenerOf(route)),
+      connectTo(listenerOf(route)),
+      connectTo(listenerOf(route)),
+      connectTo(listenerOf(route)),
     ]
     for (const client of clients) client.end(words)
     expect(await Promise.all(clients.map(hear))).toEqual([1, 2, 3].map(() => `<${words}>`))
@@ -98,7 +98,7 @@ export function registerBackendTests(open: OpenLab): void {
     const forwarder = await open()
     const route = routeTo(await freeListener(), [await silentBackend()])
     await serve(forwarder, route)
-    const end = endOf(callAt(listenerOf(route)))
+    const end = endOf(connectTo(listenerOf(route)))
     await expect.poll(() => forwarder.counts().connections).toBe(1)
     await forwarder.close()
     expect(await end).toBe('ECONNRESET')
@@ -108,7 +108,7 @@ export function registerBackendTests(open: OpenLab): void {
   registerProxyProtocolTests(open)
 }
 
-function registerBalancingTests(open: OpenLab): void {
+function registerBalancingTests(open: OpenTestForwarder): void {
   test('backends are served in turn', async () => {
     const { at } = await three(open)
     const names = await visitTimes(6, at)
@@ -134,7 +134,7 @@ function registerBalancingTests(open: OpenLab): void {
   })
 }
 
-function registerProxyProtocolTests(open: OpenLab): void {
+function registerProxyProtocolTests(open: OpenTestForwarder): void {
   test.each([
     ['127.0.0.1', 'TCP4'],
     ['::1', 'TCP6'],
@@ -155,8 +155,8 @@ function registerProxyProtocolTests(open: OpenLab): void {
   })
 }
 
-/** What the backend hears of a client that says hello. */
-async function introduced(open: OpenLab, proxyProtocol: 'v1' | 'v2', host: string) {
+/** What the backend receives when a client sends hello. */
+async function introduced(open: OpenTestForwarder, proxyProtocol: 'v1' | 'v2', host: string) {
   const heard = Promise.withResolvers<Buffer>()
   const target = await backend((socket) => {
     socket.end()
@@ -167,7 +167,7 @@ async function introduced(open: OpenLab, proxyProtocol: 'v1' | 'v2', host: strin
   const forwarder = await open()
   const route = routeTo(await freeListener(host), [target], { proxyProtocol })
   await serve(forwarder, route)
-  const client = callAt(listenerOf(route))
+  const client = connectTo(listenerOf(route))
   await once(client, 'connect')
   const from = client.localPort ?? 0
   client.end('hello')
@@ -176,7 +176,7 @@ async function introduced(open: OpenLab, proxyProtocol: 'v1' | 'v2', host: strin
 
 /** A forwarder with one listener and backends `a`, `b` and `c`. */
 async function three(
-  open: OpenLab,
+  open: OpenTestForwarder,
   {
     weights = [1, 1, 1],
     balancing = 'rr',
@@ -201,6 +201,6 @@ async function silentBackend(): Promise<Endpoint> {
   onTestFinished(() => void child.kill('SIGKILL'))
   const [port] = (await once(child.stdout, 'data')) as [Buffer]
   const address = { ip: ip('127.0.0.1'), port: Number(port) }
-  for (const socket of [callAt(address), callAt(address)]) await once(socket, 'connect')
+  for (const socket of [connectTo(address), connectTo(address)]) await once(socket, 'connect')
   return address
 }

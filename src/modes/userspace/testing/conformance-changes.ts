@@ -4,27 +4,27 @@ import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import { endOf, serveTcp } from '../../../kernel/relay/testing/peers.ts'
 import {
-  callAt,
   connected,
+  connectTo,
   freeListener,
   isAlive,
   listener,
   listenerOf,
   namedBackend,
-  type OpenLab,
+  type OpenTestForwarder,
   routeTo,
   serve,
   visit,
   visitTimes,
-} from './conformance-lab.ts'
+} from './conformance-fixtures.ts'
 
 const OTHER_ID = 'shop/other:http/TCP/4' as EntryId
 
-export function registerChangeTests(open: OpenLab): void {
+export function registerChangeTests(open: OpenTestForwarder): void {
   registerDrainTests(open)
   registerListenerTests(open)
 
-  test('connections outlive every change of their route', async () => {
+  test('connections outlive every change of tsuccessor route', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
     await serve(forwarder, { ...route, balancing: 'lc', affinity: { seconds: 60 } })
@@ -33,7 +33,7 @@ export function registerChangeTests(open: OpenLab): void {
       listeners: [...route.listeners, listener(await freeListener())],
     })
     await serve(forwarder, { ...route, listeners: [] })
-    await expect(once(callAt(listenerOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
+    await expect(once(connectTo(listenerOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
     expect(await isAlive(link)).toBe(true)
   })
 
@@ -61,7 +61,7 @@ export function registerChangeTests(open: OpenLab): void {
   })
 }
 
-function registerDrainTests(open: OpenLab): void {
+function registerDrainTests(open: OpenTestForwarder): void {
   test('a backend that left keeps its clients and gets no new ones', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
@@ -94,7 +94,7 @@ function registerDrainTests(open: OpenLab): void {
     const link = await connected(open)
     const { forwarder, route } = link
     await forwarder.apply(new Map([[route.id, undefined]]))
-    await expect(once(callAt(listenerOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
+    await expect(once(connectTo(listenerOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
     expect(await isAlive(link)).toBe(true)
   })
 
@@ -140,7 +140,7 @@ function registerDrainTests(open: OpenLab): void {
     const forwarder = await open()
     const at = await freeListener()
     await serve(forwarder, routeTo(at, [await namedBackend('a')]))
-    const clients = Array.from({ length: 800 }, () => callAt(at))
+    const clients = Array.from({ length: 800 }, () => connectTo(at))
     const named = Promise.all(clients.map(async (client) => String(await once(client, 'data'))))
     await setImmediate()
     const drained = forwarder.drain(new AbortController().signal)
@@ -165,7 +165,7 @@ function registerDrainTests(open: OpenLab): void {
     expect(after.counts().connections).toBeGreaterThanOrEqual(5)
   })
 
-  test('draining ends at a signal', async () => {
+  test('draining ends when it is aborted', async () => {
     const { forwarder } = await connected(open)
     const controller = new AbortController()
     const drained = forwarder.drain(controller.signal)
@@ -175,8 +175,8 @@ function registerDrainTests(open: OpenLab): void {
   })
 }
 
-async function isRefused(at: Parameters<typeof callAt>[0]): Promise<boolean> {
-  const client = callAt(at)
+async function isRefused(at: Parameters<typeof connectTo>[0]): Promise<boolean> {
+  const client = connectTo(at)
   const isTaken = await once(client, 'connect').then(
     () => true,
     () => false,
@@ -185,7 +185,7 @@ async function isRefused(at: Parameters<typeof callAt>[0]): Promise<boolean> {
   return !isTaken
 }
 
-function registerListenerTests(open: OpenLab): void {
+function registerListenerTests(open: OpenTestForwarder): void {
   test('a listener that is taken is refused to its route, the others are served', async () => {
     const forwarder = await open()
     const { server, address } = await serveTcp(() => undefined)

@@ -3,24 +3,24 @@ import { expect, test } from 'vitest'
 import { endOf } from '../../../kernel/relay/testing/peers.ts'
 import type { Route } from '../route.ts'
 import {
-  callAt,
-  callFrom,
   cidr,
   connected,
+  connectFrom,
+  connectTo,
   freeListener,
   isAlive,
   listener,
   listenerOf,
   namedBackend,
-  type OpenLab,
+  type OpenTestForwarder,
   routeTo,
   serve,
   visitTimes,
-} from './conformance-lab.ts'
+} from './conformance-fixtures.ts'
 
 const OTHER_CLIENT = '127.0.0.2'
 
-export function registerClientTests(open: OpenLab): void {
+export function registerClientTests(open: OpenTestForwarder): void {
   registerAffinityTests(open)
 
   test('a client outside the source ranges is reset', async () => {
@@ -28,7 +28,7 @@ export function registerClientTests(open: OpenLab): void {
     const at = await freeListener()
     const inside = listener(at, { sourceRanges: [cidr(`${OTHER_CLIENT}/32`)] })
     await serve(forwarder, routeTo(at, [await namedBackend('a')], { listeners: [inside] }))
-    expect(await endOf(callAt(at))).toBe('ECONNRESET')
+    expect(await endOf(connectTo(at))).toBe('ECONNRESET')
     expect(await visitTimes(1, at, OTHER_CLIENT)).toEqual(['a'])
     expect(forwarder.counts()).toMatchObject({ outsideRanges: 1, connections: 1 })
   })
@@ -38,10 +38,10 @@ export function registerClientTests(open: OpenLab): void {
     ['one address', { perClient: 2 }, '127.0.0.1'],
   ])('beyond the limit of %s clients are reset, the others live', async (_, limits, from) => {
     const link = await connected(open, limits)
-    const second = callAt(listenerOf(link.route))
+    const second = connectTo(listenerOf(link.route))
     await once(second, 'connect')
     await expect.poll(() => link.forwarder.counts().connectionsNow).toBe(2)
-    expect(await endOf(callFrom(from, listenerOf(link.route)))).toBe('ECONNRESET')
+    expect(await endOf(connectFrom(from, listenerOf(link.route)))).toBe('ECONNRESET')
     await expect
       .poll(() => link.forwarder.counts())
       .toMatchObject({
@@ -54,7 +54,7 @@ export function registerClientTests(open: OpenLab): void {
     const { forwarder, route, client } = await connected(open, { connections: 1 })
     client.resetAndDestroy()
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
-    const next = callAt(listenerOf(route))
+    const next = connectTo(listenerOf(route))
     await once(next, 'connect')
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(1)
     expect(forwarder.counts().overLimit).toBe(0)
@@ -67,7 +67,7 @@ export function registerClientTests(open: OpenLab): void {
   })
 }
 
-function registerAffinityTests(open: OpenLab): void {
+function registerAffinityTests(open: OpenTestForwarder): void {
   /** A forwarder with two backends. */
   async function sticky() {
     const forwarder = await open()

@@ -12,21 +12,21 @@ import {
   LOOPBACK,
   listener,
   listenerOf,
-  type OpenLab,
+  type OpenTestForwarder,
   routeTo,
   serve,
-} from './conformance-lab.ts'
+} from './conformance-fixtures.ts'
 
 const UDP = { id: 'shop/dns:dns/UDP/4' as EntryId, protocol: 'UDP' } as const
 
-export function registerDatagramTests(open: OpenLab): void {
-  test('each client has a flow, and gets answers from where it sent to', async () => {
+export function registerDatagramTests(open: OpenTestForwarder): void {
+  test('each client has a flow, and gets answers from the address that it sent to', async () => {
     const { at, forwarder } = await served(open, ['a'])
     const [one, other] = [await newClient(), await newClient()]
-    const [first, second] = await Promise.all([exchange(one, at, 'x'), exchange(other, at, 'yy')])
+    const [first, second] = await Promise.all([request(one, at, 'x'), request(other, at, 'yy')])
     expect([first.size, second.size]).toEqual(['1', '2'])
     expect(first.port).not.toBe(second.port)
-    expect((await exchange(one, at, 'x')).port).toBe(first.port)
+    expect((await request(one, at, 'x')).port).toBe(first.port)
     expect(first.from).toEqual(at)
     expect(forwarder.counts()).toMatchObject({
       ...{ udpFlows: 2, udpFlowsNow: 2, bytesIn: 4, connections: 0 },
@@ -37,31 +37,31 @@ export function registerDatagramTests(open: OpenLab): void {
     const { at } = await served(open, ['a'])
     const client = await newClient()
     for (const size of [0, 1, 60_000]) {
-      expect((await exchange(client, at, Buffer.alloc(size))).size).toBe(String(size))
+      expect((await request(client, at, Buffer.alloc(size))).size).toBe(String(size))
     }
   })
 
   test('clients are balanced, one client keeps its backend', async () => {
     const { at } = await served(open, ['a', 'b'])
     const [one, other] = [await newClient(), await newClient()]
-    const name = (await exchange(one, at)).name
-    expect((await exchange(other, at)).name).not.toBe(name)
-    expect((await exchange(one, at)).name).toBe(name)
+    const name = (await request(one, at)).name
+    expect((await request(other, at)).name).not.toBe(name)
+    expect((await request(one, at)).name).toBe(name)
   })
 
   test('affinity brings all ports of an address to one backend', async () => {
     const { at } = await served(open, ['a', 'b'], { affinity: { seconds: 60 } })
     const names = new Set<string>()
-    for (let count = 0; count < 4; count++) names.add((await exchange(await newClient(), at)).name)
+    for (let count = 0; count < 4; count++) names.add((await request(await newClient(), at)).name)
     expect(names.size).toBe(1)
   })
 
   test('a client that is silent for long is forgotten, and may come again', async () => {
     const { at, forwarder } = await served(open, ['a'], {}, { udpIdleMs: 100 })
     const client = await newClient()
-    await exchange(client, at)
+    await request(client, at)
     await expect.poll(() => forwarder.counts().udpFlowsNow, { timeout: 5000 }).toBe(0)
-    await exchange(client, at)
+    await request(client, at)
     expect(forwarder.counts().udpFlows).toBe(2)
   })
 
@@ -73,7 +73,7 @@ export function registerDatagramTests(open: OpenLab): void {
     })
     await serve(forwarder, { ...route, pools: { cluster: [...dead, ...cluster], local: [] } })
     for (let count = 0; count < 3; count++) {
-      expect((await exchange(await newClient(), at)).name).toBe('good')
+      expect((await request(await newClient(), at)).name).toBe('good')
     }
     expect(forwarder.counts().connectFailures).toBeGreaterThan(0)
     expect(forwarder.counts().udpFlowsNow).toBe(3)
@@ -82,27 +82,27 @@ export function registerDatagramTests(open: OpenLab): void {
   registerDatagramChangeTests(open)
 }
 
-function registerDatagramChangeTests(open: OpenLab): void {
+function registerDatagramChangeTests(open: OpenTestForwarder): void {
   test('clients of a backend that left are sent elsewhere', async () => {
     const { at, route, forwarder } = await served(open, ['a'])
     const client = await newClient()
-    expect((await exchange(client, at)).name).toBe('a')
+    expect((await request(client, at)).name).toBe('a')
     const pools = { cluster: [await named('b')], local: [] }
     await serve(forwarder, { ...route, pools })
-    expect((await exchange(client, at)).name).toBe('b')
+    expect((await request(client, at)).name).toBe('b')
     expect(forwarder.counts().udpFlowsNow).toBe(1)
   })
 
   test('the flows of a route end with it', async () => {
     const { at, route, forwarder } = await served(open, ['a'])
-    await exchange(await newClient(), at)
+    await request(await newClient(), at)
     await forwarder.apply(new Map([[route.id, undefined]]))
     await expect.poll(() => forwarder.counts().udpFlowsNow).toBe(0)
   })
 
   test('draining waits for no datagrams', async () => {
     const { at, forwarder } = await served(open, ['a'])
-    await exchange(await newClient(), at)
+    await request(await newClient(), at)
     await forwarder.drain(new AbortController().signal)
     expect(forwarder.counts().udpFlowsNow).toBe(0)
   })
@@ -111,15 +111,15 @@ function registerDatagramChangeTests(open: OpenLab): void {
     const { at, route, forwarder } = await served(open, ['a'], {}, { connections: 4 })
     const inside = listener(at, { sourceRanges: [cidr('127.0.0.2/32')] })
     await serve(forwarder, { ...route, listeners: [inside] })
-    const [foreign, one, other] = [
+    const [outsider, one, other] = [
       await newClient(),
       await newClient('127.0.0.2'),
       await newClient('127.0.0.2'),
     ]
-    foreign.send('x', at.port, at.ip)
+    outsider.send('x', at.port, at.ip)
     await expect.poll(() => forwarder.counts().outsideRanges).toBe(1)
-    expect((await exchange(one, at)).name).toBe('a')
-    expect((await exchange(other, at)).name).toBe('a')
+    expect((await request(one, at)).name).toBe('a')
+    expect((await request(other, at)).name).toBe('a')
     expect(forwarder.counts()).toMatchObject({ udpFlowsNow: 1, evicted: 1 })
   })
 
@@ -137,7 +137,7 @@ function registerDatagramChangeTests(open: OpenLab): void {
   test('IPv6, and several workers', async () => {
     const { at } = await served(open, ['a'], {}, {}, { host: '::1', workers: 2 })
     for (let count = 0; count < 8; count++) {
-      const answer = await exchange(await newClient('::1'), at)
+      const answer = await request(await newClient('::1'), at)
       expect([answer.name, answer.from]).toEqual(['a', at])
     }
   })
@@ -145,7 +145,7 @@ function registerDatagramChangeTests(open: OpenLab): void {
 
 /** A forwarder with a listener of datagrams and backends of these names. */
 async function served(
-  open: OpenLab,
+  open: OpenTestForwarder,
   names: readonly string[],
   overrides: Partial<Route> = {},
   limits: Partial<ForwarderLimits> = {},
@@ -171,7 +171,7 @@ async function newClient(host: string = LOOPBACK): Promise<Socket> {
   return (await udpSocket(host)).socket
 }
 
-async function exchange(client: Socket, at: Endpoint, datagram: string | Buffer = 'x') {
+async function request(client: Socket, at: Endpoint, datagram: string | Buffer = 'x') {
   const answer = once(client, 'message') as Promise<[Buffer, { address: string; port: number }]>
   client.send(datagram, at.port, at.ip)
   const [bytes, from] = await answer

@@ -5,29 +5,29 @@ import { expect, onTestFinished, test } from 'vitest'
 import { endOf, hear } from '../../../kernel/relay/testing/peers.ts'
 import {
   backend,
-  callAt,
   connected,
+  connectTo,
   freeListener,
   LOOPBACK,
-  listen,
   listenerOf,
-  type OpenLab,
+  type OpenTestForwarder,
+  receiveAll,
   routeTo,
+  sendRandom,
   serve,
-  speak,
-} from './conformance-lab.ts'
+} from './conformance-fixtures.ts'
 
 const MEBIBYTE = 1 << 20
 
-export function registerStreamTests(open: OpenLab): void {
+export function registerStreamTests(open: OpenTestForwarder): void {
   test('every byte arrives, both ways at once', async () => {
     const { forwarder, client, server } = await connected(open)
     const size = 32
     const [up, down, heardUp, heardDown] = await Promise.all([
-      speak(client, size),
-      speak(server, size),
-      listen(server),
-      listen(client),
+      sendRandom(client, size),
+      sendRandom(server, size),
+      receiveAll(server),
+      receiveAll(client),
     ])
     expect(heardUp).toEqual({ hash: up, bytes: size * MEBIBYTE })
     expect(heardDown).toEqual({ hash: down, bytes: size * MEBIBYTE })
@@ -66,7 +66,7 @@ export function registerStreamTests(open: OpenLab): void {
     const route = routeTo(await freeListener(), [{ ip: LOOPBACK, port }])
     await serve(forwarder, route)
     const accepted = once(backends, 'connection')
-    const client = callAt(listenerOf(route))
+    const client = connectTo(listenerOf(route))
     client.write('question')
     const [server] = (await accepted) as [Socket]
     await expect.poll(() => unreadAt(port)).toBe(true)
@@ -113,7 +113,7 @@ export function registerStreamTests(open: OpenLab): void {
   registerBackPressureTests(open)
 }
 
-function registerBackPressureTests(open: OpenLab): void {
+function registerBackPressureTests(open: OpenTestForwarder): void {
   test.each(['client', 'server'] as const)(
     'who does not read stops the other: %s',
     async (reader) => {
@@ -125,11 +125,11 @@ function registerBackPressureTests(open: OpenLab): void {
       await transfer(link.forwarder, 64)
       expect(writer.writableLength).toBeGreaterThan((size / 2) * MEBIBYTE)
       writer.end()
-      expect((await listen(slow)).bytes).toBe(size * MEBIBYTE)
+      expect((await receiveAll(slow)).bytes).toBe(size * MEBIBYTE)
     },
   )
 
-  test('a connection whose bytes are not taken ends when it was idle for long', async () => {
+  test('a connection whose ends read nothing ends when it was idle for long', async () => {
     const { forwarder, client, server } = await connected(open, { idleMs: 100 })
     client.write(Buffer.alloc(64 * MEBIBYTE))
     await expect.poll(() => forwarder.counts().connectionsNow, { timeout: 10_000 }).toBe(0)
@@ -143,9 +143,9 @@ function registerBackPressureTests(open: OpenLab): void {
     const other = { id: 'shop/other:http/TCP/4' } as Parameters<typeof routeTo>[2]
     const route = routeTo(await freeListener(), [target], other)
     await serve(forwarder, route)
-    const client = callAt(listenerOf(route))
-    const heard = listen(await accepted.promise)
-    const hash = await speak(client, mebibytes)
+    const client = connectTo(listenerOf(route))
+    const heard = receiveAll(await accepted.promise)
+    const hash = await sendRandom(client, mebibytes)
     expect((await heard).hash).toBe(hash)
   }
 }

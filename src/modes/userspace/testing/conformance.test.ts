@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
 import { openForwarder } from '../pool/open-forwarder.ts'
 import { describeDataPath } from './conformance.ts'
-import { LIMITS } from './conformance-lab.ts'
+import { LIMITS } from './conformance-fixtures.ts'
 
 describe('javascript', () => {
   describeDataPath('javascript', openForwarder)

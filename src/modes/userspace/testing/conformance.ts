@@ -4,7 +4,7 @@ import { registerBackendTests } from './conformance-backends.ts'
 import { registerChangeTests } from './conformance-changes.ts'
 import { registerClientTests } from './conformance-clients.ts'
 import { registerDatagramTests } from './conformance-datagrams.ts'
-import { LIMITS, type OpenLab } from './conformance-lab.ts'
+import { LIMITS, type OpenTestForwarder } from './conformance-fixtures.ts'
 import { registerStreamTests } from './conformance-streams.ts'
 
 /**
@@ -12,7 +12,7 @@ import { registerStreamTests } from './conformance-streams.ts'
  * itself. It needs no rights.
  */
 export function describeDataPath(dataPath: DataPath, openForwarder: OpenForwarder): void {
-  const open: OpenLab = async (limits, workers = 1) => {
+  const open: OpenTestForwarder = async (limits, workers = 1) => {
     const lost: Error[] = []
     const forwarder = await openForwarder({
       ...{ dataPath, workers, listening: 'bound', families: [4, 6], mark: 0 },

@@ -1,7 +1,7 @@
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
-import type { EntryPorts, Forwarder } from '../forwarder.ts'
+import type { Forwarder, RedirectPorts } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 
 const NONE: TrafficCounts = {
@@ -11,24 +11,24 @@ const NONE: TrafficCounts = {
   ...{ affinityClientsNow: 0, affinityEvicted: 0 },
 }
 
-/** Moves no bytes, keeps the routes that it got, and refuses what a real one would. */
+/** Moves no bytes, keeps the routes that it was given, and refuses what a real one would. */
 export class FakeForwarder implements Forwarder {
   readonly dataPath = 'native'
   readonly workers = 2
   readonly ownPorts: Set<number>
-  readonly ports: ReadonlyMap<Family, EntryPorts>
+  readonly ports: ReadonlyMap<Family, RedirectPorts>
   readonly routes = new Map<EntryId, Route>()
-  /** What each call of `apply` changed. */
+  /** The entries of each call of `apply`. */
   readonly applied: (readonly EntryId[])[] = []
   /** Addresses at which another process listens, as `TCP 127.0.0.1 80`. */
   readonly taken = new Set<string>()
-  /** Of a forwarder that drains: ends the last connection. */
+  /** Ends the last connection of a forwarder that drains. */
   endConnections: () => void = () => {}
   #isOpen = true
   #drainingNow = 0
 
   constructor(
-    ports: ReadonlyMap<Family, EntryPorts> = new Map([
+    ports: ReadonlyMap<Family, RedirectPorts> = new Map([
       [4, { pods: 41_001, others: 41_002 }],
       [6, { pods: 61_001, others: 61_002 }],
     ]),
@@ -78,7 +78,7 @@ export class FakeForwarder implements Forwarder {
   }
 
   #refusalOf(id: EntryId, route: Route): KernelError | undefined {
-    if (route.id !== id) throw new TypeError(`${id} got the route of ${route.id}`)
+    if (route.id !== id) throw new TypeError(`${id} is given the route of ${route.id}`)
     const others = [...this.routes.values()].flatMap(listenersOf)
     const lost = listenersOf(route).find((listener, index, all) => {
       return others.includes(listener) || this.taken.has(listener) || all.indexOf(listener) < index

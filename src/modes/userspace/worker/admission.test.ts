@@ -3,7 +3,7 @@ import { cidr } from '../../testing/mode-fixtures.ts'
 import { admit } from './admission.ts'
 import { createOccupancy, Occupancy } from './occupancy.ts'
 import { RouteTable } from './route-table.ts'
-import { SessionBook } from './session-book.ts'
+import { SessionTable } from './session-table.ts'
 import { affinityTable, at, NO_CHANCE, newCounters, route } from './testing/worker-fixtures.ts'
 
 function setUp(connections = 1) {
@@ -13,14 +13,14 @@ function setUp(connections = 1) {
   const listeners = [{ ...listener!, sourceRanges: [cidr('192.0.2.0/24')] }]
   routeTable.replace(route().id, route({ listeners }), 0)
   const limits = { connections, perClient: 1, idleMs: 0, udpIdleMs: 0, attempts: 1, retryMs: 1 }
-  const book = new SessionBook({
+  const sessionTable = new SessionTable({
     counters,
     occupancy: new Occupancy(createOccupancy(NO_CHANCE)),
     limits,
   })
   const parts = {
     routeTable,
-    book,
+    sessionTable,
     counters,
     limits,
     affinity: affinityTable(),

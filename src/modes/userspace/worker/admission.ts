@@ -1,26 +1,34 @@
-import { hostKey } from '../../../kernel/sockets/socket-address.ts'
-import type { RouteProtocol } from '../route.ts'
-import { mayEnter } from './may-enter.ts'
+import { hostKey, ipOf, type SocketAddress } from '../../../kernel/sockets/socket-address.ts'
+import { cidrContains } from '../../../lib/ip.ts'
+import type { RouteListener, RouteProtocol } from '../route.ts'
 import type { RouteTable } from './route-table.ts'
 import { type ConnectionRequest, Selection, type SelectionParts } from './selection.ts'
-import type { SessionBook } from './session-book.ts'
+import type { SessionTable } from './session-table.ts'
 
+/** What a worker decides admission by: routes, present sessions and limits. */
 export interface AdmissionParts extends SelectionParts {
   readonly routeTable: RouteTable
-  readonly book: SessionBook
+  readonly sessionTable: SessionTable
 }
 
-/** Lets a client in, or counts why not: undefined. */
+/** The choice of a backend for an admitted client; undefined: rejected, and counted by its reason. */
 export function admit(
   parts: AdmissionParts,
   protocol: RouteProtocol,
-  visitor: Omit<ConnectionRequest, 'match'>,
+  request: Omit<ConnectionRequest, 'match'>,
 ): Selection | undefined {
-  const { routeTable, book, counters } = parts
-  const match = routeTable.find(protocol, visitor.destination)
+  const { routeTable, sessionTable, counters } = parts
+  const match = routeTable.find(protocol, request.destination)
   if (match === undefined) counters.add('unserved')
-  else if (!mayEnter(match.listener, visitor.client)) counters.add('outsideRanges')
-  else if (book.admit({ protocol, client: hostKey(visitor.client) }, visitor.now))
-    return new Selection(parts, { ...visitor, match })
+  else if (!isInSourceRanges(match.listener, request.client)) counters.add('outsideRanges')
+  else if (sessionTable.admit({ protocol, client: hostKey(request.client) }, request.now))
+    return new Selection(parts, { ...request, match })
   return undefined
+}
+
+/** Whether the Service admits this client. Rules that redirect have already checked it. */
+function isInSourceRanges({ sourceRanges }: RouteListener, client: SocketAddress): boolean {
+  if (sourceRanges === undefined) return true
+  const ip = ipOf(client)
+  return sourceRanges.some((range) => cidrContains(range, ip))
 }

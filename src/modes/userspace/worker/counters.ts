@@ -24,8 +24,10 @@ const INDEX = Object.fromEntries(NAMES.map((name, index) => [name, index])) as R
   Record<CountName, number>
 >
 
+/** The memory of one worker's counters: a Float64 for each name. */
 export type CounterMemory = SharedArrayBuffer
 
+/** Memory for one worker, with all counters at zero. */
 export function createCounterMemory(): CounterMemory {
   return new SharedArrayBuffer(NAMES.length * Float64Array.BYTES_PER_ELEMENT)
 }
@@ -52,7 +54,7 @@ export class Counters {
   }
 }
 
-/** Of all workers. */
+/** The sum over all workers, by name. */
 export function sumCounts(workers: readonly CounterMemory[]): Record<CountName, number> {
   const all = workers.map((memory) => new Counters(memory))
   const sum = (name: CountName) => all.reduce((total, counters) => total + counters.get(name), 0)

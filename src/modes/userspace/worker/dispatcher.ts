@@ -6,7 +6,7 @@ import type { Order, WorkerSetup } from './messages.ts'
 import { Occupancy } from './occupancy.ts'
 import { RouteTable } from './route-table.ts'
 import type { SelectionParts } from './selection.ts'
-import { SessionBook } from './session-book.ts'
+import { SessionTable } from './session-table.ts'
 
 /** Milliseconds between two checks of idle clients and draining backends. */
 export const MAINTENANCE_MS = 1_000
@@ -14,7 +14,7 @@ export const MAINTENANCE_MS = 1_000
 /** The state of a worker on either data path: routes, sessions and counters. */
 export class Dispatcher {
   readonly routeTable: RouteTable
-  readonly book: SessionBook
+  readonly sessionTable: SessionTable
   readonly counters: Counters
   readonly selection: SelectionParts
   readonly #aside = new Set<BackendState>()
@@ -22,7 +22,7 @@ export class Dispatcher {
   constructor({ limits, affinity, counters, occupancy }: WorkerSetup, wallTime: () => number) {
     this.counters = new Counters(counters)
     this.routeTable = new RouteTable({ drainMs: limits.drainMs, random: systemRandom })
-    this.book = new SessionBook({
+    this.sessionTable = new SessionTable({
       counters: this.counters,
       occupancy: new Occupancy(occupancy),
       limits,
@@ -37,14 +37,15 @@ export class Dispatcher {
     }
   }
 
-  take({ routes = [] }: Order, now: number): void {
+  /** Takes over the changed routes of an order. */
+  apply({ routes = [] }: Order, now: number): void {
     for (const [id, route] of routes) this.routeTable.replace(id, route, now)
     this.#endDrained(now)
   }
 
   /** Ends sessions that exceeded their idle timeout, or the drain time of a removed backend. */
   runMaintenance(now: number): void {
-    this.book.expire(now)
+    this.sessionTable.expire(now)
     this.#endDrained(now)
     for (const state of this.#aside) if (!state.isAside(now)) this.#aside.delete(state)
     this.counters.set('setAsideNow', this.#aside.size)

@@ -17,7 +17,7 @@ export interface Listener {
   readonly at: SocketAddress | undefined
 }
 
-/** What a worker begins with. */
+/** What a worker starts with (`workerData`). */
 export interface WorkerSetup {
   readonly dataPath: DataPath
   /** How many there are. */
@@ -33,13 +33,13 @@ export interface WorkerSetup {
   readonly wake: number
 }
 
-/** What a JavaScript worker does, which listens itself: first it closes, last it opens. */
+/** Listeners of a JavaScript worker, which opens them itself: it closes first, and opens last. */
 export interface ListenerOrder {
   readonly open: readonly ListenerAddress[]
   readonly close: readonly ListenerAddress[]
 }
 
-/** In the order in which they are to take effect; each is answered by its number. */
+/** A message of the main thread. Orders take effect in turn; the answer to one has its number. */
 export interface Order {
   readonly number: number
   readonly open?: readonly Listener[]
@@ -53,6 +53,7 @@ export interface Order {
   readonly end?: true
 }
 
+/** A worker has carried out the order of this number. */
 export interface Answer {
   readonly number: number
   /** Listeners that could not be opened, by `listenerKey`, and why. */

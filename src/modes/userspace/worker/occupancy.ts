@@ -2,13 +2,14 @@ import { halfSipHash } from '../../../affinity/half-sip-hash.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Session } from './session.ts'
 
-/** Of all workers: how many sessions there are. */
+/** Session counters that all workers share; `Occupancy` reads and writes them. */
 export type OccupancyMemory = SharedArrayBuffer
 
 const AT = { TCP: 0, UDP: 1, key: 2, clients: 4 } as const
 const CLIENT_BITS = 16
 const CLIENTS = 1 << CLIENT_BITS
 
+/** Counters at zero, with a random key for the hash of clients. */
 export function createOccupancy(random: Pick<Random, 'below'>): OccupancyMemory {
   const memory = new SharedArrayBuffer((AT.clients + CLIENTS) * Int32Array.BYTES_PER_ELEMENT)
   const words = new Int32Array(memory)

@@ -1,8 +1,8 @@
 import { ipOf, ipPart, portOf, type SocketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { ProxyProtocol } from '../route.ts'
 
-/** Both ends of a connection, of one family. */
-export interface Talk {
+/** Addresses of both ends of a client's connection, of one family. */
+export interface ConnectionEnds {
   readonly client: SocketAddress
   /** The address that the client connected to. */
   readonly destination: SocketAddress
@@ -14,17 +14,17 @@ const VERSION_2_PROXY = 0x21
 const TCP_OVER = { 4: 0x11, 16: 0x21 } as const
 
 /** The header that a backend receives before the client's bytes (haproxy.org, PROXY protocol). */
-export function proxyHeader(version: ProxyProtocol, talk: Talk): Uint8Array {
-  return version === 'v1' ? text(talk) : binary(talk)
+export function proxyHeader(version: ProxyProtocol, ends: ConnectionEnds): Uint8Array {
+  return version === 'v1' ? text(ends) : binary(ends)
 }
 
-function text({ client, destination }: Talk): Uint8Array {
+function text({ client, destination }: ConnectionEnds): Uint8Array {
   const family = ipPart(client).length === 4 ? 'TCP4' : 'TCP6'
   const words = [ipOf(client), ipOf(destination), portOf(client), portOf(destination)]
   return Buffer.from(`PROXY ${family} ${words.join(' ')}\r\n`, 'latin1')
 }
 
-function binary({ client, destination }: Talk): Uint8Array {
+function binary({ client, destination }: ConnectionEnds): Uint8Array {
   const source = ipPart(client)
   const over = TCP_OVER[source.length === 4 ? 4 : 16]
   const ports = Buffer.alloc(4)

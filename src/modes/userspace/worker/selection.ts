@@ -8,6 +8,7 @@ import { chooseBackend } from './choose-backend.ts'
 import type { Counters } from './counters.ts'
 import type { RouteMatch } from './route-table.ts'
 
+/** What all choices of a worker share. */
 export interface SelectionParts {
   readonly affinity: AffinityTable
   readonly counters: Counters
@@ -18,6 +19,7 @@ export interface SelectionParts {
   readonly wallTime: () => number
 }
 
+/** A new client: a TCP connection that was accepted, or the first datagram of a UDP flow. */
 export interface ConnectionRequest {
   readonly match: RouteMatch
   readonly side: Side

@@ -7,11 +7,12 @@ import { BackendState } from './backend-state.ts'
 
 export type PoolName = 'cluster' | 'local'
 
-/** By the token that affinity remembers. */
+/** The backends of a pool, by the token under which the affinity table remembers them. */
 export type Pool = ReadonlyMap<number, BackendState>
 
+/** What all routes of a worker share. */
 export interface RouteEnvironment {
-  /** Milliseconds that connections may stay with a removed backend, if the route has no own value. */
+  /** Milliseconds that connections may stay with a removed backend. */
   readonly drainMs: number
   /** Chooses the first backend, so that several workers do not all begin with the same one. */
   readonly random: Random

@@ -24,10 +24,13 @@ import { loadedTables } from './loaded-tables.ts'
 import { removeAll } from './removals.ts'
 import { removeBehindGuard } from './remove-behind-guard.ts'
 
-/** What `iptables` is here, and both variants by name where this machine has them. */
+/** The variant behind the command `iptables`, and both variants by name. */
 const VARIANTS: readonly (IptablesVariant | undefined)[] = [undefined, 'nft', 'legacy']
 
-/** Removes our objects, whichever mode and iptables variant they were made with. */
+/**
+ * Removes all rules and objects of node-proxy, of every mode and iptables variant.
+ * @returns the exit code: 0, 1 after a failure, 2 without CAP_NET_ADMIN
+ */
 export async function cleanUpKernel(
   config: NodeProxyConfiguration,
   log: Logger,
@@ -63,7 +66,7 @@ export async function cleanUpKernel(
   }
 }
 
-/** Each stage of every mode and iptables variant before the next stage. */
+/** The removals of all modes and iptables variants, stage by stage: all first ones, then all second ones. */
 export function removalsOf(
   modes: readonly ModeDefinition[],
   hosts: readonly CleanupHost[],
@@ -75,7 +78,7 @@ export function removalsOf(
   ).flat()
 }
 
-/** Without those whose tables this kernel does not have. */
+/** The variants whose tables this kernel has. */
 async function answering(variants: readonly Iptables[]): Promise<readonly Iptables[]> {
   const answers: Iptables[] = []
   for (const iptables of variants) {
@@ -88,7 +91,7 @@ async function answering(variants: readonly Iptables[]): Promise<readonly Iptabl
   return answers
 }
 
-/** None where the machine has no such variant of iptables. */
+/** Opens a variant of iptables; empty when this machine does not have it. */
 async function open(
   variant: IptablesVariant | undefined,
   { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
@@ -111,5 +114,5 @@ function unlessAbsent(removal: Removal): Removal {
   }
 }
 
-/** What iptables-nft prints where the kernel has no nf_tables, and so no rules in it. */
+/** What iptables-nft prints when the kernel has no nf_tables, and so no rules in it. */
 const NO_NF_TABLES = /generation id: (?!Permission denied)/

@@ -3,8 +3,8 @@ import type { Iptables, TableName } from '../../../kernel/iptables/iptables.ts'
 import type { Family } from '../../../lib/ip.ts'
 
 /**
- * The same iptables, reading without side effects: the legacy variant loads a table into the kernel
- * when it reads it, so a table that is not loaded counts as empty.
+ * Wraps an iptables so that reading has no side effects. The legacy variant would load a table into the kernel
+ * to read it; here a table that is not loaded is empty.
  */
 export function loadedTables(
   iptables: Iptables,

@@ -14,13 +14,13 @@ function rig() {
   return { calls, removal }
 }
 
-test('what stands in the way of another is gone when that is tried again', async () => {
+test('a removal that another one had blocked succeeds in the second attempt', async () => {
   const { calls, removal } = rig()
   expect(await removeAll([removal('set', 1), removal('rule', 0)])).toEqual([])
   expect(calls).toEqual(['set', 'rule', 'set'])
 })
 
-test('what stays is reported, and holds nothing else back', async () => {
+test('a removal that fails twice is returned, and all others run', async () => {
   const { calls, removal } = rig()
   const failures = await removeAll([removal('a', 9), removal('b', 0), removal('c', 2)])
   expect(failures.map(String)).toEqual(['Error: a stays', 'Error: c stays'])

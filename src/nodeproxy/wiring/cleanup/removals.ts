@@ -1,8 +1,9 @@
 import type { Removal } from '../../../modes/definition/mode-definition.ts'
 
 /**
- * Runs them in order, and those that failed once more when all others are done,
- * because one may stand in the way of another. Returns why the rest failed.
+ * Runs the removals in order, then repeats the failed ones once, because an object can be in use until another one
+ * is removed.
+ * @returns the errors of the second attempts
  */
 export async function removeAll(removals: readonly Removal[]): Promise<readonly unknown[]> {
   const again: Removal[] = []

@@ -31,18 +31,18 @@ test('loopback is closed before anything is removed', async () => {
   expect([await run(), calls, lines]).toEqual([[], ['close', 'remove'], []])
 })
 
-test('what another program opened loses its guard last, with a warning', async () => {
+test('the guard of a loopback that another program opened is removed last, with a warning', async () => {
   const { calls, lines, run } = rig('kept')
   expect([await run(), calls]).toEqual([[], ['close', 'remove', 'unguard']])
   expect(lines).toEqual([expect.stringContaining('CVE-2020-8558')])
 })
 
-test('what stays open keeps the guard that belongs to no mode', async () => {
+test('a loopback that cannot be closed keeps the guard that belongs to no mode', async () => {
   const { calls, run } = rig(OPEN)
   expect([await run(), calls]).toEqual([[OPEN], ['close', 'guard', 'remove']])
 })
 
-test('without that guard the rules of the modes stay, because theirs go with them', async () => {
+test('if that guard cannot be written, the rules of the modes stay', async () => {
   const busy = new Error('busy')
   const { calls, run } = rig(OPEN, busy)
   expect([await run(), calls]).toEqual([

@@ -4,8 +4,10 @@ import type { LoopbackRouting } from '../loopback/loopback-routing.ts'
 import { removeAll } from './removals.ts'
 
 /**
- * Closes loopback first: the guards of the modes go with their rules. Where it cannot be closed, the
- * guard that belongs to no mode stays; without it, those of the modes. What another program had opened before is given back as it was.
+ * Closes loopback before `remove`, which also removes the guards of the modes. When it cannot be closed, the
+ * guard that belongs to no mode stays; if that cannot be written either, nothing is removed, so that the modes' guards
+ * stay. A loopback that another program had opened stays open, without a guard.
+ * @returns the errors
  */
 export async function removeBehindGuard(
   loopback: Pick<LoopbackRouting, 'close' | 'guard' | 'unguard'>,

@@ -4,9 +4,9 @@ import type { KernelError, ObjectKey } from '../../../modes/mode.ts'
 const REASON = 'kernel-refusals'
 
 /**
- * Reports the objects that the kernel refuses at this moment; they are tried again. A mode itself
- * reports errors of its configuration. An error of one Service does not block readiness: otherwise
- * the owner of that Service could stop a rollout.
+ * Raises a condition for the objects that the kernel refuses at present, and clears it when there are none.
+ * The review of a mode reports the errors that its configuration causes. An error of one Service does
+ * not block readiness: otherwise the owner of that Service could stop a rollout.
  */
 export function reviewKernelErrors(
   conditions: ConditionSink,

@@ -3,6 +3,7 @@ import type { Node } from '../../../resources/types.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 
+/** The configuration, and the Node that it refers to. */
 export interface KnownNode {
   readonly config: Pick<
     NodeProxyConfiguration,
@@ -18,9 +19,9 @@ const PODS_UNKNOWN = 'pod-networks-unknown'
 const CLUSTER_UNKNOWN = 'cluster-cidr-unset'
 
 /**
- * What the configuration takes from the Node object and does not find there. Both block readiness:
- * a rollout with a wrong node name ends at its first node, and traffic does not depend on readiness.
- * A detectLocalMode that is set without its network is a warning.
+ * Raises conditions for fields of the Node object that the configuration requires and that are missing. They block
+ * readiness, so that a rollout with a wrong node name stops at its first node; traffic does not depend on
+ * readiness. detectLocalMode ClusterCIDR without clusterCIDR is a condition that does not block it.
  */
 export function reviewNode(
   conditions: Pick<Conditions, 'raise' | 'clear'>,

@@ -8,6 +8,7 @@ import { describeRules } from '../observation/first-rules.ts'
 import { reviewKernelErrors } from './kernel-errors.ts'
 import { reviewNode } from './node-conditions.ts'
 
+/** What `Reviews` reads. */
 export interface ReviewsParts {
   readonly configuration: Pick<Configuration, 'current'>
   readonly modes: Pick<Modes, 'current' | 'others'>
@@ -28,7 +29,7 @@ export class Reviews {
     this.#parts = parts
   }
 
-  /** The Node object or the configuration changed. Before the listing nothing is known to be missing. */
+  /** The Node object or the configuration changed. Does nothing until the cluster is listed. */
   node(): void {
     const { configuration, conditions, nodeName, engine } = this.#parts
     const { running, store } = engine()
@@ -49,7 +50,7 @@ export class Reviews {
     }
   }
 
-  /** Something was written. */
+  /** A run of the sync loop ended. */
   applied(): void {
     const { conditions, modes, engine } = this.#parts
     const { running } = engine()
@@ -58,7 +59,7 @@ export class Reviews {
     reviewKernelErrors(conditions, reviews, running.tracker.failures())
   }
 
-  /** A mode holds what it should; the first time since this process began is logged. */
+  /** A mode has all objects in the kernel; the first time is logged. */
   completed(): void {
     const { running, store } = this.#parts.engine()
     if (running === undefined || this.#isComplete) return

@@ -67,7 +67,7 @@ async function rig(text: string | undefined, ...args: readonly string[]) {
   }
 }
 
-test('a changed file is applied and says what it changes', async () => {
+test('a changed file is applied, and the changed fields are logged', async () => {
   const { configuration, change, changes, reloads } = await rig('clusterCIDR: 10.0.0.0/8\n')
   const said = await change('clusterCIDR: 10.0.0.0/9\niptables: { masqueradeBit: 20 }\n')
   expect(said).toBe(
@@ -83,7 +83,7 @@ test.each([
   ['a mistake', 'clusterCIDR: nonsense\n', 'nonsense'],
   ['what needs a new start', 'hostnameOverride: other\n', 'hostnameOverride cannot change'],
   ['both', 'hostnameOverride: other\nclusterCIDR: 10.0.0.0/9\n', 'hostnameOverride cannot change'],
-])('%s is refused whole, with the reason', async (_, text, reason) => {
+])('%s is refused as a whole, and the reason is logged', async (_, text, reason) => {
   const { configuration, change, changes, reloads } = await rig('clusterCIDR: 10.0.0.0/8\n')
   const before = configuration.current
   const said = await change(text)
@@ -94,7 +94,7 @@ test.each([
   configuration.close()
 })
 
-test('a mode that the kernel cannot do is refused like any mistake', async () => {
+test('a file with a mode that the kernel does not support is refused', async () => {
   const { configuration, change, changes, reloads, considered, verdict } =
     await rig('mode: iptables\n')
   verdict.current = { ok: false, reasons: ['no ip_vs'] }
@@ -123,14 +123,14 @@ test('the kernel is probed only for a valid file', async () => {
   configuration.close()
 })
 
-test('another text with the same meaning changes nothing', async () => {
+test('a file with another text and the same values changes nothing', async () => {
   const { configuration, change, changes } = await rig('clusterCIDR: 10.0.0.0/8\n')
   expect(await change('clusterCIDR: "10.0.0.0/8" # the same\n')).toContain('"changed":[]')
   expect(changes()).toBe(0)
   configuration.close()
 })
 
-test('flags beat a changed file as they did at the start', async () => {
+test('flags take precedence over a changed file', async () => {
   const { configuration, change } = await rig(
     'clusterCIDR: 10.0.0.0/8\n',
     '--cluster-cidr=10.9.0.0/16',
@@ -140,7 +140,7 @@ test('flags beat a changed file as they did at the start', async () => {
   configuration.close()
 })
 
-test('without a file there is nothing to read again', async () => {
+test('reread does nothing without a file', async () => {
   const { configuration, lines } = await rig(undefined)
   configuration.reread()
   configuration.close()

@@ -11,15 +11,16 @@ import type { LoadedConfiguration } from '../../config/load.ts'
 import { SETTINGS_TABLE } from '../../config/settings-table.ts'
 import type { Verdict } from '../modes/modes.ts'
 
+/** What `Configuration` uses. */
 export interface ConfigurationParts {
   readonly launch: Launch
   readonly clock: Clock
   readonly metrics: Metrics
-  /** The last check, of a file that is valid by itself. */
+  /** Checks a valid file against the kernel, as the last step before it is applied. */
   readonly consider: (config: NodeProxyConfiguration) => Promise<Verdict>
 }
 
-/** The configuration in force. A changed file is taken over whole, or refused with the reason. */
+/** The present configuration. A changed file is applied as a whole, or refused, and the reasons are logged. */
 export class Configuration {
   readonly #parts: ConfigurationParts
   #current: NodeProxyConfiguration
@@ -33,6 +34,7 @@ export class Configuration {
     parts.metrics.configReloadSuccessful.set(1)
   }
 
+  /** The configuration that was applied last. */
   get current(): NodeProxyConfiguration {
     return this.#current
   }
@@ -42,7 +44,7 @@ export class Configuration {
     return configzBody(SETTINGS_TABLE, this.#current, this.#settings)
   }
 
-  /** Watches the file, if there is one. */
+  /** Watches the file, if there is one; `onChange` is called after a change was applied. */
   follow(onChange: () => void): void {
     const { file, log } = this.#parts.launch
     if (file === undefined) return
@@ -61,6 +63,7 @@ export class Configuration {
     })
   }
 
+  /** Reads the file at once. */
   reread(): void {
     void this.#watch?.reread()
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Program } from '../../../modes/mode.ts'
 import type { DeltaTracker } from '../../../sync/delta-tracker.ts'
 
+/** What `Completion` observes. */
 export interface CompletionParts {
   readonly tracker: Pick<DeltaTracker, 'isSettled' | 'failures'>
   readonly program: Pick<Program, 'ownersOf'>
@@ -10,12 +11,12 @@ export interface CompletionParts {
   readonly onComplete: (refused: number) => void
 }
 
-/** How long Services that the kernel refuses delay the removal of the previous mode. */
+/** How long objects of Services that the kernel refuses delay the removal of the previous mode. */
 const REFUSED_TIMEOUT_MS = 60_000
 
 /**
- * Reports when a new mode has every object in the kernel, so that the previous mode may be removed. It
- * requires what all Services share; for Services that the kernel refuses it waits one minute.
+ * Reports when a new mode has all objects in the kernel, so that the previous mode can be removed. After a
+ * minute, objects of single Services may be missing, but none that all Services share.
  */
 export class Completion {
   readonly #parts: CompletionParts

@@ -27,13 +27,13 @@ test('deleted entries are counted by family', async () => {
   expect(text).toContain('nodeproxy_conntrack_reconciler_deleted_entries_total{ip_family="IPv6"} 2')
 })
 
-test('a family without stale flows is not looked at', async () => {
+test('conntrack is not read for a family without stale flows', async () => {
   const conntrack = new FakeConntrack()
   await cutFlows([stale(6)], { conntrack, metrics: createMetrics(), clock })
   expect(conntrack.cuts.map((cut) => cut.map(({ family }) => family))).toEqual([[6]])
 })
 
-test('where this process serves, only flows to frontends that are no longer served are cut', async () => {
+test('flows to the ports of this process stay while their frontend has backends', async () => {
   const conntrack = new FakeConntrack()
   const ownPorts = new Set([10_270])
   const parts = { conntrack, metrics: createMetrics(), clock, ownPorts }

@@ -3,15 +3,16 @@ import type { Conntrack } from '../../../kernel/conntrack/conntrack.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 
+/** What `cutFlows` uses. */
 export interface CutFlowsParts {
   readonly conntrack: Conntrack
   readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>
   readonly clock: Pick<Clock, 'now'>
-  /** Where this process serves what was translated to them, and moves clients by itself. */
+  /** Ports of this process in userspace mode: entries translated to them stay, because it moves its clients itself. */
   readonly ownPorts?: ReadonlySet<number> | undefined
 }
 
-/** Deletes stale conntrack entries and counts them by family; resolves to their number. */
+/** Deletes stale conntrack entries, and counts them by family. @returns their number @throws the errors of conntrack */
 export async function cutFlows(
   flows: readonly StaleFlows[],
   { conntrack, metrics, clock, ownPorts }: CutFlowsParts,

@@ -14,22 +14,24 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import { Completion } from './completion.ts'
 import type { PendingCleanups } from './pending-cleanups.ts'
 
+/** What the engine uses. */
 export interface EngineParts {
-  /** Written by the engine alone. */
+  /** Only the engine writes it. */
   readonly store: ClusterStore
   readonly clock: Clock
   readonly log: Logger
   readonly observe: (mode: Mode) => SyncObserver
   readonly cutFlows: SyncLoopParts['cutFlows']
-  /** What the configuration and the cluster require now. */
+  /** The mode and settings that the configuration and the cluster require at present. */
   readonly spec: () => ModeSpec
   readonly nodeContext: () => NodeContext
-  /** Takes the modes that are not at work any more. */
+  /** Removes the modes that are no longer active. */
   readonly pendingCleanups: Pick<PendingCleanups, 'add' | 'recall' | 'stop'>
-  /** The mode holds every object, except those that the kernel keeps refusing: others may be removed. */
+  /** The mode has all objects in the kernel, except those that the kernel keeps refusing: others can be removed. */
   readonly onComplete: (mode: string) => void
 }
 
+/** The mode that compiles and writes, with its state. */
 export interface Running {
   readonly mode: Mode
   readonly table: ForwardingTable
@@ -45,14 +47,14 @@ interface Assembly extends Running {
 
 /**
  * The sync loop and its state. When the ModeSpec changes (the configuration, the Node's pod networks)
- * a new mode instance takes over: it gets the entries as they are, reads the kernel and writes only
- * what differs, so that no connection is dropped and no stale flow forgotten. If it is another kind of
- * mode, the kernel keeps the state of the old one until the new one is complete; then it is removed.
+ * a new mode instance takes over: it gets the compiled entries, reads the kernel and writes only
+ * the differences, so that no connection is dropped and every stale flow is deleted. If the mode itself changes,
+ * the kernel keeps the state of the old one until the new one has all objects in it.
  */
 export class Engine {
   readonly store: ClusterStore
   readonly #parts: EngineParts
-  /** Takes the events. */
+  /** Receives the events. */
   #current: Assembly | undefined
   /** Writes the kernel; another than the current one during a hand-over. */
   #active: Assembly | undefined
@@ -69,13 +71,14 @@ export class Engine {
     return this.#current
   }
 
+  /** Applies events to the store and the kernel; `onApplied` is called when they are in the kernel. */
   enqueue(events: readonly ClusterEvent[], onApplied?: () => void): void {
     if (this.#current === undefined) this.store.apply(events)
     else this.#current.loop.enqueue(events, onApplied)
     if (events.some(({ kind }) => kind === 'node')) this.#followSpec()
   }
 
-  /** The cluster is listed completely. */
+  /** The cluster is listed: begins to write the kernel. */
   start(): void {
     if (this.#current === undefined) this.#switchTo(this.#parts.spec())
   }
@@ -85,7 +88,7 @@ export class Engine {
     if (!this.#followSpec()) this.#current?.loop.recompileAll()
   }
 
-  /** Ends after the run in progress; the kernel keeps what it has. */
+  /** Ends after the run in progress; the kernel keeps its state. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#handover

@@ -42,7 +42,7 @@ test('all but the mode at work leave, and only once', async () => {
   expect(a.signals).toHaveLength(1)
 })
 
-test('what drains in modes that leave is counted while they do', async () => {
+test('backends that drain in removed modes are counted until the removal ends', async () => {
   const { clock, pendingCleanups, slow } = rig()
   const [a, c] = [slow(2), slow(3)]
   pendingCleanups.add('a', a)
@@ -55,7 +55,7 @@ test('what drains in modes that leave is counted while they do', async () => {
   expect(pendingCleanups.draining).toBe(3)
 })
 
-test('a mode that is recalled has stopped before the caller goes on, and drains again later', async () => {
+test('recall resolves when the removal has stopped, and the mode can be removed again later', async () => {
   const { retired, pendingCleanups, slow } = rig()
   const a = slow(0)
   pendingCleanups.add('a', a)
@@ -66,7 +66,7 @@ test('a mode that is recalled has stopped before the caller goes on, and drains 
   expect(a.signals).toHaveLength(2)
 })
 
-test('a cleanup that fails is reported and tried again', async () => {
+test('a failed cleanup is logged and repeated', async () => {
   const { clock, lines, retired, pendingCleanups } = rig()
   let attempts = 0
   pendingCleanups.add('a', {
@@ -83,7 +83,7 @@ test('a cleanup that fails is reported and tried again', async () => {
   expect(lines.filter((line) => line.startsWith('error'))).toHaveLength(2)
 })
 
-test('nothing begins after the end, and what waits for another try does not wait on', async () => {
+test('stop ends the wait for a repeated cleanup, and no cleanup begins after it', async () => {
   const { clock, pendingCleanups, slow } = rig()
   const b = slow(0)
   pendingCleanups.add('a', { drainAndCleanup: () => Promise.reject(new Error('busy')) })

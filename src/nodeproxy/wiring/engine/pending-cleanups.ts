@@ -3,6 +3,7 @@ import { sleep } from '../../../lib/sleep.ts'
 import type { PendingCleanup } from '../../../modes/definition/pending-cleanup.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 
+/** What `PendingCleanups` uses. */
 export interface PendingCleanupsParts {
   readonly clock: Clock
   readonly log: Logger
@@ -14,11 +15,12 @@ interface Removal {
   readonly ended: Promise<void>
 }
 
+/** Between a failed removal and the next attempt. */
 const RETRY_MS = 30_000
 
 /**
- * Modes whose state is still in the kernel although they are not at work. Each is removed in the
- * background once another mode is complete. Recalling a mode stops its removal first.
+ * Removes the kernel state of modes that are no longer active, in the background, after the active mode has
+ * all objects in the kernel. `recall` stops a removal, so that its mode can become active again.
  */
 export class PendingCleanups {
   readonly #parts: PendingCleanupsParts
@@ -29,19 +31,19 @@ export class PendingCleanups {
     this.#parts = parts
   }
 
-  /** `mode` may have state in the kernel and is not at work. Replaces an earlier call for it. */
+  /** `mode` is inactive and may have state in the kernel. Replaces an earlier call for it. */
   add(mode: string, pending: PendingCleanup): void {
     this.#pending.set(mode, pending)
   }
 
-  /** `mode` is to work again: resolves when its removal has ended. */
+  /** `mode` is to become active: stops its removal, and resolves when it has stopped. */
   async recall(mode: string): Promise<void> {
     const removal = this.#running.get(mode)
     removal?.stop.abort()
     await removal?.ended
   }
 
-  /** `mode` is at work and holds every object: starts the removal of all others. */
+  /** `mode` is active and has all objects in the kernel: starts the removal of all others. */
   completed(mode: string): void {
     this.#pending.delete(mode)
     for (const [other, pending] of this.#pending) {
@@ -49,13 +51,13 @@ export class PendingCleanups {
     }
   }
 
-  /** Backends that keep connections in modes that are being removed. */
+  /** How many backends keep connections in modes that are being removed. */
   get draining(): number {
     const counts = [...this.#running.values()].map(({ pending }) => pending.draining ?? 0)
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Ends all removals; the kernel keeps the rest. */
+  /** Stops all removals; what is not removed stays in the kernel. */
   async stop(): Promise<void> {
     this.#pending.clear()
     await Promise.all([...this.#running.keys()].map((mode) => this.recall(mode)))

@@ -6,6 +6,7 @@ import { stringAt } from '../../../lib/json.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 import { NodeEvents } from './node-events.ts'
 
+/** What sending Events needs. */
 export interface EventSenderParts {
   readonly client: Pick<ApiClient, 'create'>
   readonly clock: Clock
@@ -16,7 +17,7 @@ export interface EventSenderParts {
 
 const EVENTS = { verb: 'create', resource: 'events' } as const
 
-/** Warnings of this node, sent to the API server as Events and counted. */
+/** Creates a `NodeEvents` that posts to the API server, and counts the Events by outcome. */
 export function eventSender(parts: EventSenderParts): NodeEvents {
   const { client, clock, nodeName, metrics, apiFailures } = parts
   return new NodeEvents({

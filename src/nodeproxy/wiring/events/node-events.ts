@@ -3,10 +3,11 @@ import type { JsonObject } from '../../../lib/json.ts'
 import { coreEvent, type EventReport } from '../../../resources/core-event.ts'
 import type { Warning } from './warnings.ts'
 
+/** How Events are sent. */
 export interface NodeEventsOptions {
   readonly clock: Clock
   readonly nodeName: string
-  /** Posts one event; a rejection is counted and forgotten. */
+  /** Posts one Event. When it rejects, the Event is counted as failed and not sent again. */
   readonly send: (event: JsonObject) => Promise<void>
   readonly onOutcome?: (reason: string, outcome: 'sent' | 'suppressed' | 'failed') => void
 }
@@ -17,18 +18,18 @@ interface Memory {
   count: number
 }
 
-/** The same warning is sent again at most this often. */
+/** Between two Events of the same warning. */
 const REPEAT_MS = 10 * 60_000
-/** Events that may go out at once, and how soon each is earned back. */
+/** The token bucket: Events at once, and the time until one more is allowed. */
 const BURST = 25
 const REFILL_MS = 10_000
 const MAX_REMEMBERED = 1_000
 const COMPONENT = 'node-proxy'
 
 /**
- * Turns warnings into Events without flooding the API server: a repeated warning
- * is counted and sent again after ten minutes with its count; all together are
- * held to a burst of 25 and then one in ten seconds.
+ * Sends warnings as Events without flooding the API server. A repeated warning
+ * is counted, and sent again after ten minutes with its count. All together are
+ * limited to a burst of 25 and then one in ten seconds.
  */
 export class NodeEvents {
   readonly #options: NodeEventsOptions
@@ -43,6 +44,7 @@ export class NodeEvents {
     this.#refilled = options.clock.now()
   }
 
+  /** Sends the warning as an Event, or only counts it. */
   warn(warning: Warning): void {
     const now = this.#options.clock.now()
     const key = JSON.stringify([warning.regarding, warning.reason, warning.message])

@@ -30,7 +30,7 @@ test('a problem is logged and reported to the owner of the Service', () => {
   ])
 })
 
-test('an address that is read all the same is no refusal, unless something else is one', () => {
+test('an address with leading zeros is InvalidObject only if another problem is', () => {
   const { problems, sent } = rig()
   const message = 'must not have leading zeros: write 10.0.0.1; its numbers are read as decimal'
   const legacy = {
@@ -46,7 +46,7 @@ test('an address that is read all the same is no refusal, unless something else 
   ])
 })
 
-test('the same problem at every relist is reported once, another one again', () => {
+test('the same problem is reported once over several lists, another problem again', () => {
   const { problems, lines } = rig()
   for (let relist = 0; relist < 5; relist++) problems.report(problem())
   expect(lines).toHaveLength(1)
@@ -55,14 +55,14 @@ test('the same problem at every relist is reported once, another one again', () 
   expect(lines).toHaveLength(3)
 })
 
-test('objects of other drivers and without a name have no owner to notify', () => {
+test('no Event is sent for other resources, and objects without a name', () => {
   const { problems, lines, sent } = rig()
   problems.report(problem({ resource: 'endpoints' }))
   problems.report(problem({ key: '', kind: 'lost' }))
   expect([lines.length, sent]).toEqual([2, []])
 })
 
-test('of many problems the first few are shown', () => {
+test('the log record names at most five problems', () => {
   const { problems, lines } = rig()
   const faults = Array.from({ length: 50 }, (_, n) => ({
     field: `f${n}`,
@@ -74,7 +74,7 @@ test('of many problems the first few are shown', () => {
   expect(lines[0]).not.toContain('f5 1')
 })
 
-test('memory is bounded: what was said longest ago is forgotten', () => {
+test('the oldest report is forgotten after 20,000 objects', () => {
   const { problems, lines } = rig()
   for (let n = 0; n <= 20_000; n++) problems.report(problem({ key: `ns/s${n}` }))
   problems.report(problem({ key: 'ns/s20000' }))

@@ -6,12 +6,14 @@ import type { WatchProblem } from '../../../watch/problem.ts'
 import type { NodeEvents } from './node-events.ts'
 import { legacyAddress, objectRejected, serviceReference } from './warnings.ts'
 
+/** Problems that one log record names. */
 const MAX_SHOWN = 5
+/** Objects whose last report is kept. */
 const MAX_REMEMBERED = 20_000
 
 /**
- * Reports objects of the API that cannot be used, or not completely. Every relist finds the same
- * problems again; an object is reported again only when its problems change.
+ * Reports objects of the API that are invalid, or partly invalid. An object is reported again only when
+ * its problems change, although every list contains them again.
  */
 export class ObjectProblems {
   readonly #log: Logger
@@ -24,7 +26,7 @@ export class ObjectProblems {
     this.#events = events
   }
 
-  /** Logs the problems of one object, and sends an Event where the object is a Service. */
+  /** Logs the problems of one object, and sends an Event if the object is a Service. */
   report({ resource, key, kind, problems }: WatchProblem): void {
     const lines = problems.map(describe)
     if (!this.#isNew(`${resource} ${key}`, contentHash(`${kind} ${lines.join('\n')}`))) return

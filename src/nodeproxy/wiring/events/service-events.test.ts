@@ -38,7 +38,7 @@ function conflict(overrides: Partial<FrontendProblem> = {}): FrontendProblem {
   }
 }
 
-test('a conflict is reported once, and again when it was gone in between', () => {
+test('a conflict is reported once, and again after it had disappeared', () => {
   const { reporter, sent, lines } = rig()
   reporter.review([], [conflict()])
   reporter.review([], [conflict()])
@@ -50,7 +50,7 @@ test('a conflict is reported once, and again when it was gone in between', () =>
   expect([sent.length, lines.length]).toEqual([2, 2])
 })
 
-test('another winner is news', () => {
+test('a conflict with another winner is reported again', () => {
   const { reporter, sent } = rig()
   reporter.review([], [conflict()])
   reporter.review([], [conflict({ winner: 'shop/b:http/TCP/4' as EntryId })])
@@ -89,7 +89,7 @@ test('a socket behind an external IP that is an address of this node', () => {
   expect(sent[0]).toContain('ExternalIPInUse shop/cart: External IP 192.0.2.1')
 })
 
-test('sockets are looked at when a place is new, not at every change', () => {
+test('sockets are read only for new node ports and external IPs', () => {
   const { listeners, world, sent, review } = rig()
   const looked: number[] = []
   const list = listeners.list.bind(listeners)

@@ -14,6 +14,7 @@ import {
   serviceReference,
 } from './warnings.ts'
 
+/** What `ServiceEvents` uses. */
 export interface ServiceEventsParts {
   readonly events: Pick<NodeEvents, 'warn'>
   readonly listeners: Listeners
@@ -23,8 +24,8 @@ export interface ServiceEventsParts {
 }
 
 /**
- * Reports to the owners of Services, by Events, what is not served and which local sockets a Service
- * shadows: once, and again if the problem disappears and returns.
+ * Sends Events about Services of which a part is not served, or which receive packets of a local
+ * socket: once, and again if the problem disappears and returns.
  */
 export class ServiceEvents {
   readonly #parts: ServiceEventsParts
@@ -36,7 +37,7 @@ export class ServiceEvents {
     this.#parts = parts
   }
 
-  /** These Services were compiled; `problems` are all that exist now. */
+  /** These Services were compiled; `problems` are all present ones. */
   review(services: readonly ServiceKey[], problems: readonly FrontendProblem[]): void {
     this.#reviewProblems(problems)
     this.#reviewSockets(services)
@@ -64,7 +65,7 @@ export class ServiceEvents {
     )
   }
 
-  /** A socket of this node behind a new node port or external IP receives no packets from outside. */
+  /** Warns of sockets that get no packets from outside, because of a new node port or external IP. */
   #reviewSockets(services: readonly ServiceKey[]): void {
     const local = new Set(this.#parts.node.localAddresses)
     const fresh = services.flatMap((key) => this.#freshClaims(key, local))

@@ -2,11 +2,12 @@ import type { Listener } from '../../../kernel/listener/listeners.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { Protocol, Service } from '../../../resources/types.ts'
 
-/** A place of this node whose packets a Service takes. */
+/** An address and port of this node whose packets a Service receives. */
 export interface SocketClaim {
   /** Unique within the Service. */
   readonly id: string
   readonly service: Service
+  /** `node`: all addresses that serve node ports. */
   readonly ip: IpAddress | 'node'
   readonly port: number
   readonly protocol: Protocol
@@ -23,7 +24,7 @@ export function claimsOf(service: Service, local: ReadonlySet<IpAddress>): reado
   })
 }
 
-/** Whether the claim takes packets that this socket waits for. Loopback is left alone. */
+/** Whether the Service receives packets that this socket listens for. A socket on loopback keeps its own. */
 export function shadows({ ip, port, protocol }: SocketClaim, listener: Listener): boolean {
   if (listener.protocol !== protocol || listener.port !== port) return false
   const everywhere = listener.ip === '0.0.0.0' || listener.ip === '::'

@@ -5,16 +5,18 @@ import type { Protocol, ServiceKey } from '../../../resources/types.ts'
 /** A problem for the owner of an object, sent as an Event. */
 export interface Warning {
   readonly regarding: ObjectReference
-  /** UpperCamelCase, stable: people select events by it. */
+  /** UpperCamelCase. Never changes, because operators select Events by it. */
   readonly reason: string
   readonly message: string
 }
 
+/** The reference of an Event to a Service. */
 export function serviceReference(service: ServiceKey, uid?: string): ObjectReference {
   const [namespace, name = ''] = service.split('/')
   return { apiVersion: 'v1', kind: 'Service', name, namespace, uid: uid || undefined }
 }
 
+/** The reference of an Event to a Node, whose uid is its name, as the kubelet writes it. */
 export function nodeReference(name: string): ObjectReference {
   return { apiVersion: 'v1', kind: 'Node', name, namespace: undefined, uid: name }
 }
@@ -35,12 +37,12 @@ export function nodePortShadowsSocket(
 /** A process of this node listens on an external IP that is the node's own address. */
 export function externalIPShadowsSocket(
   regarding: ObjectReference,
-  place: { readonly ip: IpAddress; readonly port: number; readonly protocol: Protocol },
+  socket: { readonly ip: IpAddress; readonly port: number; readonly protocol: Protocol },
 ): Warning {
   return {
     regarding,
     reason: 'ExternalIPInUse',
-    message: `External IP ${place.ip} is an address of this node, where a process listens on ${place.protocol} port ${place.port}: packets reach the Service and no longer that process.`,
+    message: `External IP ${socket.ip} is an address of this node, where a process listens on ${socket.protocol} port ${socket.port}: packets reach the Service and no longer that process.`,
   }
 }
 
@@ -71,7 +73,7 @@ export function legacyAddress(regarding: ObjectReference, why: string): Warning 
   }
 }
 
-/** Another Service has what this one wants too. */
+/** Another Service has the same frontend. */
 export function frontendConflict(
   regarding: ObjectReference,
   claim: { readonly frontend: string; readonly winner: ServiceKey },
@@ -95,7 +97,7 @@ export function addressRefused(
   }
 }
 
-/** Control characters as JSON writes them, so that no terminal obeys a message. */
+/** Escapes control characters as JSON does, so that no terminal interprets them. */
 function printable(text: string): string {
   return JSON.stringify(text)
     .slice(1, -1)

@@ -1,16 +1,17 @@
 import { type Family, familyOf, type IpAddress } from '../../../lib/ip.ts'
 import { isInScope, type NodePortScope } from '../../../modes/netfilter/settings/node-port-scope.ts'
 
+/** The addresses of this node. */
 export interface ListeningNode {
-  /** What the interfaces have. */
+  /** Those of the interfaces. */
   readonly local: readonly IpAddress[]
   readonly families: readonly Family[]
 }
 
 /**
- * Where health check node ports listen: as node ports, on every address, or on those of the
- * interfaces that are in scope. An address that only the Node object has, such as the one of a
- * gateway that translates, cannot be listened on; `0.0.0.0` there would be every address.
+ * The addresses on which health check node ports listen: like node ports, all addresses (`0.0.0.0`, `::`), or
+ * those of the interfaces that are in scope. An address that only the Node object has, such as that of a
+ * NAT gateway, is left out, because no socket can listen on it.
  */
 export function healthCheckAddresses(
   scope: NodePortScope,

@@ -13,6 +13,7 @@ import type { NodeEvents } from '../events/node-events.ts'
 import { healthCheckBlocked, serviceReference } from '../events/warnings.ts'
 import { healthCheckAddresses } from './health-check-addresses.ts'
 
+/** What `HealthChecks` uses. */
 export interface HealthChecksParts {
   readonly clock: Clock
   readonly metrics: Pick<Metrics, 'healthCheckPorts'>
@@ -24,7 +25,7 @@ export interface HealthChecksParts {
   readonly node: HealthCheckNode
 }
 
-/** What health checks depend on of this node, as it is now. */
+/** The present state of this node, as far as health checks depend on it. */
 export interface HealthCheckNode {
   readonly nodePortScope: NodePortScope
   readonly localAddresses: readonly IpAddress[]
@@ -41,8 +42,8 @@ export class HealthChecks {
     this.#ports = healthCheckPorts(parts)
   }
 
-  /** Opens and closes sockets as node, addresses and configuration are now. */
-  place(): void {
+  /** Opens and closes sockets after a change of node, addresses or configuration. */
+  updateListeners(): void {
     const { node, families } = this.#parts
     const addresses = { local: node.localAddresses, families }
     void this.#ports.setAddresses(healthCheckAddresses(node.nodePortScope, addresses))

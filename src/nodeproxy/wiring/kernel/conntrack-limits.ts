@@ -1,20 +1,22 @@
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 
-/** One kernel setting; the name as sysctl(8) writes it. */
+/** One kernel setting. */
 export interface SysctlSetting {
+  /** The name as sysctl(8) writes it, with dots. */
   readonly sysctl: string
   readonly value: number
   /** `atLeast`: a larger value in the kernel stays. */
   readonly rule: 'exact' | 'atLeast'
-  /** The field that requires it, for messages. */
+  /** The configuration field that requires it, for messages. */
   readonly field: string
 }
 
+/** The upper limit of conntrack entries. */
 const MAX = 1_048_576
-/** One hash bucket for four entries, as kernels before 5.15 had it; more buckets stay. */
+/** One hash bucket for four entries, as in kernels before 5.15; a larger number of buckets stays. */
 const ENTRIES_PER_BUCKET = 4
 
-/** The conntrack settings that the configuration requires; none where it leaves the kernel's. */
+/** The conntrack settings that the configuration requires; none for fields that leave the kernel's value. */
 export function conntrackSettings(
   conntrack: NodeProxyConfiguration['conntrack'],
   cores: number,

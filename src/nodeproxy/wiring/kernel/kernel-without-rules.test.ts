@@ -3,12 +3,12 @@ import { ip } from '../../../forwarding/testing/fixtures.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { NetfilterAccess } from '../../../modes/netfilter/access.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
-import { logWhatIsNotDone, openKernelWithoutRules } from './kernel-without-rules.ts'
+import { logMissingFeatures, openKernelWithoutRules } from './kernel-without-rules.ts'
 import { applySysctls } from './sysctls.ts'
 
 const missing = { code: 'NP_X', what: 'no right', remedy: 'be root' }
 
-test('it cuts no flow, changes no setting and complains about none', async () => {
+test('a kernel without rules deletes no flow, writes no setting and warns of none', async () => {
   const { log, lines } = recordingLog()
   const kernel = openKernelWithoutRules(new FakeClock(), missing)
   expect([kernel.netfilter, kernel.families[0]]).toEqual([{ ok: false, missing }, 4])
@@ -18,11 +18,11 @@ test('it cuts no flow, changes no setting and complains about none', async () =>
   expect(lines).toEqual([])
 })
 
-test('what is not done is reported, where it is not done', () => {
+test('missing features are logged only for a kernel without rules', () => {
   const { log, lines } = recordingLog()
-  logWhatIsNotDone({ netfilter: { ok: true } as NetfilterAccess }, log)
+  logMissingFeatures({ netfilter: { ok: true } as NetfilterAccess }, log)
   expect(lines).toEqual([])
-  logWhatIsNotDone({ netfilter: { ok: false, missing } }, log)
+  logMissingFeatures({ netfilter: { ok: false, missing } }, log)
   expect(lines).toEqual([
     expect.stringMatching(/^warn .*no right .*"code":"NP_X","remedy":"be root".*stale flows/),
   ])

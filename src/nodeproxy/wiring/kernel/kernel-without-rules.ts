@@ -11,7 +11,7 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import type { Kernel } from './kernel.ts'
 import { presentFamilies } from './present-families.ts'
 
-/** The kernel as every process may see it: nothing of it is changed, and no program is started. */
+/** The kernel for a process without the right to write rules: it is only read, and no program is started. */
 export function openKernelWithoutRules(clock: Clock, missing: MissingRequirement): Kernel {
   return {
     netfilter: { ok: false, missing },
@@ -27,8 +27,8 @@ export function openKernelWithoutRules(clock: Clock, missing: MissingRequirement
 
 const NOT_DONE = ['rules and IP sets', 'kernel settings (conntrack.*)', 'cutting stale flows']
 
-/** Logs once what the daemon does not do in such a kernel, and why. */
-export function logWhatIsNotDone({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
+/** Logs once which features are missing without rules, and why. */
+export function logMissingFeatures({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
   if (netfilter.ok) return
   const { code, what, remedy } = netfilter.missing
   log.warn({ code, remedy, notDone: NOT_DONE }, `no rules are written: ${what}`)

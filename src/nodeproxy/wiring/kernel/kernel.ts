@@ -6,7 +6,7 @@ import type { Traces } from '../../../kernel/traces/traces.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { NetfilterAccess } from '../../../modes/netfilter/access.ts'
 
-/** Every interface of the daemon to this kernel; a mode opens those that only it needs. */
+/** The interfaces to the kernel that the daemon uses itself; a mode opens those that only it needs. */
 export interface Kernel {
   readonly netfilter: NetfilterAccess
   readonly families: readonly Family[]
@@ -15,5 +15,6 @@ export interface Kernel {
   readonly addresses: Addresses
   readonly listeners: Listeners
   readonly traces: Traces
+  /** Closes sockets and ends helper processes; rules stay. */
   close(): Promise<void>
 }

@@ -22,7 +22,7 @@ test.each([
   expect(await opening(restore)).toMatchObject({ ok: true, families })
 })
 
-test('a machine without iptables is a value', async () => {
+test('a machine without iptables is a missing requirement', async () => {
   expect(await opening({}, '')).toEqual({
     ok: false,
     missing: {
@@ -33,7 +33,7 @@ test('a machine without iptables is a value', async () => {
   })
 })
 
-test('anything else that fails is an error', async () => {
+test('other errors of iptables are thrown', async () => {
   const runner = new FakeRunner(() => {
     throw new Error('the helper is lost')
   })

@@ -12,13 +12,14 @@ import type { MissingRequirement } from '../../../modes/mode.ts'
 import type { Netfilter, NetfilterAccess } from '../../../modes/netfilter/access.ts'
 import type { IptablesVariantChoice } from '../../config/fields/configuration.ts'
 
+/** How to open netfilter. */
 export interface NetfilterOptions {
   readonly runner: ProgramRunner
   readonly clock: Clock
   readonly variant: IptablesVariantChoice
 }
 
-/** Opens it for a process that may write rules; a machine without iptables is a value. */
+/** Opens netfilter for a process with CAP_NET_ADMIN. @returns what is missing when there is no iptables (NP_KERNEL_IPTABLES) */
 export async function openNetfilter(options: NetfilterOptions): Promise<NetfilterAccess> {
   const { runner, clock, variant } = options
   try {
@@ -35,7 +36,7 @@ export async function openNetfilter(options: NetfilterOptions): Promise<Netfilte
   }
 }
 
-/** IPv4, and IPv6 where this kernel has it; a lock that another process holds proves nothing. */
+/** IPv4, and IPv6 if iptables works for it. A locked or slow iptables counts as working. */
 async function workingFamilies(iptables: Iptables): Promise<readonly Family[]> {
   const six = await iptables.restore(6, '*nat\nCOMMIT\n*filter\nCOMMIT\n')
   const busy = !six.ok && (six.kind === 'locked' || six.kind === 'timeout')

@@ -15,13 +15,17 @@ import { openKernelWithoutRules } from './kernel-without-rules.ts'
 import { openNetfilter } from './netfilter.ts'
 import { NO_RULES, type Rights } from './rights.ts'
 
+/** How to open the kernel. */
 export interface KernelOptions {
   readonly clock: Clock
   readonly variant: IptablesVariantChoice
   readonly rights: Rights
 }
 
-/** Opens the real kernel of this network namespace, as far as this process may. */
+/**
+ * Opens the kernel of this network namespace; without rules when this process has no right to write them, or there
+ * is no iptables.
+ */
 export async function openKernel({ clock, variant, rights }: KernelOptions): Promise<Kernel> {
   if (!rights.netAdmin) return openKernelWithoutRules(clock, NO_RULES)
   const runner = new Spawner()

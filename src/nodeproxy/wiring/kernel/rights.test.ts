@@ -22,6 +22,6 @@ test.each([
   expect(readRights(file)).toEqual({ netAdmin })
 })
 
-test('where the kernel does not say there are none', () => {
+test('without a readable status file there are no rights', () => {
   expect(readRights(join(folder, 'none'))).toEqual({ netAdmin: false })
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { MissingRequirement } from '../../../modes/mode.ts'
 
-/** What the kernel lets this process do, see capabilities(7). */
+/** The rights of a process (capabilities(7)). */
 export interface Rights {
   /** CAP_NET_ADMIN: to write rules, IP sets, routes and kernel settings, and to cut tracked flows. */
   readonly netAdmin: boolean
@@ -10,13 +10,13 @@ export interface Rights {
 const CAP_NET_ADMIN = 12n
 const EFFECTIVE = /^CapEff:\s*([0-9a-f]+)$/m
 
-/** The effective rights; none where the kernel does not report them. */
+/** The effective rights of a process, from its /proc/PID/status; none when that is unreadable. */
 export function readRights(statusFile = '/proc/self/status'): Rights {
   const mask = EFFECTIVE.exec(readText(statusFile))?.[1] ?? '0'
   return { netAdmin: ((BigInt(`0x${mask}`) >> CAP_NET_ADMIN) & 1n) === 1n }
 }
 
-/** Why a process without the right cannot do what needs rules. */
+/** What a process without CAP_NET_ADMIN is missing. */
 export const NO_RULES: MissingRequirement = {
   code: 'NP_NODEPROXY_UNPRIVILEGED',
   what: 'this process has no right to write rules (CAP_NET_ADMIN)',

@@ -19,7 +19,7 @@ function rig(overrides: Readonly<Record<string, string>> = {}) {
   return { sysctl: new FakeSysctl({ ...KERNEL, ...overrides }), log, lines }
 }
 
-test('what is too small or wrong is written, and nothing else', () => {
+test('only settings that are too small or differ are written', () => {
   const { sysctl, log } = rig()
   applySysctls(configuration({ 'iptables.localhostNodePorts': true }), sysctl, log)
   expect(sysctl.writes).not.toContain(LOCALNET)
@@ -28,13 +28,13 @@ test('what is too small or wrong is written, and nothing else', () => {
   expect(sysctl.values.get('net/netfilter/nf_conntrack_tcp_timeout_close_wait')).toBe('3600')
 })
 
-test('a larger limit stays', () => {
+test('a conntrack limit that is larger in the kernel stays', () => {
   const { sysctl, log } = rig({ [MAX]: '99999999' })
   applySysctls(configuration(), sysctl, log)
   expect(sysctl.values.get(MAX)).toBe('99999999')
 })
 
-test('what cannot be read or written is a warning', () => {
+test('a setting that cannot be read or written is logged as a warning', () => {
   const { sysctl, log, lines } = rig()
   sysctl.readOnly.add(MAX)
   const read = sysctl.read.bind(sysctl)
@@ -61,7 +61,7 @@ test.each([
   [{}, false],
   [{ [LOCALNET]: '1' }, true],
   [{ [LOCALNET]: '2' }, true],
-])('loopback is routed as the kernel takes it: %j', (values, routed) => {
+])('routesLocalnet treats values as the kernel does: %j', (values, routed) => {
   expect(routesLocalnet(rig(values).sysctl)).toBe(routed)
   expect(routesLocalnet(new FakeSysctl())).toBe(false)
 })

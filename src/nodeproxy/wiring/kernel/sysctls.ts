@@ -5,13 +5,13 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { conntrackSettings } from './conntrack-limits.ts'
 
-/** Node ports on loopback need it in iptables mode; only behind a guard (CVE-2020-8558). */
+/** Node ports on 127.0.0.1 need this setting in iptables mode, with a guard (CVE-2020-8558). */
 export const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
 
 /**
- * Limits and timeouts of connection tracking that the configuration requires,
- * and warnings about settings of others. One that cannot be written (a read-only
- * /proc/sys, an inner network namespace) is a warning: packets flow all the same.
+ * Sets the limits and timeouts of conntrack that the configuration requires, and
+ * warns about settings that the network plugin should have set. A setting that cannot be written (a read-only
+ * /proc/sys, an inner network namespace) is logged as a warning, because packets are forwarded without it.
  */
 export function applySysctls(
   { conntrack }: Pick<NodeProxyConfiguration, 'conntrack'>,
@@ -42,7 +42,7 @@ function readSetting(sysctl: Sysctl, path: string): string | undefined {
   }
 }
 
-/** Settings that belong to the network plugin; without them Services seem broken. */
+/** Warns about settings of the network plugin without which some packets to Services are lost. */
 function warnAbout(sysctl: Sysctl, log: Logger): void {
   const forward = 'net/ipv4/ip_forward'
   if (readSetting(sysctl, forward) === '0') {

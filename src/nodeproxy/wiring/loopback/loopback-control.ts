@@ -5,23 +5,25 @@ import { regularly } from '../../../lib/regularly.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { LoopbackRouting } from './loopback-routing.ts'
 
+/** What `LoopbackControl` uses. */
 export interface LoopbackControlParts {
   readonly routing: Pick<LoopbackRouting, 'isOpen' | 'open' | 'guard' | 'close'>
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly clock: Clock
-  /** Loopback was open and is not any more. */
+  /** Called when this process closed loopback. */
   readonly onClosed: () => void
 }
 
+/** Between two checks of the state. */
 const CHECK_MS = 60_000
-/** After a failure: often another program holds the lock of iptables for a moment. */
+/** Between a failure and the next attempt: often another program has the lock of iptables for a moment. */
 const RETRY_MS = 10_000
 const REASON = 'loopback-routing'
 
 /**
- * Decides in the running daemon when loopback is opened and closed. Until the mode and the configuration
- * have decided, it is only guarded. Every minute the state is checked again, so a guard that another
- * program removed comes back; what failed is tried again after 10 s.
+ * Opens and closes loopback routing in the running daemon. Until `open` or `close` is called, it only
+ * guards an open loopback. It checks the state every minute, so a guard that another
+ * program removed is written again; a failed attempt is repeated after 10 s.
  */
 export class LoopbackControl {
   readonly #parts: LoopbackControlParts
@@ -39,12 +41,12 @@ export class LoopbackControl {
     this.#cancel = regularly({ clock: parts.clock, everyMs: CHECK_MS, round, onError: () => {} })
   }
 
-  /** Guards what is open already. */
+  /** Guards loopback if it is open already. Never rejects. */
   start(): Promise<void> {
     return this.#settle()
   }
 
-  /** The rules of a mode that routes loopback stand; to be called after every write. */
+  /** The rules of a mode that routes loopback are in the kernel. To be called after every write. */
   open(): void {
     const isTried = this.#parts.routing.isOpen || this.#outcome === 'failed'
     if (this.#isWanted === true && isTried) return
@@ -52,13 +54,13 @@ export class LoopbackControl {
     void this.#settle()
   }
 
-  /** No mode at work routes loopback. */
+  /** No active mode routes loopback. */
   close(): void {
     this.#isWanted = false
     void this.#settle()
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Ends the checks; resolves when the last write is done. */
   async stop(): Promise<void> {
     this.#cancel()
     this.#cancelRetry()

@@ -4,6 +4,7 @@ import type { Running } from '../engine/engine.ts'
 import type { Modes } from '../modes/modes.ts'
 import type { LoopbackControl } from './loopback-control.ts'
 
+/** What `LoopbackOfMode` uses. */
 export interface LoopbackOfModeParts {
   readonly control: Pick<LoopbackControl, 'open' | 'close'>
   readonly configuration: Pick<Configuration, 'current'>
@@ -11,17 +12,17 @@ export interface LoopbackOfModeParts {
   readonly running: () => Running | undefined
 }
 
-/** Opens and closes loopback routing as the modes at work need it. */
+/** Opens and closes loopback routing as the active modes need it. */
 export class LoopbackOfMode {
   readonly #parts: LoopbackOfModeParts
-  /** The name of the mode that holds every object, so that no other mode serves. */
+  /** The name of the mode that has all objects in the kernel, so that no other mode serves. */
   #completeMode: string | undefined
 
   constructor(parts: LoopbackOfModeParts) {
     this.#parts = parts
   }
 
-  /** `mode` wrote objects: opens loopback once the rules that guard it are in the kernel. */
+  /** `mode` wrote objects: opens loopback when the rules that guard it are in the kernel. */
   written(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
     const { control, configuration, modes } = this.#parts
     const running = this.#parts.running()
@@ -30,13 +31,13 @@ export class LoopbackOfMode {
     if (guards.every((key) => running.tracker.isWanted(key) && !failed.has(key))) control.open()
   }
 
-  /** The mode of this name holds every object. */
+  /** The mode of this name has all objects in the kernel. */
   completed(mode: string): void {
     this.#completeMode = mode
     this.reconfigured()
   }
 
-  /** Closes loopback if no mode at work needs it; during a change of mode two modes are at work. */
+  /** Closes loopback if the mode does not need it. Does nothing during a change of mode, when two modes are active. */
   reconfigured(): void {
     const { control, configuration, modes } = this.#parts
     const mode = modes.current

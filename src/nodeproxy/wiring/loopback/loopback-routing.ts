@@ -7,20 +7,21 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import { MODES } from '../../modes/mode-registry.ts'
 import { ROUTE_LOCALNET, routesLocalnet } from '../kernel/sysctls.ts'
 
+/** What `LoopbackRouting` uses. */
 export interface LoopbackRoutingParts {
   readonly sysctl: Sysctl
-  /** The first writes guards, all of them may hold some. */
+  /** Variants of iptables: the first one writes guards, and all may have some. */
   readonly iptables: readonly Iptables[]
   readonly log: Logger
 }
 
-/** Guards of the modes. Alone they are of a version that did not keep the value it found. */
+/** The chains of the modes' own guards. Without another guard, a version that did not record the previous setting wrote them. */
 const OF_MODES = MODES.flatMap(({ loopbackGuard }) => loopbackGuard ?? [])
 
 /**
- * Opens 127.0.0.0/8 to routing (route_localnet) and closes it again, so that no packet of a neighbour
- * meets it open and unguarded: the guard is written before the setting, and removed after the setting
- * was read back as 0. Nothing is remembered here: what node-proxy found is in the kernel.
+ * Opens 127.0.0.0/8 to routing (route_localnet) and closes it again. No packet of a neighbour finds it
+ * open without a guard (CVE-2020-8558): the guard is written before the setting, and removed after the setting
+ * was read back as 0. The previous setting is recorded in the kernel, by the chain of the guard.
  */
 export class LoopbackRouting {
   readonly #parts: LoopbackRoutingParts
@@ -32,11 +33,12 @@ export class LoopbackRouting {
     this.#guards = parts.iptables.map((iptables) => new LoopbackGuard(iptables))
   }
 
+  /** Whether route_localnet is set, by any program. */
   get isOpen(): boolean {
     return routesLocalnet(this.#parts.sysctl)
   }
 
-  /** Opens it; throws when guard or setting cannot be written. */
+  /** Writes the guard, then the setting. @throws the errors of iptables and sysctl */
   open(): Promise<void> {
     return this.#mutex.run(async () => {
       if (this.isOpen) return this.#guard()
@@ -46,15 +48,15 @@ export class LoopbackRouting {
     })
   }
 
-  /** Installs the guard where loopback is open, by node-proxy or by another program. */
+  /** Writes the guard if loopback is open, by node-proxy or by another program. @throws the errors of iptables */
   guard(): Promise<void> {
     return this.#mutex.run(() => this.#guard())
   }
 
   /**
-   * Closes it if node-proxy opened it, and removes the guard. `kept`: another program had opened it
+   * Closes loopback if node-proxy opened it, and removes the guard. `kept`: another program had opened it
    * before, so it stays open and guarded.
-   * @throws NP_NODEPROXY_LOOPBACK_OPEN when the setting cannot be written; the guard stands then
+   * @throws NP_NODEPROXY_LOOPBACK_OPEN when the setting cannot be written; the guard stays then
    */
   close(): Promise<'closed' | 'kept'> {
     return this.#mutex.run(async () => {
@@ -67,7 +69,7 @@ export class LoopbackRouting {
     })
   }
 
-  /** Removes the guard alone, of what another program opened. */
+  /** Removes only the guard, when another program had opened loopback. @throws the errors of iptables */
   unguard(): Promise<void> {
     return this.#mutex.run(() => this.#remove())
   }

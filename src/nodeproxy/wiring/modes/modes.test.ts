@@ -45,20 +45,20 @@ test.each([
   ])
 })
 
-test('auto is the best that the kernel can do', async () => {
+test('auto is the first mode that the kernel supports', async () => {
   const { choose, iptables } = rig({ mode: 'auto' })
   expect((await choose()).current.name).toBe('ipvs')
   expect(iptables.prepared).toEqual([])
 })
 
-test('nftables is the best that the kernel can do, with a warning', async () => {
+test('nftables is replaced by the first mode that the kernel supports, with a warning', async () => {
   const { choose, lines } = rig({ mode: 'nftables' })
   expect((await choose()).current.name).toBe('ipvs')
   expect(lines[0]).toMatch(/^warn there is no nftables mode yet .*NP_NODEPROXY_MODE_SUBSTITUTED/)
   expect(lines[1]).toMatch(/^info .*"why":"the best that there is/)
 })
 
-test('auto says what the better ones lack', async () => {
+test('auto logs the missing requirements of the modes before the chosen one', async () => {
   const { choose, ipvs, lines } = rig({ mode: 'auto' })
   ipvs.missing = [missing('ip_vs'), missing('xt_set')]
   expect((await choose()).current.name).toBe('iptables')
@@ -99,7 +99,7 @@ test('another mode is taken over only when the kernel can do it and the configur
   expect(modes.current.name).toBe('ipvs')
 })
 
-test('what is the same is not tried again', async () => {
+test('a configuration with the same requirements is not checked again', async () => {
   const { choose, ipvs } = rig({ mode: 'ipvs' })
   const modes = await choose()
   expect(await modes.consider(configuration({ mode: 'ipvs', clusterCIDR: [] }))).toMatchObject({
@@ -130,7 +130,7 @@ test('a mode that is not part of this build is refused with the names of those t
   })
 })
 
-test('all are closed in the end', async () => {
+test('close closes all drivers', async () => {
   const { choose, ipvs, iptables } = rig()
   await (await choose()).close()
   expect([ipvs.calls.close, iptables.calls.close]).toEqual([1, 1])

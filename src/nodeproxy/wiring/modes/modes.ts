@@ -7,16 +7,17 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { chooseModes, isSubstituted } from '../../config/mode-choice.ts'
 
-/** What is said about a changed configuration. */
+/** Whether a changed configuration is possible: `adopt` applies it. `reasons` are sentences for the log. */
 export type Verdict =
   | { readonly ok: true; adopt(): void }
   | { readonly ok: false; readonly reasons: readonly string[] }
 
-/** Makes the inputs with which a mode is tried, before Node and addresses are known. */
+/** The inputs with which a mode is checked, before Node and addresses are known. */
 export type Trial = (config: NodeProxyConfiguration) => ModeInputs<NodeProxyConfiguration>
 
+/** What `Modes` uses. */
 export interface ModesParts {
-  /** All that there are, best first. */
+  /** All modes, the preferred one first. */
   readonly drivers: readonly ModeDriver<NodeProxyConfiguration>[]
   readonly trial: Trial
   readonly log: Logger
@@ -26,13 +27,16 @@ type Choice =
   | { readonly ok: true; readonly driver: ModeDriver<NodeProxyConfiguration> }
   | { readonly ok: false; readonly missing: readonly MissingRequirement[] }
 
-/** The modes of this daemon, and which of them the configuration and the kernel select. */
+/** The modes of this daemon, and the one that the configuration and the kernel select. */
 export class Modes {
   readonly #parts: ModesParts
   #current: ModeDriver<NodeProxyConfiguration>
   #config: NodeProxyConfiguration
 
-  /** Throws the code of what the kernel missing; every lack is in the log then. */
+  /**
+   * Chooses the first mode that configuration and kernel allow.
+   * @throws the code of the first missing requirement; all of them are logged
+   */
   static async choose(parts: ModesParts, config: NodeProxyConfiguration): Promise<Modes> {
     const choice = await chooseFirst(parts, config)
     if (choice.ok) return new Modes(parts, choice.driver, config)
@@ -50,20 +54,22 @@ export class Modes {
     this.#config = config
   }
 
-  /** At work, or about to be. */
+  /** The chosen mode: active, or about to be. */
   get current(): ModeDriver<NodeProxyConfiguration> {
     return this.#current
   }
 
+  /** All modes but the chosen one. */
   get others(): readonly ModeDriver<NodeProxyConfiguration>[] {
     return this.#parts.drivers.filter((driver) => driver !== this.#current)
   }
 
+  /** The mode of this name. */
   named(name: string): ModeDriver<NodeProxyConfiguration> | undefined {
     return this.#parts.drivers.find((driver) => driver.name === name)
   }
 
-  /** Whether the kernel can do what another configuration requires; it takes effect with `adopt`. */
+  /** Whether the kernel has what another configuration requires. The configuration takes effect with `adopt`. */
   async consider(config: NodeProxyConfiguration): Promise<Verdict> {
     try {
       const choice = await this.#choiceFor(config)
@@ -102,7 +108,7 @@ const SUBSTITUTED = {
     'the best mode that there is takes its place; to choose another one, set mode (--proxy-mode)',
 }
 
-/** The first mode that the kernel can do, of those that the configuration allows. */
+/** The first mode whose requirements the kernel meets, of those that the configuration allows. */
 async function chooseFirst(
   { drivers, trial, log }: ModesParts,
   config: NodeProxyConfiguration,

@@ -34,12 +34,12 @@ function rig() {
   return { kernel, iptables, modules, ...recordingLog() }
 }
 
-test('the modes that can be chosen are those that can be named', () => {
+test('each registered mode has a driver, in the same order', () => {
   const { kernel, log } = rig()
   expect(driversOf(MODES, kernel, log).map(({ name }) => name)).toEqual(NAMES)
 })
 
-test('without rules the modes that write them can be named too, and say what they lack', async () => {
+test('without rights to write rules, a mode that writes them is refused with what is missing', async () => {
   const { kernel, log, lines } = rig()
   const denied: Kernel = { ...kernel, netfilter: { ok: false, missing: NO_RULES } }
   expect(driversOf(MODES, denied, log).map(({ name }) => name)).toEqual(NAMES)
@@ -55,7 +55,7 @@ test('without rules the modes that write them can be named too, and say what the
   ])
 })
 
-test('what the kernel can do is found out by trying, once, whatever the mode', async () => {
+test('the extensions of iptables are detected once, whatever the mode', async () => {
   const { kernel, iptables, modules, log } = rig()
   iptables.refuse(/--random-fully|-m socket/)
   const { modes, facts } = await openModes(kernel, configuration(), { log })

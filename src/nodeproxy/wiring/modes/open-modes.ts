@@ -9,18 +9,20 @@ import { MODES } from '../../modes/mode-registry.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { Modes, type Trial } from './modes.ts'
 
+/** The modes, and what the kernel can do. */
 export interface OpenModes {
   readonly modes: Modes
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>
 }
 
+/** How the modes are opened. */
 export interface OpenModesParts {
   readonly log: Logger
-  /** Those of this build unless given. */
+  /** Default: the modes of this build. */
   readonly modes?: readonly ModeDefinition[]
 }
 
-/** Finds out what this kernel can do, and the mode that it and the configuration select. */
+/** Detects what this kernel can do, and chooses the mode. @throws as `Modes.choose` */
 export async function openModes(
   kernel: Kernel,
   config: NodeProxyConfiguration,
@@ -38,7 +40,7 @@ export async function openModes(
   return { modes: await Modes.choose({ drivers, trial, log }, config), facts }
 }
 
-/** A driver for each of these modes, best first. */
+/** A driver for each of these modes, in the same order. */
 export function driversOf(
   modes: readonly ModeDefinition[],
   { netfilter, families, sysctl }: Kernel,
@@ -47,7 +49,7 @@ export function driversOf(
   return modes.map((mode) => mode.createDriver({ netfilter, families, sysctl, clock, log }))
 }
 
-/** What rules may use; nothing where there are none. */
+/** The iptables extensions that rules can use. */
 async function extensionsOf({ netfilter }: Kernel) {
   if (netfilter.ok) return detectExtensions(netfilter.parts.iptables)
   return { hairpin: 'rules', randomFully: false } as const

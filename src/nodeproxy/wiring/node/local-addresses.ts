@@ -4,8 +4,8 @@ import type { IpAddress } from '../../../lib/ip.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 
 /**
- * The addresses of this node's interfaces. Link-local ones change with every pod and serve nothing, so
- * they are left out and their changes are not reported.
+ * The addresses of this node's interfaces, without those of link scope, which change with every pod and
+ * serve no Service.
  */
 export class LocalAddresses {
   readonly #addresses: Addresses
@@ -21,7 +21,7 @@ export class LocalAddresses {
     return this.#current
   }
 
-  /** Reads them, and calls back whenever they have changed. The result stops it. */
+  /** Reads the addresses, and calls back after each change. @returns stops it */
   async follow(onChange: () => void): Promise<() => void> {
     const stop = this.#addresses.watch(() => {
       void this.#read().then((changed) => {
@@ -32,7 +32,7 @@ export class LocalAddresses {
     return stop
   }
 
-  /** Whether the addresses changed; after a failure the last known ones stay. */
+  /** @returns whether the addresses changed; after a failure the last known ones stay */
   async #read(): Promise<boolean> {
     try {
       const all = await this.#addresses.list()

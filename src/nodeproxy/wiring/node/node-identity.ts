@@ -3,7 +3,7 @@ import { familyOf, type IpAddress } from '../../../lib/ip.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 
-/** What this node is called in the cluster. */
+/** The name of this node's Node object: hostnameOverride, else the host name, in lower case. */
 export function nodeNameOf(config: NodeProxyConfiguration, hostname: string): string {
   return (config.hostnameOverride === '' ? hostname : config.hostnameOverride).trim().toLowerCase()
 }
@@ -17,10 +17,10 @@ export function isEligible(before: Node | undefined, now: Node | undefined): boo
   return before === undefined ? undefined : false
 }
 
-/** Connections of a backend that left are conntrack's business, or that of the mode itself. */
+/** The compiler drains no backends: conntrack, or the mode itself, keeps established connections. */
 const NO_DRAINING = { TCP: 0, UDP: 0, SCTP: 0 } as const
 
-/** The node as the compiler sees it: its object, its interfaces, the configuration. */
+/** What the compilation of Services needs of the node, from its object, its interfaces and the configuration. */
 export function nodeContext(
   config: NodeProxyConfiguration,
   name: string,

@@ -3,9 +3,9 @@ import type { NodeContext } from '../../../forwarding/node-context.ts'
 import type { Addresses } from '../../../kernel/addresses/addresses.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
-import { nodePortScope } from '../../../modes/netfilter/settings/configured-scope.ts'
 import type { KernelFacts, ModeInputs } from '../../../modes/netfilter/settings/mode-inputs.ts'
 import type { NodePortScope } from '../../../modes/netfilter/settings/node-port-scope.ts'
+import { nodePortScope } from '../../../modes/netfilter/settings/node-port-scope.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
@@ -13,6 +13,7 @@ import { routesLocalnet } from '../kernel/sysctls.ts'
 import { LocalAddresses } from './local-addresses.ts'
 import { nodeContext } from './node-identity.ts'
 
+/** What `ThisNode` reads. */
 export interface ThisNodeParts {
   readonly configuration: { readonly current: NodeProxyConfiguration }
   readonly nodeName: string
@@ -22,7 +23,7 @@ export interface ThisNodeParts {
   readonly log: Logger
 }
 
-/** This node as it is now: its object, the addresses of its interfaces, its kernel, its configuration. */
+/** The present state of this node: its object, the addresses of its interfaces, its kernel and its configuration. */
 export class ThisNode {
   readonly #parts: ThisNodeParts
   readonly #local: LocalAddresses
@@ -37,21 +38,24 @@ export class ThisNode {
     return this.#parts.store.node(this.#parts.nodeName)
   }
 
+  /** The addresses of the interfaces, as of the last change. */
   get localAddresses(): readonly IpAddress[] {
     return this.#local.current
   }
 
+  /** What the compilation of Services needs of this node. */
   get context(): NodeContext {
     const { configuration, nodeName } = this.#parts
     const known = { node: this.object, local: this.localAddresses }
     return nodeContext(configuration.current, nodeName, known)
   }
 
+  /** The addresses that serve node ports. */
   get nodePortScope(): NodePortScope {
     return nodePortScope(this.#parts.configuration.current.nodePortAddresses, this.object)
   }
 
-  /** What a mode takes its settings from. */
+  /** What a mode derives its settings from. */
   get modeInputs(): ModeInputs<NodeProxyConfiguration> {
     const { configuration, facts, kernel } = this.#parts
     return {
@@ -62,7 +66,7 @@ export class ThisNode {
     }
   }
 
-  /** Reads the addresses, and calls back after each change of them. The result ends it. */
+  /** Reads the addresses, and calls back after each change. @returns stops it */
   followAddresses(onChange: () => void): Promise<() => void> {
     return this.#local.follow(onChange)
   }

@@ -5,9 +5,10 @@ import { type WatchedResource, watchedResources } from '../../../watch/watched-r
 /** resourceVersions that the watches have delivered, by the label of the metric. */
 type Versions = ReadonlyMap<WatchedResource['resource'], number>
 
+/** What `AppliedVersions` uses. */
 export interface AppliedVersionsParts {
   readonly metrics: Pick<Metrics, 'appliedResourceVersion'>
-  /** Calls back once everything that was enqueued before is in the kernel. */
+  /** Calls back when everything that was enqueued before is in the kernel. */
   readonly afterApply: (callback: () => void) => void
 }
 
@@ -26,7 +27,7 @@ export class AppliedVersions {
     this.#parts.afterApply(() => this.#publish(versions))
   }
 
-  /** Marks once for all events that arrive together; reads `watch` after the last of them. */
+  /** As `mark`, once for all events of one turn of the event loop; reads `watch` after the last of them. */
   markSoon(watch: () => WatchState): void {
     if (this.#isScheduled) return
     this.#isScheduled = true

@@ -1,6 +1,7 @@
-/** A bounded sample suffices for the histogram of one run. */
+/** Times per run; more are dropped, as a sample is enough for a histogram. */
 const MAX_REMEMBERED = 10_000
 
+/** What changed. */
 export type ChangeKind = 'service' | 'endpoints'
 
 interface Batch {
@@ -10,34 +11,34 @@ interface Batch {
 }
 
 /**
- * The changes that are not in the kernel yet. A run accounts for those that arrived before it began,
- * and for those that earlier runs could not write. Changes that leave the loop nothing to do are
- * dropped.
+ * Tracks the changes that are not in the kernel yet. A run includes those that arrived before it began,
+ * and those that earlier runs could not write. Changes that need no run are dropped.
  */
 export class ChangeTimes {
   #waiting = emptyBatch()
   #isQueued = false
   #running = emptyBatch()
 
+  /** Counts a change. `at`: when it happened, milliseconds since the epoch. */
   note(kind: ChangeKind, at?: number): void {
     const { counts, times } = this.#waiting
     counts[kind]++
     if (at !== undefined && times.length < MAX_REMEMBERED) times.push(at)
   }
 
-  /** The changes noted since the last run need a run. */
+  /** A run was queued: the changes since the last run need it. */
   queued(): void {
     this.#isQueued = true
   }
 
-  /** A run takes every change so far. */
+  /** A run begins, which includes every change so far. */
   begun(): void {
     if (this.#isQueued) this.#running = joined(this.#running, this.#waiting)
     this.#waiting = emptyBatch()
     this.#isQueued = false
   }
 
-  /** The run wrote its changes; returns their times, in milliseconds since the epoch. */
+  /** The run wrote its changes. @returns their times, milliseconds since the epoch */
   written(): readonly number[] {
     const { times } = this.#running
     this.#running = emptyBatch()

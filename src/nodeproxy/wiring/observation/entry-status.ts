@@ -3,6 +3,7 @@ import type { ForwardingTable } from '../../../forwarding/table.ts'
 import type { ObjectKey, Program } from '../../../modes/mode.ts'
 import type { DeltaTracker } from '../../../sync/delta-tracker.ts'
 
+/** The status of a Service port, the worst first. */
 export type EntryStatus = 'Error' | 'Pending' | 'Conflict' | 'Done'
 
 interface Sources {
@@ -11,7 +12,7 @@ interface Sources {
   readonly mode: { readonly program: Pick<Program, 'ownersOf'> }
 }
 
-/** How many Service ports have which status; the worst one counts. */
+/** Counts the Service ports by status; of several statuses of a port the worst one counts. */
 export function countStatuses({ table, tracker, mode }: Sources): Record<EntryStatus, number> {
   const ownersOf = (keys: Iterable<ObjectKey>) =>
     new Set([...keys].flatMap((key) => mode.program.ownersOf(key)))

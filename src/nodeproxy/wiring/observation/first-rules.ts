@@ -1,6 +1,6 @@
 import type { Running } from '../engine/engine.ts'
 
-/** What stands in the kernel when a mode holds everything for the first time, for the log. */
+/** Counts for the log record of the first complete run of a mode. */
 export function describeRules(
   { mode, table, tracker }: Running,
   services: number,

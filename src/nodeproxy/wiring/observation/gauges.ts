@@ -18,16 +18,18 @@ interface Running {
   readonly mode: Pick<Mode, 'program' | 'traffic'>
 }
 
+/** What the gauges are read from. */
 export interface GaugeSources {
+  /** Undefined until the cluster is listed. */
   readonly running: Running | undefined
   readonly watch: WatchState
   readonly changeTimes: Pick<ChangeTimes, 'pending'>
   readonly health: Pick<HealthReport, 'now' | 'status'>
-  /** The mode at work, its iptables variant, and the backends that drain in it and in removed modes. */
+  /** The active mode, its iptables variant, and the number of draining backends, also of removed modes. */
   readonly mode: { readonly name: string; readonly backend: string; readonly draining: number }
 }
 
-/** Updates the gauges that are cheap to count at each scrape and costly to maintain. */
+/** Updates the gauges that are counted at each scrape, because maintaining them would cost more. */
 export function refreshGauges(
   metrics: Metrics,
   { running, watch, changeTimes, health, mode }: GaugeSources,

@@ -3,7 +3,7 @@ import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 
 type ClientMetrics = Pick<Metrics, 'restRequests' | 'restDuration' | 'credentialExpiration'>
 
-/** What the client of the API server does, as metrics. */
+/** Turns the reports of the API client into metrics. */
 export function observeClient(metrics: ClientMetrics): ClientObserver {
   return {
     requested({ method, code, seconds }) {

@@ -10,6 +10,7 @@ import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 import type { ChangeTimes } from './change-times.ts'
 import { ruleCounts } from './rule-counts.ts'
 
+/** Where the runs of one sync loop are reported. */
 export interface SyncObserverParts {
   readonly metrics: Metrics
   readonly health: Health
@@ -17,19 +18,21 @@ export interface SyncObserverParts {
   readonly clock: Clock
   readonly families: readonly FamilyName[]
   readonly changeTimes: ChangeTimes
+  /** These Services were compiled. */
   readonly onCompiled: (services: readonly ServiceKey[]) => void
-  /** After a run that wrote at least something. */
+  /** After a run that wrote at least one object. */
   readonly onWritten: (failed: AppliedRun['failed']) => void
   /** After every run. */
   readonly onApplied: () => void
-  /** The kernel refused an object, or could not be read or written. */
+  /** After a run in which the kernel refused an object, or could not be read or written. */
   readonly onFailure: () => void
   readonly describe: (key: ObjectKey) => ObjectDescription
 }
 
+/** Objects that one log record names, and refusals that one run logs. */
 const FIRST_KEYS = 5
 
-/** What one mode's loop does, as metrics, health and log records. */
+/** Turns the runs of one mode's sync loop into metrics, health and log records. */
 export function observeSync(parts: SyncObserverParts): SyncObserver {
   const { metrics, health, log, clock, families, changeTimes } = parts
   let isFirst = true
@@ -88,7 +91,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
   }
 }
 
-/** Every refusal counts; the first few are shown. */
+/** Counts every refused object, and logs the first five. */
 function reportRefusals(
   { metrics, log, describe }: SyncObserverParts,
   { failed }: AppliedRun,

@@ -1,7 +1,7 @@
 import type { Traffic } from '../../../modes/mode.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 
-/** What a mode has counted that moves the bytes itself. Its counters are taken as they are. */
+/** Publishes the counters of a mode that forwards packets in user space; other modes have no `traffic`. */
 export function trafficGauges(metrics: Metrics, traffic: Traffic | undefined): void {
   metrics.forwarderWorkers.reset()
   if (traffic === undefined) return

@@ -5,7 +5,7 @@ import type { WatchState } from '../../../watch/cluster-watcher.ts'
 import { PROBE } from '../../../watch/server-probe.ts'
 import { watchedResources } from '../../../watch/watched-resources.ts'
 
-/** The facts of readiness about the API server. A Node that may only be fetched counts as watched. */
+/** What readiness depends on of the watches. A Node that can only be fetched, not watched, counts as connected. */
 export function watchReadiness(
   watch: WatchState,
   apiFailures: Pick<ApiFailures, 'describe'>,

@@ -3,7 +3,7 @@ import type { LockHolder, LockOwner } from '../../../kernel/owner-lock/owner-loc
 import { quote } from '../../../lib/quote.ts'
 import { scrubText } from '../../../telemetry/redact.ts'
 
-/** What this process answers while it holds the lock. */
+/** What this process reports to others while it has the lock. */
 export function thisProcess(
   args: readonly string[],
   facts: Pick<LockOwner, 'version' | 'task' | 'mode'>,
@@ -17,7 +17,7 @@ export function thisProcess(
   }
 }
 
-/** `a node-proxy (daemon, pid 4711, since …)`; every text of it is quoted, because it comes from outside. */
+/** Such as `node-proxy (task "daemon", pid 4711, since …)`; texts are quoted, because another process sent them. */
 export function describeOwner(
   owner: LockOwner | undefined,
   holder: LockHolder | undefined,

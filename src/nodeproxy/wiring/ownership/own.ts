@@ -6,20 +6,23 @@ import { readRights } from '../kernel/rights.ts'
 import { thisProcess } from './describe-owner.ts'
 import { NO_OWNERSHIP, type Ownership, takeOwnership } from './take-ownership.ts'
 
+/** What this process does with the rules. */
 export interface Task {
-  /** For processes that want the lock. */
+  /** Reported to processes that wait for the lock. */
   readonly task: 'daemon' | '--init-only' | '--cleanup'
   readonly mode: () => string
-  /** Ends the wait. */
+  /** Ends the wait for the lock. */
   readonly stop: Promise<unknown>
 }
 
-/** As long as a predecessor may take to stop writing. An operator does not expect `--cleanup` to wait. */
+/** Milliseconds to wait for the lock: a previous process may take as long to stop. `--cleanup` does not wait by default. */
 const WAIT_MS = { daemon: 30_000, '--init-only': 30_000, '--cleanup': 0 } as const
 
 /**
- * Makes this process the one that writes this network namespace. Without CAP_NET_ADMIN it cannot write
- * anything, and any number of such processes may serve at addresses of their own.
+ * Makes this process the only one that writes the rules of this network namespace. Without CAP_NET_ADMIN it
+ * cannot write any, so it takes no lock.
+ * @returns undefined when `stop` resolved first
+ * @throws NP_NODEPROXY_LOCKED, NP_NODEPROXY_LOCK_FOREIGN after the wait
  */
 export async function own(
   { line, log, version }: Pick<Launch, 'line' | 'log' | 'version'>,

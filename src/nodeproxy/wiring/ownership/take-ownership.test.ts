@@ -37,7 +37,7 @@ test('a free lock is taken at once, and free after the release', async () => {
   expect([locks.own, lines, reports]).toEqual([undefined, [], [undefined]])
 })
 
-test('it waits for the end of another one, and says so once', async () => {
+test('the wait for another node-proxy is logged once', async () => {
   const { lines, locks, parts } = rig()
   locks.other = { owner: OTHER, holder: { pid: 7, uid: 0 } }
   const pause = async (ms: number) => {
@@ -61,7 +61,7 @@ test.each([
   expect(locks.attempts).toBe(waitMs / 200 + 1)
 })
 
-test('a signal ends the wait', async () => {
+test('an aborted signal ends the wait', async () => {
   const { locks, parts, stop } = rig()
   locks.other = { owner: OTHER, holder: undefined }
   const pause = async () => stop.abort()
@@ -90,7 +90,7 @@ test('a process without rights does not block the daemon; the lock is taken when
   expect(lines.map((line) => line.split(' ')[0])).toEqual(['warn', 'info'])
 })
 
-test('after the release it is not taken any more', async () => {
+test('after the release the lock is not taken again', async () => {
   const { clock, locks, parts } = rig(0)
   locks.other = { owner: undefined, holder: { pid: 7, uid: 1_000 } }
   const ownership = await takeOwnership({ ...parts, mayOwn: () => false })
@@ -100,7 +100,7 @@ test('after the release it is not taken any more', async () => {
   expect(locks.own).toBeUndefined()
 })
 
-test('released while it tries again, it keeps nothing', async () => {
+test('a lock that is acquired after the release is released', async () => {
   const { clock, locks, parts } = rig(0)
   locks.other = { owner: undefined, holder: { pid: 7, uid: 1_000 } }
   const ownership = await takeOwnership({ ...parts, mayOwn: () => false })
@@ -128,11 +128,11 @@ test.each([
   expect(mayOwn(holder, { ownUid: 5, rightsOf })).toBe(expected)
 })
 
-test('rights are read of the process itself', () => {
+test('mayOwn reads the rights of a visible process', () => {
   expect(mayOwn({ pid: process.pid, uid: 12_345 })).toBe(process.getuid?.() === 0)
 })
 
-test('what an owner says cannot rewrite a line', () => {
+test('control characters of an owner are escaped in messages', () => {
   const text = describeOwner({ ...OTHER, command: 'a\n\u001b[2Jb', mode: '' }, undefined, 'pid:[2]')
   expect(text).toBe(
     'node-proxy (task "daemon", pid 7 in another container ("pid:[1]"), since "2026-01-02T03:04:05.000Z", version "1.2.3", command "a\\n\\u001b[2Jb")',
@@ -142,7 +142,7 @@ test('what an owner says cannot rewrite a line', () => {
   )
 })
 
-test('what this process says of itself holds no password', () => {
+test('the reported command line has no password', () => {
   const facts = { version: '1', task: 'daemon', mode: '' }
   const { command, pid } = thisProcess(['--master=https://u:secret@x'], facts)
   expect([command, pid]).toEqual(['node-proxy --master=https://[redacted]@x', process.pid])

@@ -13,37 +13,40 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import { describeOwner } from './describe-owner.ts'
 import { mayOwn } from './may-own.ts'
 
+/** What taking the lock needs. */
 export interface OwnershipParts {
   readonly locks: OwnerLocks
-  /** What this process reports to processes that want the lock. */
+  /** What this process reports to processes that wait for the lock. */
   readonly owner: () => LockOwner
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly waitMs: number
-  /** Keeps the process alive meanwhile. */
+  /** Waits, and keeps the process alive. */
   readonly pause: (ms: number) => Promise<void>
-  /** Aborted: no lock is wanted any more. */
+  /** Aborted: ends the wait. */
   readonly signal: AbortSignal
   readonly mayOwn?: (holder: LockHolder | undefined) => boolean
 }
 
 /** The right to write this network namespace's rules, of one process at a time. */
 export interface Ownership {
-  /** Another process may write from now on. Idempotent. */
+  /** Releases the lock, so that another process can write. Idempotent. */
   release(): void
-  /** Calls back at once and after each change with why there is no lock; undefined: there is one. */
+  /** Calls back at once and after each change with the reason why there is no lock; undefined: there is one. */
   follow(report: (problem: string | undefined) => void): void
 }
 
 type Taken = Extract<LockAttempt, { kind: 'taken' }>
 
+/** Between two attempts before the process has begun its work. */
 const PAUSE_MS = 200
+/** Between two attempts of a process that works without the lock. */
 const RETRY_MS = 5_000
 
 /**
- * Takes the lock of this network namespace, and waits for a node-proxy that has it. A process that
- * cannot be a node-proxy with rights does not stop this one: it takes the lock later.
- * Undefined: it was aborted.
+ * Takes the lock of this network namespace, and waits for a node-proxy that has it. When a process has it that
+ * cannot write rules, this one works without the lock, and takes it when it is free.
+ * @returns undefined when `signal` was aborted
  * @throws NP_NODEPROXY_LOCKED, NP_NODEPROXY_LOCK_FOREIGN when the time is over
  */
 export async function takeOwnership(parts: OwnershipParts): Promise<Ownership | undefined> {
@@ -63,7 +66,7 @@ export async function takeOwnership(parts: OwnershipParts): Promise<Ownership | 
   return undefined
 }
 
-/** A process without CAP_NET_ADMIN holds no lock against others. */
+/** The ownership of a process without CAP_NET_ADMIN, which needs no lock. */
 export const NO_OWNERSHIP: Ownership = { release: () => {}, follow: () => {} }
 
 class NodeOwnership implements Ownership {

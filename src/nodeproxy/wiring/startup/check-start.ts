@@ -8,23 +8,23 @@ import { chooseModes } from '../../config/mode-choice.ts'
 import { MODES } from '../../modes/mode-registry.ts'
 import { NO_RULES, type Rights } from '../kernel/rights.ts'
 
-/** What the daemon needs from outside the kernel, or why it cannot start. */
+/** The connection to the API server, or why the daemon cannot start. */
 export type StartCheck =
   | { readonly ok: true; readonly connection: Connection | undefined }
   | { readonly ok: false; readonly error: NodeProxyError }
 
+/** What a start depends on. */
 export interface StartParts {
   readonly rights: Rights
-  /** Those of this build unless given. */
+  /** Default: the modes of this build. */
   readonly modes?: readonly ModeDefinition[]
-  /** Undefined: this start speaks to no API server. */
+  /** Loads the connection. Undefined: this start needs no API server. */
   readonly connect: (() => Promise<Connection>) | undefined
 }
 
 /**
- * Finds what makes a start hopeless, whatever the kernel and the API server do: a
- * missing right, a kubeconfig that cannot be used, files of certificates and tokens
- * that cannot be read. Reads files and touches nothing.
+ * Finds what prevents a start, whatever the kernel and the API server do: a
+ * missing right, an invalid kubeconfig, unreadable files of certificates and tokens. Reads files and changes nothing.
  */
 export async function checkStart(
   config: NodeProxyConfiguration,
@@ -44,8 +44,8 @@ export async function checkStart(
 }
 
 /**
- * Empty when one of the configured modes may work with these rights; otherwise what the last one
- * requires, because modes come in the order of preference and the last one requires the least.
+ * The missing requirements of the last configured mode, which requires the least, because modes are in the order
+ * of preference; none when any configured mode can work with these rights.
  */
 function missingOf(
   config: NodeProxyConfiguration,

@@ -1,9 +1,9 @@
-/** The longest period of a timer. */
+/** The longest period of a timer of Node. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Keeps the process alive while `work` goes on. While another process holds the daemon's ports and
- * the API server is away, only timers are pending, and those keep no process alive.
+ * Keeps the process alive while `work` runs. While another process has the daemon's ports and
+ * the API server is unreachable, only unreferenced timers are pending, and Node would exit.
  */
 export async function keepAlive<T>(work: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, MAX_TIMER_MS)

@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { NodeProxyError } from '../../../lib/error.ts'
 
 /**
- * Sets the kernel's inclination to kill this process when memory runs out
- * (proc(5), oom_score_adj, −1000…1000). Lowering it needs CAP_SYS_RESOURCE, so
- * a refusal is the result NP_NODEPROXY_OOM_SCORE, to be logged and lived with.
+ * Sets oom_score_adj of this process (proc(5); −1000 to 1000, higher is killed earlier). Lowering it needs
+ * CAP_SYS_RESOURCE, which the process may not have.
+ * @returns NP_NODEPROXY_OOM_SCORE when it could not be set
  */
 export async function setOomScore(
   score: number,

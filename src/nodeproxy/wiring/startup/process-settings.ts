@@ -4,11 +4,12 @@ import { setOomScore } from './oom-score.ts'
 
 type Settings = Pick<NodeProxyConfiguration, 'logging' | 'oomScoreAdj'>
 
+/** How the settings are applied. */
 export interface ProcessParts {
   readonly log: Logger
-  /** In force until now; an OOM score that was tried already is not tried again. */
+  /** The previous settings; the same OOM score is not set again. */
   readonly before?: Settings
-  /** Resolves to why it stays as it is. */
+  /** Resolves with an error when the score could not be set. Default: `setOomScore`. */
   readonly setScore?: (score: number) => Promise<Error | undefined>
 }
 

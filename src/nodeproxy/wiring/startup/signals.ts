@@ -1,13 +1,14 @@
+/** The signals of the process. */
 export interface Signals {
   /** Resolves with the first SIGTERM or SIGINT, also one that arrived before. */
   readonly stop: Promise<NodeJS.Signals>
-  /** Who reads the configuration again at SIGHUP; until then SIGHUP does nothing. */
+  /** Sets what reads the configuration again at SIGHUP, which is ignored until then. */
   onHangup(reread: () => void): void
 }
 
 /**
- * Listens from now on, so that no signal during the start ends the daemon half
- * way. A second SIGTERM or SIGINT ends it at once.
+ * Handles signals from now on, so that none during the start ends the daemon before it has
+ * released what it opened. A second SIGTERM or SIGINT ends the process at once.
  */
 export function listenForSignals(): Signals {
   let reread = () => {}

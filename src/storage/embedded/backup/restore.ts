@@ -29,6 +29,7 @@ export interface RestoreOptions {
   readonly examine?: Examine
 }
 
+/** The result of a restore. */
 export interface Restored {
   /** The newest revision of the restored store. */
   readonly revision: number

@@ -13,6 +13,7 @@ export interface PlainTransaction {
   readonly operations: readonly PlainOperation[]
 }
 
+/** An `Operation` whose value is plain bytes. */
 export type PlainOperation =
   | { readonly op: 'put'; readonly key: string; readonly value: Uint8Array }
   | { readonly op: 'delete'; readonly key: string }

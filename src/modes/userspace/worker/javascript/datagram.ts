@@ -9,6 +9,7 @@ export const DATAGRAM_OPTIONS = {
   lookup: (host, _options, callback) => callback(null, host, familyOf(host as IpAddress)),
 } as const satisfies Partial<SocketOptions>
 
+/** The destination of one datagram of an unconnected socket. */
 export interface DatagramTarget {
   readonly address: string
   readonly port: number

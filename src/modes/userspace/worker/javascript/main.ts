@@ -2,8 +2,8 @@ import { Mutex } from '../../../../lib/mutex.ts'
 import { Dispatcher, MAINTENANCE_MS } from '../dispatcher.ts'
 import { type ListenerAddress, listenerKey } from '../listener-address.ts'
 import type { Answer, ListenerOrder, Order, WorkerSetup } from '../messages.ts'
-import { BufferPool } from './buffer-pool.ts'
 import type { ListenerParts, OpenListener } from './open-listener.ts'
+import { BufferPool } from './read-buffer.ts'
 import { openTcpListener } from './tcp-listener.ts'
 import { openUdpListener } from './udp-listener.ts'
 
@@ -17,7 +17,7 @@ export function runJavascriptWorker(setup: WorkerSetup): void {
   const worker = new JavascriptWorker(setup)
   const turns = new Mutex()
   setup.port.on('message', (order: Order) => {
-    void turns.run(() => worker.obey(order))
+    void turns.run(() => worker.carryOut(order))
   })
 }
 
@@ -31,9 +31,9 @@ class JavascriptWorker {
   constructor(setup: WorkerSetup) {
     this.#setup = setup
     this.#dispatcher = new Dispatcher(setup, Date.now)
-    const { routeTable, book, selection } = this.#dispatcher
+    const { routeTable, sessionTable, selection } = this.#dispatcher
     this.#parts = {
-      ...{ ...selection, routeTable, book },
+      ...{ ...selection, routeTable, sessionTable },
       buffers: new BufferPool(LARGE_BUFFER_BYTES, MAX_LARGE_BUFFERS),
       connectMs: setup.limits.connectMs,
     }
@@ -42,9 +42,9 @@ class JavascriptWorker {
     }, MAINTENANCE_MS)
   }
 
-  async obey(order: Order): Promise<void> {
+  async carryOut(order: Order): Promise<void> {
     await this.#close((order.listeners?.close ?? []).map(listenerKey))
-    this.#dispatcher.take(order, Date.now())
+    this.#dispatcher.apply(order, Date.now())
     const refused = order.listeners && (await this.#open(order.listeners))
     const answer: Answer = { number: order.number, ...(refused && { refused }) }
     this.#setup.port.postMessage(answer)
@@ -80,7 +80,7 @@ class JavascriptWorker {
   async #end(): Promise<void> {
     clearInterval(this.#maintenance)
     await this.#close(this.#listeners.keys())
-    this.#dispatcher.book.abortAll()
+    this.#dispatcher.sessionTable.abortAll()
     this.#setup.port.close()
   }
 }

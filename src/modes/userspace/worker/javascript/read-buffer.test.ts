@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { BufferPool } from './buffer-pool.ts'
-import { ReadBuffer } from './read-buffer.ts'
+import { BufferPool, ReadBuffer } from './read-buffer.ts'
 
 const LARGE = 1 << 16
 

@@ -1,4 +1,27 @@
-import type { BufferPool } from './buffer-pool.ts'
+/** A limited number of large buffers, lent to sockets that receive much at the moment. */
+export class BufferPool {
+  readonly #bytes: number
+  readonly #max: number
+  readonly #free: Uint8Array[] = []
+  #lent = 0
+
+  constructor(bytes: number, max: number) {
+    this.#bytes = bytes
+    this.#max = max
+  }
+
+  /** Undefined: all are lent. */
+  borrow(): Uint8Array | undefined {
+    if (this.#lent === this.#max) return undefined
+    this.#lent++
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bytes)
+  }
+
+  giveBack(buffer: Uint8Array): void {
+    this.#lent--
+    this.#free.push(buffer)
+  }
+}
 
 /** Enough for most reads, and little memory for an idle connection. */
 const OWN_BYTES = 1 << 13

@@ -8,7 +8,17 @@ import type { Session } from '../session.ts'
 import { OneWay } from './one-way.ts'
 import type { ListenerParts } from './open-listener.ts'
 import { ReadBuffer } from './read-buffer.ts'
-import { SOCKET_OPTIONS } from './socket-options.ts'
+
+/** Milliseconds of silence after which the kernel sends a TCP keepalive probe. */
+const KEEP_ALIVE_MS = 30_000
+
+/** Options of both sockets of a TCP connection. */
+export const SOCKET_OPTIONS = {
+  allowHalfOpen: true,
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: KEEP_ALIVE_MS,
+} as const
 
 /** One client's TCP connection and the one to its backend. */
 export class TcpLink implements Session {
@@ -36,7 +46,7 @@ export class TcpLink implements Session {
   /** Tries the first backend. */
   begin(): void {
     this.#socket.on('error', () => this.abort()).on('close', () => this.#closed())
-    this.#parts.book.add(this)
+    this.#parts.sessionTable.add(this)
     this.#tryNext()
   }
 
@@ -129,7 +139,7 @@ export class TcpLink implements Session {
   #finish(): void {
     this.#leaveState()
     this.#buffer?.release()
-    this.#parts.book.remove(this)
+    this.#parts.sessionTable.remove(this)
   }
 
   #leaveState(): void {

@@ -4,10 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { type SocketAddress, socketAddress } from '../../../../kernel/sockets/socket-address.ts'
 import { admit } from '../admission.ts'
 import type { ListenerAddress } from '../listener-address.ts'
-import type { ListenerParts, OpenListener } from './open-listener.ts'
-import { peerAddress } from './peer-address.ts'
-import { SOCKET_OPTIONS } from './socket-options.ts'
-import { TcpLink } from './tcp-link.ts'
+import { type ListenerParts, type OpenListener, peerAddress } from './open-listener.ts'
+import { SOCKET_OPTIONS, TcpLink } from './tcp-link.ts'
 
 const BACKLOG = 4096
 

@@ -12,6 +12,7 @@ const HARMLESS: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMSGSIZE',
 /** Datagrams that wait until the socket is connected, which takes a turn of the event loop. */
 const MAX_WAITING = 64
 
+/** The backend of a flow, and what its listener does with answers and at its end. */
 export interface FlowEnds {
   readonly state: BackendState
   readonly onAnswer: (datagram: Uint8Array) => void
@@ -40,7 +41,7 @@ export class UdpFlow implements Session {
     this.#selection = selection
     this.#ends = ends
     this.client = hostKey(selection.request.client)
-    parts.book.add(this)
+    parts.sessionTable.add(this)
     ends.state.sessions.add(this)
     const ip = ipOf(ends.state.address)
     const type = familyOf(ip) === 6 ? 'udp6' : 'udp4'
@@ -64,7 +65,7 @@ export class UdpFlow implements Session {
     this.#ends.state.sessions.delete(this)
     this.#server.close()
     this.#ends.onEnd()
-    this.#parts.book.remove(this)
+    this.#parts.sessionTable.remove(this)
   }
 
   #connected(): void {

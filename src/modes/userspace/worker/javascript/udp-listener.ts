@@ -6,8 +6,7 @@ import { admit } from '../admission.ts'
 import type { ListenerAddress } from '../listener-address.ts'
 import type { Selection } from '../selection.ts'
 import { DATAGRAM_OPTIONS, sendDatagram } from './datagram.ts'
-import type { ListenerParts, OpenListener } from './open-listener.ts'
-import { peerAddress } from './peer-address.ts'
+import { type ListenerParts, type OpenListener, peerAddress } from './open-listener.ts'
 import { UdpFlow } from './udp-flow.ts'
 
 /** Binds: every client has a flow to one backend. Rejects when it cannot bind. */
@@ -25,7 +24,7 @@ export async function openUdpListener(
 }
 
 /** A client that has no backend yet. */
-interface Visitor {
+interface NewFlow {
   readonly key: string
   readonly from: RemoteInfo
   readonly selection: Selection
@@ -69,8 +68,8 @@ class UdpListener implements OpenListener {
   }
 
   /** Another backend may take what the first one refused. */
-  #begin(visitor: Visitor, datagram: Uint8Array): void {
-    const { key, from, selection } = visitor
+  #begin(newFlow: NewFlow, datagram: Uint8Array): void {
+    const { key, from, selection } = newFlow
     const state = selection.next(Date.now())
     if (state === undefined) {
       this.#parts.counters.add('unserved')
@@ -80,7 +79,7 @@ class UdpListener implements OpenListener {
       state,
       onAnswer: (answer) => sendDatagram(this.#socket, answer, from),
       onEnd: () => this.#flows.delete(key),
-      onRefused: (refused) => this.#begin(visitor, refused),
+      onRefused: (refused) => this.#begin(newFlow, refused),
     })
     this.#flows.set(key, flow)
     flow.pass(datagram)

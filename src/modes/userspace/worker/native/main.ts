@@ -42,14 +42,14 @@ class NativeWorker implements Handler {
     this.#poller = new Poller(sys)
     this.#loop = new EventLoop(sockets, this.#poller)
     this.#dispatcher = new Dispatcher(setup, Date.now)
-    const { routeTable, book, selection } = this.#dispatcher
+    const { routeTable, sessionTable, selection } = this.#dispatcher
     const pipes = new PipePool(sys, Math.ceil(MAX_PIPES / setup.workers))
     this.#parts = {
-      ...{ loop: this.#loop, routeTable, book, ...selection },
+      ...{ loop: this.#loop, routeTable, sessionTable, ...selection },
       datagrams: new Datagrams(sys),
       unreachable: new Unreachable(sys),
       untranslated: new UntranslatedDatagrams(sys),
-      plumbing: { sockets, pipes, buffer: sys.allocate(BUFFER_BYTES) },
+      io: { sockets, pipes, buffer: sys.allocate(BUFFER_BYTES) },
       connectMs: setup.limits.connectMs,
       mark: setup.mark,
     }
@@ -60,7 +60,7 @@ class NativeWorker implements Handler {
     this.#runMaintenance()
     this.ready()
     this.#loop.run()
-    this.#parts.plumbing.pipes.close()
+    this.#parts.io.pipes.close()
     this.#parts.unreachable.close()
     this.#parts.untranslated.close()
     this.#poller.close()
@@ -71,17 +71,17 @@ class NativeWorker implements Handler {
     this.#sys.read(this.#setup.wake, this.#wakeMemory.address, 8)
     const { port } = this.#setup
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
-      this.#obey(next.message as Order)
+      this.#carryOut(next.message as Order)
     }
   }
 
-  #obey(order: Order): void {
+  #carryOut(order: Order): void {
     for (const socket of order.close ?? []) this.#close(socket)
     if (order.release) this.#release(order.release)
-    this.#dispatcher.take(order, this.#loop.now)
+    this.#dispatcher.apply(order, this.#loop.now)
     for (const listener of order.open ?? []) this.#open(listener)
     if (order.end) {
-      this.#dispatcher.book.abortAll()
+      this.#dispatcher.sessionTable.abortAll()
       this.#loop.stop()
     }
     const answer: Answer = { number: order.number }

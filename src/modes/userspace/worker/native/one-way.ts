@@ -4,7 +4,7 @@ import type { Sockets } from '../../../../kernel/sockets/sockets.ts'
 import type { NativeMemory } from '../../../../kernel/sockets/syscalls.ts'
 
 /** What all connections of a thread share. */
-export interface Plumbing {
+export interface SharedIo {
   readonly sockets: Sockets
   readonly pipes: PipePool
   /** Bytes on their way from one socket to another, within one call. */
@@ -12,7 +12,7 @@ export interface Plumbing {
 }
 
 /** Steps that one direction may take before others have their turn. */
-const STEPS = 16
+const MAX_STEPS = 16
 
 /**
  * `waiting` for a socket, wants to go on with `more` after others had their turn, `done` with
@@ -33,7 +33,7 @@ export class OneWay {
   readsOn = false
   /** Payload that the sink took. */
   bytes = 0
-  readonly #plumbing: Plumbing
+  readonly #io: SharedIo
   readonly #source: number
   readonly #sink: number
   #pipe: Pipe | undefined
@@ -43,8 +43,8 @@ export class OneWay {
   #hasEnded = false
   #isDone = false
 
-  constructor(plumbing: Plumbing, source: number, sink: number) {
-    this.#plumbing = plumbing
+  constructor(io: SharedIo, source: number, sink: number) {
+    this.#io = io
     this.#source = source
     this.#sink = sink
   }
@@ -65,7 +65,7 @@ export class OneWay {
 
   pump(): Progress {
     if (this.#isDone) return 'done'
-    for (let step = 0; step < STEPS; step++) {
+    for (let step = 0; step < MAX_STEPS; step++) {
       const progress = this.#step()
       if (progress !== undefined) return progress
     }
@@ -75,8 +75,8 @@ export class OneWay {
   /** Gives back what it borrowed; nothing will be pumped any more. */
   release(): void {
     if (this.#pipe === undefined) return
-    if (this.#piped > 0) this.#plumbing.pipes.discard(this.#pipe)
-    else this.#plumbing.pipes.giveBack(this.#pipe)
+    if (this.#piped > 0) this.#io.pipes.discard(this.#pipe)
+    else this.#io.pipes.giveBack(this.#pipe)
     this.#pipe = undefined
   }
 
@@ -90,7 +90,7 @@ export class OneWay {
   }
 
   #copy(): Progress | undefined {
-    const { sockets, buffer } = this.#plumbing
+    const { sockets, buffer } = this.#io
     const size = buffer.bytes.length
     const read = sockets.sys.recv(this.#source, buffer.address, size, 0)
     if (read <= 0) return this.#readNothing(read)
@@ -102,12 +102,12 @@ export class OneWay {
       this.#held = Uint8Array.from(buffer.bytes.subarray(Math.max(sent, 0), read))
       this.isWritable = false
     }
-    if (read === size) this.#pipe = this.#plumbing.pipes.borrow()
+    if (read === size) this.#pipe = this.#io.pipes.borrow()
     return undefined
   }
 
   #fillPipe(pipe: Pipe): Progress | undefined {
-    const moved = this.#plumbing.pipes.fill(pipe, this.#source)
+    const moved = this.#io.pipes.fill(pipe, this.#source)
     if (moved <= 0) return this.#readNothing(moved)
     this.#piped = moved
     return undefined
@@ -115,7 +115,7 @@ export class OneWay {
 
   #emptyPipe(pipe: Pipe | undefined): Progress | undefined {
     if (pipe === undefined || !this.isWritable) return 'waiting'
-    const moved = this.#plumbing.pipes.empty(pipe, this.#sink, this.#piped)
+    const moved = this.#io.pipes.empty(pipe, this.#sink, this.#piped)
     if (moved < 0) return this.#couldNotWrite()
     this.#piped -= moved
     this.#sent(moved)
@@ -124,7 +124,7 @@ export class OneWay {
 
   #sendHeld(held: Uint8Array): Progress | undefined {
     if (!this.isWritable) return 'waiting'
-    const { sockets, buffer } = this.#plumbing
+    const { sockets, buffer } = this.#io
     buffer.bytes.set(held)
     const sent = sockets.send(this.#sink, buffer, held.length)
     if (sent < 0) return this.#couldNotWrite()
@@ -138,13 +138,13 @@ export class OneWay {
       this.#hasEnded = true
       return undefined
     }
-    if (this.#plumbing.sockets.sys.errno() !== ERRNO.again) return 'broken'
+    if (this.#io.sockets.sys.errno() !== ERRNO.again) return 'broken'
     this.isReadable = false
     return undefined
   }
 
   #couldNotWrite(): Progress {
-    if (this.#plumbing.sockets.sys.errno() !== ERRNO.again) return 'broken'
+    if (this.#io.sockets.sys.errno() !== ERRNO.again) return 'broken'
     this.isWritable = false
     return 'waiting'
   }

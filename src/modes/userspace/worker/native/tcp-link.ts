@@ -5,17 +5,18 @@ import type { Counters } from '../counters.ts'
 import { proxyHeader } from '../proxy-header.ts'
 import type { Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
-import type { SessionBook } from '../session-book.ts'
+import type { SessionTable } from '../session-table.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
-import { OneWay, type Plumbing } from './one-way.ts'
+import { OneWay, type SharedIo } from './one-way.ts'
 import { resetWhenSent } from './reset-when-sent.ts'
 
 const { in: IN, out: OUT, err: ERR, hup: HUP, rdhup: RDHUP, urgent: URGENT } = EPOLL
 
+/** What all TCP links of a thread share. */
 export interface LinkParts {
   readonly loop: EventLoop
-  readonly plumbing: Plumbing
-  readonly book: SessionBook
+  readonly io: SharedIo
+  readonly sessionTable: SessionTable
   readonly counters: Counters
   readonly connectMs: number
   /** The mark of packets to backends, by which the rules recognise them; 0: none. */
@@ -55,7 +56,7 @@ class TcpLink implements Handler, Session {
 
   /** With the first backend. */
   begin(): void {
-    this.#parts.book.add(this)
+    this.#parts.sessionTable.add(this)
     this.#tryNext()
   }
 
@@ -65,7 +66,7 @@ class TcpLink implements Handler, Session {
   }
 
   abort(): void {
-    const { sockets } = this.#parts.plumbing
+    const { sockets } = this.#parts.io
     for (const socket of [this.#socket, this.#server]) {
       if (socket >= 0 && !this.#isOver) sockets.resetOnClose(socket)
     }
@@ -73,20 +74,20 @@ class TcpLink implements Handler, Session {
   }
 
   #tryNext(): void {
-    const { loop, plumbing, connectMs, counters, mark } = this.#parts
+    const { loop, io, connectMs, counters, mark } = this.#parts
     for (let state = this.#next(); state !== undefined; state = this.#next()) {
-      const server = plumbing.sockets.connect('tcp', state.address, mark)
+      const server = io.sockets.connect('tcp', state.address, mark)
       if (server >= 0) {
         this.#server = server
         this.#state = state
         state.sessions.add(this)
-        plumbing.sockets.set(server, 'noDelay', 1)
-        plumbing.sockets.set(server, 'urgentInline', 1)
+        io.sockets.set(server, 'noDelay', 1)
+        io.sockets.set(server, 'urgentInline', 1)
         this.#cancel = loop.after(connectMs, () => this.#failed())
         loop.watch(server, this)
         return
       }
-      if (plumbing.sockets.isExhausted) break
+      if (io.sockets.isExhausted) break
       this.#selection.failed(state, loop.now)
     }
     counters.add('unserved')
@@ -113,10 +114,10 @@ class TcpLink implements Handler, Session {
 
   #established(events: number): void {
     this.#cancel()
-    const { loop, plumbing } = this.#parts
+    const { loop, io } = this.#parts
     this.#state?.succeeded()
-    const up = new OneWay(plumbing, this.#socket, this.#server)
-    const down = new OneWay(plumbing, this.#server, this.#socket)
+    const up = new OneWay(io, this.#socket, this.#server)
+    const down = new OneWay(io, this.#server, this.#socket)
     this.#up = up
     this.#down = down
     const { request } = this.#selection
@@ -128,7 +129,7 @@ class TcpLink implements Handler, Session {
     if (!loop.watch(this.#socket, this)) this.abort()
     else {
       this.#flow(this.#server, events, [up, down])
-      if (this.#server >= 0) plumbing.sockets.keepAlive(this.#server)
+      if (this.#server >= 0) io.sockets.keepAlive(this.#server)
     }
   }
 
@@ -171,9 +172,9 @@ class TcpLink implements Handler, Session {
   /** One end was reset: so is the other, once the bytes for it have left this machine. */
   #breakOff(): void {
     if (this.#isOver) return
-    const { loop, plumbing } = this.#parts
+    const { loop, io } = this.#parts
     for (const socket of [this.#socket, this.#server]) {
-      if (socket >= 0) resetWhenSent(socket, { loop, sockets: plumbing.sockets })
+      if (socket >= 0) resetWhenSent(socket, { loop, sockets: io.sockets })
     }
     this.#socket = -1
     this.#server = -1
@@ -185,7 +186,7 @@ class TcpLink implements Handler, Session {
     if (this.#up?.isDone && this.#down?.isDone) this.#finish()
     else {
       const sink = way === this.#up ? this.#server : this.#socket
-      this.#parts.plumbing.sockets.endWriting(sink)
+      this.#parts.io.sockets.endWriting(sink)
     }
   }
 
@@ -193,14 +194,14 @@ class TcpLink implements Handler, Session {
     if (this.#isOver) return
     this.#isOver = true
     this.#cancel()
-    const { book, loop, counters } = this.#parts
+    const { sessionTable, loop, counters } = this.#parts
     this.#leaveServer()
     if (this.#socket >= 0) loop.close(this.#socket)
     this.#up?.release()
     this.#down?.release()
     counters.add('bytesIn', this.#up?.bytes ?? 0)
     counters.add('bytesOut', this.#down?.bytes ?? 0)
-    book.remove(this)
+    sessionTable.remove(this)
   }
 
   #leaveServer(): void {

@@ -5,11 +5,12 @@ import type { Listener } from '../messages.ts'
 import type { Handler } from './event-loop.ts'
 import { type LinkParts, linkTcp } from './tcp-link.ts'
 
-/** Without an answer from the kernel. */
+/** Milliseconds without a try after accept(2) failed. */
 const PAUSE_MS = 100
-/** Clients that are let in before others have their turn. */
+/** Clients that are accepted before other descriptors have their turn. */
 const AT_ONCE = 64
 
+/** What all TCP listeners of a thread share. */
 export interface NativeListenerParts extends LinkParts, AdmissionParts {}
 
 /** A listening socket: every client gets a link to a backend, or a reset. */
@@ -32,13 +33,13 @@ export class TcpListener implements Handler {
   }
 
   ready(): void {
-    const { sys } = this.#parts.plumbing.sockets
+    const { sys } = this.#parts.io.sockets
     if (!this.#acceptSome() && sys.errno() !== ERRNO.again) this.#pause()
   }
 
-  /** Whether more may be waiting; if not, `errno` says why. */
+  /** Whether more clients may be waiting; if not, `errno` has the reason. */
   #acceptSome(): boolean {
-    const { sockets } = this.#parts.plumbing
+    const { sockets } = this.#parts.io
     for (let count = 0; count < AT_ONCE; count++) {
       const client = sockets.accept(this.#listener.socket, this.#peer)
       if (client < 0) return false
@@ -59,17 +60,17 @@ export class TcpListener implements Handler {
   }
 
   #admit(socket: number): boolean {
-    const { plumbing, loop, counters } = this.#parts
+    const { io, loop, counters } = this.#parts
     const { at, side } = this.#listener
     const client = this.#peer.slice()
     const isSix = client[0] === AF_INET6
-    const destination = at ?? plumbing.sockets.untranslatedAddress(socket, isSix)
+    const destination = at ?? io.sockets.untranslatedAddress(socket, isSix)
     if (destination === undefined) {
       counters.add('unserved')
       return false
     }
-    const visitor = { side, client, destination: Uint8Array.from(destination), now: loop.now }
-    const selection = admit(this.#parts, 'TCP', visitor)
+    const request = { side, client, destination: Uint8Array.from(destination), now: loop.now }
+    const selection = admit(this.#parts, 'TCP', request)
     if (selection) linkTcp(this.#parts, socket, selection)
     return selection !== undefined
   }

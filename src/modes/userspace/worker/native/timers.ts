@@ -1,4 +1,4 @@
-/** What is to happen, and when. */
+/** A task and the time at which it is due, in milliseconds of the loop's clock. */
 interface Timer {
   readonly at: number
   readonly task: () => void

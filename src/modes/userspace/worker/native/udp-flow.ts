@@ -17,12 +17,14 @@ const HARMLESS: ReadonlySet<number> = new Set([
 /** Answers that are passed on before others have their turn. */
 const AT_ONCE = 32
 
+/** What all UDP flows of a thread share. */
 export interface FlowParts {
   readonly loop: EventLoop
   readonly datagrams: Datagrams
   readonly counters: Counters
 }
 
+/** The two ends of a flow, and what its listener does when it ends. */
 export interface FlowEnds {
   /** Connected to the backend. */
   readonly server: number

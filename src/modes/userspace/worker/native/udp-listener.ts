@@ -14,6 +14,7 @@ const REMEMBERED_MS = 5_000
 /** Datagrams that are taken before others have their turn. */
 const AT_ONCE = 64
 
+/** What all UDP listeners of a thread share. */
 export interface UdpListenerParts extends NativeListenerParts, FlowParts {
   readonly untranslated: UntranslatedDatagrams
   readonly unreachable: Unreachable
@@ -57,8 +58,8 @@ export class UdpListener implements Handler {
     const destination = this.#destinationOf(client, from)
     if (destination === undefined) return
     const { side } = this.#listener
-    const visitor = { side, client, destination, now: this.#parts.loop.now }
-    const selection = admit(this.#parts, 'UDP', visitor)
+    const request = { side, client, destination, now: this.#parts.loop.now }
+    const selection = admit(this.#parts, 'UDP', request)
     if (selection) this.#begin({ key, from, selection }, length)
   }
 
@@ -67,7 +68,7 @@ export class UdpListener implements Handler {
   }
 
   /**
-   * Whether a flow still leads to its client's destination: the address may now belong to another
+   * Whether a flow still goes to its client's destination: the address may now belong to another
    * Service, and once conntrack has forgotten the client, the same client port may send elsewhere.
    */
   #isRight({ request, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
@@ -80,14 +81,14 @@ export class UdpListener implements Handler {
   }
 
   /** Goes on until a backend takes the first datagram. */
-  #begin(beginning: Beginning, length: number): void {
-    const { loop, counters, plumbing } = this.#parts
-    const { selection } = beginning
+  #begin(newFlow: NewFlow, length: number): void {
+    const { loop, counters, io } = this.#parts
+    const { selection } = newFlow
     for (let state = selection.next(loop.now); state; state = selection.next(loop.now)) {
-      const flow = this.#connect(beginning, state)
+      const flow = this.#connect(newFlow, state)
       if (flow?.pass(length)) return
       if (flow) continue
-      if (plumbing.sockets.isExhausted) break
+      if (io.sockets.isExhausted) break
       selection.failed(state, loop.now)
     }
     counters.add('unserved')
@@ -95,31 +96,31 @@ export class UdpListener implements Handler {
   }
 
   /** Another backend may take what the first one refused. */
-  #beginAgain(beginning: Beginning, datagram: Uint8Array): void {
+  #tryNext(newFlow: NewFlow, datagram: Uint8Array): void {
     this.#parts.datagrams.load(datagram)
-    this.#begin(beginning, datagram.length)
+    this.#begin(newFlow, datagram.length)
   }
 
-  #connect(beginning: Beginning, state: BackendState): UdpFlow | undefined {
-    const { plumbing, mark, book } = this.#parts
-    const { key, from, selection } = beginning
-    const server = plumbing.sockets.connect('udp', state.address, mark)
+  #connect(newFlow: NewFlow, state: BackendState): UdpFlow | undefined {
+    const { io, mark, sessionTable } = this.#parts
+    const { key, from, selection } = newFlow
+    const server = io.sockets.connect('udp', state.address, mark)
     if (server < 0) return undefined
     const onEnd = () => {
       this.#flows.delete(key)
-      book.remove(flow)
+      sessionTable.remove(flow)
     }
-    const onRefused = (datagram: Uint8Array) => this.#beginAgain(beginning, datagram)
+    const onRefused = (datagram: Uint8Array) => this.#tryNext(newFlow, datagram)
     const ends = { server, replies: this.#listener.socket, from, state, onEnd, onRefused }
     const flow = new UdpFlow(this.#parts, ends, selection)
     this.#flows.set(key, flow)
-    book.add(flow)
+    sessionTable.add(flow)
     return flow
   }
 }
 
-/** A flow that is to be. */
-interface Beginning {
+/** A client that has no backend yet. */
+interface NewFlow {
   readonly key: string
   /** The address that answers leave by. */
   readonly from: SocketAddress

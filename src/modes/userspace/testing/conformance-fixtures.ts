@@ -8,8 +8,11 @@ import { type Cidr, familyOf, type IpAddress, parseCidr, parseIp } from '../../.
 import type { Forwarder, ForwarderLimits } from '../forwarder.ts'
 import type { Route, RouteListener } from '../route.ts'
 
-/** Opens a forwarder that listens at listeners; it is closed when the test has finished. */
-export type OpenLab = (limits?: Partial<ForwarderLimits>, workers?: number) => Promise<Forwarder>
+/** Opens a forwarder with bound listeners; it is closed when the test has finished. */
+export type OpenTestForwarder = (
+  limits?: Partial<ForwarderLimits>,
+  workers?: number,
+) => Promise<Forwarder>
 
 export interface Endpoint {
   readonly ip: IpAddress
@@ -33,7 +36,7 @@ export const LIMITS: ForwarderLimits = {
   affinityClients: 64,
 }
 
-/** A route of one listener; without backends it is not served. */
+/** A route of one listener; without backends its clients are reset. */
 export function routeTo(
   at: Endpoint,
   backends: readonly (Endpoint & { readonly weight?: number })[],
@@ -65,7 +68,7 @@ export async function serve(forwarder: Forwarder, ...routes: readonly Route[]) {
   return forwarder.apply(new Map(routes.map((route) => [route.id, route])))
 }
 
-/** A backend that sends its name to each client, then nothing; and the clients that are connected to it. */
+/** A backend that sends its name to every client, then nothing; and its connected clients. */
 export async function namedBackend(name: string) {
   const clients = new Set<Socket>()
   const address = await backend((socket) => {
@@ -95,20 +98,20 @@ export async function backend(
   return address
 }
 
-/** A client under way; `from` is its address. */
-export function callFrom(from: string, { ip: host, port }: Endpoint): Socket {
+/** A client that is connecting; `from` is its address. */
+export function connectFrom(from: string, { ip: host, port }: Endpoint): Socket {
   const socket = connect({ host, port, localAddress: from, allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())
   return socket.on('error', () => undefined)
 }
 
-export function callAt(at: Endpoint): Socket {
-  return callFrom(familyOf(at.ip) === 6 ? '::1' : LOOPBACK, at)
+export function connectTo(at: Endpoint): Socket {
+  return connectFrom(familyOf(at.ip) === 6 ? '::1' : LOOPBACK, at)
 }
 
 /** The name of the backend that a new client gets, and the client. */
 export async function visit(at: Endpoint, from: string = LOOPBACK) {
-  const client = callFrom(from, at)
+  const client = connectFrom(from, at)
   const [name] = (await once(client, 'data')) as [Buffer]
   return { client, name: name.toString() }
 }
@@ -125,13 +128,13 @@ export async function visitTimes(count: number, at: Endpoint, from: string = LOO
 }
 
 /** One client connected through a new forwarder, and its connection at the backend. */
-export async function connected(open: OpenLab, limits?: Partial<ForwarderLimits>) {
+export async function connected(open: OpenTestForwarder, limits?: Partial<ForwarderLimits>) {
   const accepted = Promise.withResolvers<Socket>()
   const target = await backend(accepted.resolve)
   const forwarder = await open(limits)
   const route = routeTo(await freeListener(), [target])
   await serve(forwarder, route)
-  const client = callAt(listenerOf(route))
+  const client = connectTo(listenerOf(route))
   const server = await accepted.promise
   return { forwarder, route, client, server }
 }
@@ -149,8 +152,8 @@ export async function freeListener(host: string = LOOPBACK): Promise<Endpoint> {
   return address
 }
 
-/** Says so many mebibytes and then the end; resolves to their hash when all are on their way. */
-export async function speak(socket: Socket, mebibytes: number): Promise<string> {
+/** Sends so many random mebibytes and the end of stream; resolves to their hash when all are written. */
+export async function sendRandom(socket: Socket, mebibytes: number): Promise<string> {
   const hash = createHash('sha256')
   for (let count = 0; count < mebibytes; count++) {
     const chunk = randomBytes(1 << 20)
@@ -161,8 +164,8 @@ export async function speak(socket: Socket, mebibytes: number): Promise<string> 
   return hash.digest('hex')
 }
 
-/** The hash of all that is heard, and how much it was. */
-export async function listen(socket: Socket) {
+/** Hash and number of all bytes that come until the end of stream. */
+export async function receiveAll(socket: Socket) {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
@@ -172,7 +175,7 @@ export async function listen(socket: Socket) {
   return { hash: hash.digest('hex'), bytes }
 }
 
-/** Both say a word and hear the other's: the connection lives. */
+/** Whether each end receives what the other one sends, up to the end of stream. */
 export async function isAlive({ client, server }: { client: Socket; server: Socket }) {
   const heard = Promise.all([hear(client), hear(server)])
   client.end('ping')

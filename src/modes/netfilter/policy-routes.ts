@@ -1,11 +1,36 @@
-import type { PolicyRoute, Routes } from '../../../kernel/route/routes.ts'
-import { isDeepEqual } from '../../../lib/equal.ts'
-import { NodeProxyError } from '../../../lib/error.ts'
-import type { Family } from '../../../lib/ip.ts'
-import type { Digest, ForeignChange, KernelError, ObjectKey } from '../../mode.ts'
-import { ALTERED, nameOf, PRESENT, routeKey } from '../objects/object-key.ts'
-import type { NetfilterSettings } from '../settings/settings.ts'
-import { policyRoute, type RouteTable } from './policy-route.ts'
+import type { PolicyRoute, Routes } from '../../kernel/route/routes.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
+import { routingBit } from './mark.ts'
+import { ALTERED, nameOf, PRESENT, routeKey } from './objects/object-key.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
+
+/**
+ * Tables of our own, with nothing in them but the one route. Each mode has its own, so that the
+ * one that leaves takes nothing away from the one that comes.
+ */
+export const ROUTE_TABLES = { ipvs: 28_272, userspace: 28_273 } as const
+/** The number of one of `ROUTE_TABLES`. */
+export type RouteTable = (typeof ROUTE_TABLES)[keyof typeof ROUTE_TABLES]
+
+/** Before the rules of network plugins; only packets that we marked ourselves are concerned. */
+const PRIORITY = 7
+
+/**
+ * Delivers what is marked as going to a Service to this node, whatever its
+ * destination. One rule and one route for any number of Services: their addresses
+ * become no addresses of the node, so nothing else answers there.
+ */
+export function policyRoute(
+  settings: Pick<NetfilterSettings, 'masqueradeBit'>,
+  family: Family,
+  table: RouteTable,
+): PolicyRoute {
+  const bit = routingBit(settings)
+  return { family, mark: bit, mask: bit, table, priority: PRIORITY }
+}
 
 type Refusals = ReadonlyMap<ObjectKey, KernelError>
 
@@ -21,6 +46,7 @@ export class PolicyRoutes {
     this.#table = table
   }
 
+  /** Makes the routes of these keys; a route that is there already is left alone. */
   set(keys: readonly ObjectKey[]): Promise<Refusals> {
     return each(keys, (family) =>
       this.#routes.ensure(policyRoute(this.#settings, family, this.#table)),
@@ -32,10 +58,12 @@ export class PolicyRoutes {
     return each(keys, (family) => this.#removeStrays(family))
   }
 
+  /** Removes the routes of these keys, those of an earlier start for another mark too. */
   unset(keys: readonly ObjectKey[]): Promise<Refusals> {
     return each(keys, (family) => this.#remove(family))
   }
 
+  /** The routes in the mode's table; ALTERED: one for another mark is among them. */
   async observe(): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const seen = new Map<ObjectKey, Digest>()
     for (const family of [4, 6] as const) {
@@ -46,6 +74,7 @@ export class PolicyRoutes {
     return seen
   }
 
+  /** Reports that another process removed a rule or route of ours; the result stops it. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
     const keys = this.#settings.families.map(routeKey)
     return this.#routes.watch(() => onForeignChange({ keys, by: 'another program' }))

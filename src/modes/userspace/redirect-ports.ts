@@ -4,8 +4,8 @@ import { CHAIN } from './names.ts'
 
 const TO_PORT = / -j DNAT --to-destination :(\d+)$/
 
-/** The local ports to which rules of this run or an earlier one lead connections. */
-export async function entryPorts(
+/** The local ports to which rules in the kernel translate connections, of this run or an earlier one. */
+export async function redirectPorts(
   iptables: Iptables,
   families: readonly Family[],
 ): Promise<ReadonlySet<number>> {

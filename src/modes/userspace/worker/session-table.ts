@@ -6,15 +6,16 @@ import type { Session } from './session.ts'
 /** A session that has been idle for so long may be evicted for a new one at the limit. */
 const IDLE_ENOUGH_MS = 30_000
 /** Sessions that are examined for one new session. */
-const LOOKS = 8
+const MAX_EXAMINED = 8
 
 const NOW = { TCP: 'connectionsNow', UDP: 'udpFlowsNow' } as const
 const EVER = { TCP: 'connections', UDP: 'udpFlows' } as const
 
-/** Of all sessions; a datagram costs its sender nothing, and a forged one least of all. */
+/** Share of the limit that UDP flows may use: a client opens one by a single, perhaps forged, datagram. */
 const UDP_SHARE = 0.25
 
-export interface SessionBookParts {
+/** Counters and limits that the table applies; times are milliseconds. */
+export interface SessionTableParts {
   readonly counters: Counters
   /** Of all workers. */
   readonly occupancy: Occupancy
@@ -25,11 +26,11 @@ export interface SessionBookParts {
  * All clients of this worker, roughly the idle ones first. All workers together never have more
  * than allowed, but for those that they admit in the same instant.
  */
-export class SessionBook {
-  readonly #parts: SessionBookParts
+export class SessionTable {
+  readonly #parts: SessionTableParts
   readonly #sessions = { TCP: new Set<Session>(), UDP: new Set<Session>() } as const
 
-  constructor(parts: SessionBookParts) {
+  constructor(parts: SessionTableParts) {
     this.#parts = parts
   }
 
@@ -38,8 +39,8 @@ export class SessionBook {
   }
 
   /**
-   * Whether this client may open one more session, if need be after an idle one is evicted. No
-   * client may use up the whole limit, which would exclude the others.
+   * Whether this client may open one more session; at the limit an idle one is evicted for it. The
+   * limit of one client is lower, so that it cannot keep the others out.
    */
   admit({ protocol, client }: Pick<Session, 'protocol' | 'client'>, now: number): boolean {
     const { occupancy, limits, counters } = this.#parts
@@ -64,7 +65,7 @@ export class SessionBook {
     this.#parts.counters.add(NOW[session.protocol], -1)
   }
 
-  /** Ends what was idle for longer than its protocol may be. */
+  /** Aborts sessions that exceeded the idle timeout of their protocol. */
   expire(now: number): void {
     const { idleMs, udpIdleMs } = this.#parts.limits
     const limits = { TCP: idleMs, UDP: udpIdleMs }
@@ -93,7 +94,7 @@ export class SessionBook {
         session.abort()
         return true
       }
-      if (++examined === LOOKS) return false
+      if (++examined === MAX_EXAMINED) return false
       sessions.delete(session)
       sessions.add(session)
     }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { cidr, ip } from '../../../forwarding/testing/fixtures.ts'
 import type { Node } from '../../../resources/types.ts'
-import { nodePortScope } from './configured-scope.ts'
-import { isInScope, type NodePortScope } from './node-port-scope.ts'
+import { isInScope, type NodePortScope, nodePortScope } from './node-port-scope.ts'
 
 const node: Node = {
   name: 'here',

@@ -1,6 +1,17 @@
 import { type Action, isPathAction } from '../../auth/action.ts'
+import type { Authorizer } from '../../auth/authorizer.ts'
 import type { User } from '../../auth/user.ts'
-import { type StatusDetails, StatusError } from '../status/status.ts'
+import { type StatusDetails, StatusError } from './status.ts'
+
+/** Undefined when the user may do it; else 403. */
+export function refusalOf(
+  authorizer: Pick<Authorizer, 'authorize'>,
+  user: User,
+  action: Action,
+): StatusError | undefined {
+  const { isAllowed, reason } = authorizer.authorize(user, action)
+  return isAllowed ? undefined : notPermitted(user, action, reason)
+}
 
 /** 403 for what a user may not do; `reason`: what the authorizer says of it, may be empty. */
 export function notPermitted(user: User, action: Action, reason: string): StatusError {

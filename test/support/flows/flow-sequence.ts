@@ -3,13 +3,13 @@ import type { LabConfig } from './lab-flow.ts'
 import { type Memory, newMemory, setUp, takeStep } from './replay.ts'
 
 /** One configuration of the flow file, walked step by step in a lab. */
-export interface Situation {
+export interface FlowSequence {
   readonly memory: Memory
   /** Brings the cluster to the state of step `index`; never back. */
   reach(index: number): Promise<void>
 }
 
-export function createSituation(lab: () => Lab, config: LabConfig): Situation {
+export function createFlowSequence(lab: () => Lab, config: LabConfig): FlowSequence {
   const memory = newMemory()
   const progress = { reached: -1 }
   return {

@@ -1,0 +1,71 @@
+import { newSigningKey } from '../../auth/testing/forge.ts'
+import type { AccountClaims } from '../../auth/tokens/account-claims.ts'
+import { TokenIssuer } from '../../auth/tokens/token-issuer.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { stringAt } from '../../lib/json.ts'
+import type { Answer, CallOptions, TestApi, TestOptions } from './test-api.ts'
+import { startApi } from './test-api.ts'
+
+const ISSUER = 'https://orch.default.svc'
+
+/** Users whose token is their name. */
+export interface KnownUser {
+  readonly name: string
+  readonly groups?: readonly string[]
+}
+
+export interface IdentityApi extends TestApi {
+  /** A request with a token. */
+  as(token: string, method: string, path: string, options?: CallOptions): Promise<Answer>
+  /** A token for an account that exists. */
+  tokenFor(namespace: string, name: string, more?: Partial<AccountClaims>): Promise<string>
+}
+
+/** A server that knows users: the administrator `root`, and some others. */
+export async function startIdentityApi(
+  users: readonly KnownUser[] = [],
+  options: TestOptions = {},
+): Promise<IdentityApi> {
+  const key = newSigningKey()
+  const known = [{ name: 'root', groups: ['system:masters'] }, ...users]
+  const clock = options.clock ?? systemClock
+  const issuer = new TokenIssuer({ issuer: ISSUER, key, clock, newId: () => 'id' })
+  const api = await startApi({
+    ...options,
+    identity: {
+      issuers: [ISSUER],
+      audiences: [ISSUER],
+      keys: () => [key],
+      authenticators: [
+        {
+          authenticate: ({ bearerToken }) => {
+            const found = known.find(({ name }) => name === bearerToken)
+            const groups = [...(found?.groups ?? []), 'system:authenticated']
+            return Promise.resolve(found && { user: { name: found.name, groups } })
+          },
+        },
+      ],
+    },
+  })
+  const as = (token: string, method: string, path: string, given: CallOptions = {}) =>
+    api.call(method, path, {
+      ...given,
+      headers: { ...given.headers, authorization: `Bearer ${token}` },
+    })
+  return {
+    ...api,
+    as,
+    make: async (path, object) => {
+      const answer = await as('root', 'POST', path, { body: object })
+      if (answer.status !== 201) throw new Error(`${answer.status}: ${answer.text}`)
+      return answer.body
+    },
+    async tokenFor(namespace, name, more = {}) {
+      const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}`
+      const { body } = await as('root', 'GET', path)
+      const account = { name, uid: stringAt(body, 'metadata', 'uid') }
+      const claims = { namespace, account, ...more }
+      return (await issuer.issue({ claims, audiences: [ISSUER], lifetimeSeconds: 600 })).token
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import type { Action } from './action.ts'
+import { authorize, type Decision } from './rbac/authorize.ts'
+import type { RoleReference } from './rbac/binding.ts'
+import type { Policy } from './rbac/policy.ts'
+import { ALL, type PolicyRule } from './rbac/policy-rule.ts'
+import { rulesOfUser } from './rbac/rules-of-user.ts'
+import type { User } from './user.ts'
+
+/** Decides what a user may do. */
+export interface Authorizer {
+  authorize(user: User, action: Action): Decision
+  /** Every rule that the user is granted in a namespace; an empty namespace: in the whole cluster. */
+  rulesOf(user: User, namespace: string): readonly PolicyRule[]
+  /** The rules of a role; undefined: there is none of this name. */
+  rulesOfRole(role: RoleReference): readonly PolicyRule[] | undefined
+}
+
+/** By the roles and bindings of a policy, as they are at the moment of the question. */
+export function rbacAuthorizer(policy: Policy): Authorizer {
+  return {
+    authorize: (user, action) => authorize(policy, user, action),
+    rulesOf: (user, namespace) => rulesOfUser(policy, user, namespace),
+    rulesOfRole: (role) => policy.rulesOf(role),
+  }
+}
+
+const EVERYTHING: readonly PolicyRule[] = [
+  { verbs: [ALL], apiGroups: [ALL], resources: [ALL], resourceNames: [], nonResourceURLs: [] },
+  { verbs: [ALL], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [ALL] },
+]
+
+/** Of a server without users, which only its own machine can reach; roles are those of the policy. */
+export function permitEverything(policy: Policy): Authorizer {
+  return {
+    authorize: () => ({ isAllowed: true, reason: '' }),
+    rulesOf: () => EVERYTHING,
+    rulesOfRole: (role) => policy.rulesOf(role),
+  }
+}
