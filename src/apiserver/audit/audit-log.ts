@@ -59,7 +59,7 @@ export class AuditLog {
     const { action, user, served } = audited
     const rule = findRule(policy, user, action)
     if (rule === undefined || rule.level === 'None') return NOT_AUDITED
-    const level = isWithheld(action) ? lowerLevel(rule.level, 'Metadata') : rule.level
+    const level = isWithheld(action, served) ? lowerLevel(rule.level, 'Metadata') : rule.level
     const expected = {
       apiVersion: served ? apiVersionOf(served) : '',
       kind: served?.resource.kind ?? '',

@@ -69,6 +69,8 @@ describe('bodies of these requests are never shown', () => {
     'update configmaps/x shop/a',
     'create serviceaccounts/token shop/builder',
     'create tokenreviews',
+    'create things',
+    'create pods/token shop/web',
   ])('%s', (text) => {
     const lines = linesOf(text, { sent: json({ data: { a: BASE64 }, status: { token: SECRET } }) })
     expectNothingShown(lines)

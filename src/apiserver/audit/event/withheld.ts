@@ -1,20 +1,28 @@
 import { type Action, isPathAction } from '../../../auth/action.ts'
 import { arrayAt, isJsonObject, type Json, ownValue, stringAt } from '../../../lib/json.ts'
+import { catalogue } from '../../kinds/catalogue.ts'
+import type { ServedVersion } from '../../resource/resource.ts'
 
-const RESOURCES = new Set(['secrets', 'configmaps', 'tokenreviews'])
+const confidential = catalogue.filter((resource) => resource.isConfidential)
+
+/** Names of resources that are confidential in every group: those of kinds, and those of tokens. */
+const RESOURCES = new Set([...confidential.map(({ plural }) => plural), 'tokenreviews'])
 const SUBRESOURCES = new Set(['token'])
-const KINDS = new Set(['secret', 'configmap', 'tokenreview', 'tokenrequest'])
+const KINDS = new Set([
+  ...confidential.map(({ kind }) => kind.toLowerCase()),
+  ...['tokenreview', 'tokenrequest'],
+])
 
 /**
- * Whether bodies of such requests are never shown, whatever the policy says: Secrets, ConfigMaps and
- * tokens, in every group that has a resource of that name, with all their subresources.
+ * Whether bodies of such requests are never shown, whatever the policy says: of confidential
+ * resources with all their subresources, of tokens, and of what is no resource that is served.
  */
-export function isWithheld(action: Action): boolean {
-  if (isPathAction(action)) return true
+export function isWithheld(action: Action, served: ServedVersion | undefined): boolean {
+  if (isPathAction(action) || served === undefined || served.resource.isConfidential) return true
   return RESOURCES.has(action.resource) || SUBRESOURCES.has(action.subresource)
 }
 
-/** Whether a document holds such an object all the same: sent to a path of another kind. */
+/** Whether a document holds such an object, which was sent to the path of another kind. */
 export function holdsWithheld(document: Json): boolean {
   return [document, ...partsOf(document)].some((part) =>
     KINDS.has(stringAt(part, 'kind').toLowerCase().replace(/list$/, '')),

@@ -40,9 +40,6 @@ export interface ResourceSelector {
   readonly resourceNames: ReadonlySet<string>
 }
 
-/** What a server without a policy file has: it audits nothing. */
-export const EMPTY_POLICY: AuditPolicy = { rules: [] }
-
 /** The smaller of two levels. */
 export function lowerLevel(a: Level, b: Level): Level {
   return LEVELS.indexOf(a) < LEVELS.indexOf(b) ? a : b
