@@ -96,7 +96,8 @@ export class AuditLog {
   }
 }
 
-const NOT_AUDITED: AuditRecord = {
+/** The record of a request that no rule matches. */
+export const NOT_AUDITED: AuditRecord = {
   auditId: undefined,
   authorized: () => undefined,
   received: () => undefined,
