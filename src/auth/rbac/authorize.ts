@@ -2,7 +2,6 @@ import { type Action, isPathAction } from '../action.ts'
 import type { User } from '../user.ts'
 import type { Binding } from './binding.ts'
 import type { Policy } from './policy.ts'
-import { ruleMatches } from './rule-matches.ts'
 
 export interface Decision {
   readonly isAllowed: boolean
@@ -14,11 +13,12 @@ export interface Decision {
 export function authorize(policy: Policy, user: User, action: Action): Decision {
   const missing = new Set<string>()
   const namespace = isPathAction(action) ? '' : action.namespace
-  for (const { binding, rules } of policy.grantsTo(user, namespace)) {
-    if (rules === undefined) missing.add(`${binding.role.kind} ${quoted(binding.role.name)}`)
-    else if (rules.some((rule) => ruleMatches(rule, action))) {
+  for (const index of policy.indexesOf(user, namespace)) {
+    const binding = index.permits(action)
+    if (binding !== undefined) {
       return { isAllowed: true, reason: `RBAC: allowed by ${describe(binding)}` }
     }
+    for (const { role } of index.incomplete) missing.add(`${role.kind} ${quoted(role.name)}`)
   }
   const reason = missing.size === 0 ? '' : `RBAC: ${[...missing].join(', ')} not found`
   return { isAllowed: false, reason }
