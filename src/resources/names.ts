@@ -77,4 +77,5 @@ export const NAMES = {
   ],
   triggerTime: [TRIGGER_TIME, 'endpoints.orch.io/last-change-trigger-time'],
   serviceAccount: ['orch.io/service-account.name', 'kubernetes.io/service-account.name'],
+  serviceAccountUid: ['orch.io/service-account.uid', 'kubernetes.io/service-account.uid'],
 } as const

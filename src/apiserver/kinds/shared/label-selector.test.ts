@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { selects } from '../../../resources/label-selector.ts'
 import type { Raw } from '../../../resources/raw.ts'
 import { Reader } from '../../../resources/reader.ts'
 import { placesOf } from '../../../resources/testing/raw-objects.ts'
-import { checkLabelSelector, isEmptySelector, selects } from './label-selector.ts'
+import { checkLabelSelector, isEmptySelector } from './label-selector.ts'
 
 function read(raw: Raw): Reader {
   return Reader.of(raw, 'validate')
