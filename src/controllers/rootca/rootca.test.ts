@@ -59,7 +59,7 @@ test('nothing is written to a namespace that is being deleted', async () => {
   expect(await look(known)).toEqual([])
 })
 
-test('the ConfigMap is repaired at once; other ConfigMaps are nobody’s affair', async () => {
+test('the ConfigMap is repaired at once, and others stay', async () => {
   const cluster = clusterWith(['namespaces', SHOP])
   const clock = await runControllers(cluster, [controller])
   cluster.remove('configmaps', KEY)
@@ -69,6 +69,9 @@ test('the ConfigMap is repaired at once; other ConfigMaps are nobody’s affair'
   cluster.put('configmaps', { ...named('mine'), data: { 'ca.crt': 'mine' } })
   await clock.advance(0)
   expect(data(cluster)).toEqual({ 'ca.crt': 'the CA' })
+  const after = cluster.view.configmaps.get('shop/mine')
+  const change = { key: 'shop/mine', before: undefined, after }
+  expect(controller.watches.configmaps?.(change, cluster.view)).toEqual([])
   expect(cluster.log).toEqual([
     `create configmaps/${KEY}`,
     `create configmaps/${KEY}`,

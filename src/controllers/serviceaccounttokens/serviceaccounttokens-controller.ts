@@ -60,7 +60,7 @@ function reconcile(key: string, { view, now, contents }: Scene): Reconciliation 
   return waitMs > 0 ? { writes: [], againMs: waitMs } : deletion(meta, token)
 }
 
-/** No account has a name that is none, and the server is not asked for one. */
+/** The server confirms that the account is gone, unless its name is one that no account can have. */
 function deletion(meta: ObjectMeta, { accountName, accountUid }: TokenSecret): Reconciliation {
   const account = {
     ...({ collection: 'serviceaccounts', namespace: meta.namespace } as const),

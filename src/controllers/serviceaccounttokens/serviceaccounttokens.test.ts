@@ -104,7 +104,7 @@ test('a Secret stays while the server has its account, which the caches do not k
 })
 
 test.each(['..', '', 'a/b', 'A', 'x?y'])(
-  'the server is not asked for an account named %j',
+  'no request names an account %j, which cannot exist',
   (name) => {
     const annotations = { 'kubernetes.io/service-account.name': name }
     const { writes } = controller.reconcile(
