@@ -1,7 +1,7 @@
 import type { AccountObjects, LiveObject } from '../../auth/authentication/account-objects.ts'
 import type { BoundKind } from '../../auth/tokens/account-claims.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { TOKEN_KEY, TOKEN_SECRET_TYPES } from '../../resources/service-account.ts'
+import { TOKEN_KEY, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
 import type { CacheReader } from '../cache/feed.ts'
 import type { Item } from '../cache/item.ts'
 import { nodes } from '../kinds/node/resource.ts'

@@ -1,5 +1,5 @@
 import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
-import { ROOT_CA_CONFIG_MAP } from '../../resources/service-account.ts'
+import { ROOT_CA_CONFIG_MAP } from '../../resources/names.ts'
 import { type MetadataObject, readMetadataObject } from './object-meta.ts'
 import { readStrings, type StringMap } from './string-map.ts'
 

@@ -1,11 +1,11 @@
 import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { NAMES } from '../../resources/names.ts'
 import {
   CA_KEY,
+  NAMES,
   NAMESPACE_KEY,
   TOKEN_KEY,
   TOKEN_SECRET_TYPES,
-} from '../../resources/service-account.ts'
+} from '../../resources/names.ts'
 import { type MetadataObject, readMetadataObject } from './object-meta.ts'
 
 /** The fields of a Secret that controllers read: its metadata, and those about the token of an account. */

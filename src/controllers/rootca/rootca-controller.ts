@@ -1,4 +1,4 @@
-import { CA_KEY, ROOT_CA_CONFIG_MAP } from '../../resources/service-account.ts'
+import { CA_KEY, ROOT_CA_CONFIG_MAP } from '../../resources/names.ts'
 import type { View } from '../cache/view.ts'
 import { isEmpty, replacementPatch } from '../objects/string-map.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'

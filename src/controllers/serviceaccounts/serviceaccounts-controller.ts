@@ -1,4 +1,4 @@
-import { DEFAULT_ACCOUNT } from '../../resources/service-account.ts'
+import { DEFAULT_ACCOUNT } from '../../resources/names.ts'
 import type { View } from '../cache/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'

@@ -1,6 +1,6 @@
 import { type SecretClaims, secretPayload } from '../../auth/tokens/account-claims.ts'
 import { type JsonObject, objectAt } from '../../lib/json.ts'
-import { CA_KEY, NAMESPACE_KEY, TOKEN_KEY } from '../../resources/service-account.ts'
+import { CA_KEY, NAMESPACE_KEY, TOKEN_KEY } from '../../resources/names.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 import type { TokenSecret } from '../objects/secret-object.ts'
 import { isEmpty } from '../objects/string-map.ts'

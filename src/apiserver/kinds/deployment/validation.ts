@@ -1,6 +1,6 @@
-import { selects } from '../../../resources/label-selector.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
+import { selects } from '../../../resources/selector/label-selector.ts'
 import { checkField, checkInteger, checkOneOf, isInt32From } from '../shared/checks.ts'
 import { checkUnchanged } from '../shared/immutable.ts'
 import { checkLabelSelector, isEmptySelector } from '../shared/label-selector.ts'

@@ -1,4 +1,4 @@
-import type { Reader } from './reader.ts'
+import type { Reader } from '../reader.ts'
 
 /** Whether an object with these labels is selected; the selector was checked. */
 export function selects(selector: Reader, labels: Reader): boolean {
