@@ -182,6 +182,23 @@ test('Secrets follow their account: filled when it is created, deleted with it',
   expect(at.log).toEqual([FILLED, DELETED])
 })
 
+test('a signature that fails is tried again, and leaves the Secret as it is until then', async () => {
+  let attempts = 0
+  const failing = createServiceAccountTokensController({
+    ca: 'the CA',
+    sign: async (payload) => {
+      if (++attempts === 1) throw new Error('no key')
+      return sign(payload, key)
+    },
+  })
+  const at = cluster(secret(), named('builder'))
+  const clock = await runControllers(at, [failing])
+  await expect.poll(() => attempts).toBe(1)
+  expect(at.get('secrets', SECRET)).not.toHaveProperty('data')
+  await clock.advance(5)
+  await expect.poll(() => text(at, 'token')).not.toBe('')
+})
+
 test('without a signer nothing is watched or written', async () => {
   const without = createServiceAccountTokensController(undefined)
   expect(without.watches).toEqual({})
