@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../lib/json.ts'
+import { stringAt } from '../../lib/json.ts'
 import { clusterWith } from '../testing/cluster-with.ts'
 import type { FakeCluster } from '../testing/fake-cluster.ts'
 import { named } from '../testing/fixtures.ts'
@@ -44,8 +44,7 @@ test.each(left)('nothing is written when the namespace %s', async (_, cluster) =
 test('the account is created again whenever it was deleted, until the namespace ends', async () => {
   const cluster = clusterWith(['namespaces', SHOP], ['serviceaccounts', named('builder')])
   const clock = await runControllers(cluster, [serviceAccountsController])
-  const uid = (): unknown =>
-    (cluster.get('serviceaccounts', 'shop/default')?.['metadata'] as JsonObject)['uid']
+  const uid = () => stringAt(cluster.get('serviceaccounts', 'shop/default'), 'metadata', 'uid')
   const first = uid()
   cluster.remove('serviceaccounts', 'shop/default')
   cluster.remove('serviceaccounts', 'shop/builder')
