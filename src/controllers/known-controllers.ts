@@ -1,3 +1,4 @@
+import { clusterRoleAggregationController } from './clusterroleaggregation/clusterroleaggregation-controller.ts'
 import { endpointsController } from './endpoints/endpoints-controller.ts'
 import { mirroringController } from './endpointslicemirroring/mirroring-controller.ts'
 import { endpointSlicesController } from './endpointslices/endpointslices-controller.ts'
@@ -9,10 +10,20 @@ import { nodeLifecycleController } from './nodelifecycle/nodelifecycle-controlle
 import { podReadinessController } from './nodelifecycle/podreadiness-controller.ts'
 import { createFinishedPodsController } from './podcollector/finishedpods-controller.ts'
 import { podCollector } from './podcollector/podcollector-controller.ts'
+import { createRootCaController } from './rootca/rootca-controller.ts'
 import type { Controller } from './runner/controller.ts'
+import { serviceAccountsController } from './serviceaccounts/serviceaccounts-controller.ts'
+import { createServiceAccountTokensController } from './serviceaccounttokens/serviceaccounttokens-controller.ts'
+import type { TokenContents } from './serviceaccounttokens/token-secret-writes.ts'
+
+/** What the controllers of identity give away; those that miss something do nothing. */
+export type IdentityContents = Partial<TokenContents>
 
 /** Every controller, in the order in which help names them. */
-export function knownControllers(loadBalancerPools: readonly string[]): readonly Controller[] {
+export function knownControllers(
+  loadBalancerPools: readonly string[],
+  { ca, sign }: IdentityContents = {},
+): readonly Controller[] {
   return [
     endpointsController,
     endpointSlicesController,
@@ -24,5 +35,11 @@ export function knownControllers(loadBalancerPools: readonly string[]): readonly
     namespaceLifecycleController,
     podCollector,
     createFinishedPodsController(),
+    serviceAccountsController,
+    createServiceAccountTokensController(
+      ca !== undefined && sign !== undefined ? { ca, sign } : undefined,
+    ),
+    createRootCaController(ca),
+    clusterRoleAggregationController,
   ]
 }

@@ -9,7 +9,6 @@ import {
   startApi,
   type TestApi,
 } from '../apiserver/testing/test-api.ts'
-import { systemClock } from '../lib/clock.ts'
 import { arrayAt, stringAt, valueAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
@@ -32,7 +31,7 @@ async function sliceNames(api: TestApi): Promise<readonly string[]> {
 
 test('Endpoints, slices and dependents of an unreadable object stay until it is deleted', async () => {
   const api = await startApi({ onError: () => undefined })
-  const records = startControlPlane(api.url, systemClock, REFUSED)
+  const records = startControlPlane(api.url, { expected: REFUSED })
   await api.make(SERVICES, service('web', { selector: { app: 'web' } }))
   const owner = await api.make(CONFIG_MAPS, { metadata: { name: 'owner' } })
   const uid = stringAt(owner, 'metadata', 'uid')

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import type { ApiClient } from '../client/http/api-client.ts'
-import { knownControllers } from '../controllers/known-controllers.ts'
+import { type IdentityContents, knownControllers } from '../controllers/known-controllers.ts'
 import type { RunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Election } from '../storage/election.ts'
@@ -20,6 +20,8 @@ export interface BackgroundServicesOptions {
   readonly processMetrics: ProcessMetrics
   readonly clock: Clock
   readonly log: Logger
+  /** What the controllers give to accounts; absent: neither tokens in Secrets nor certificates. */
+  readonly identity?: IdentityContents
 }
 
 /**
@@ -29,7 +31,7 @@ export interface BackgroundServicesOptions {
 export async function startBackgroundServices(
   options: BackgroundServicesOptions,
 ): Promise<AsyncDisposable> {
-  const { config, socket, version, processMetrics, ...shared } = options
+  const { config, socket, version, processMetrics, identity, ...shared } = options
   await using held = new AsyncDisposableStack()
   const clientOf = (component: string): ApiClient => {
     const client = socket.client(`orch-server/${version} ${component}`)
@@ -40,7 +42,7 @@ export async function startBackgroundServices(
   const running = runControllers({
     ...shared,
     client: clientOf('controllers'),
-    controllers: knownControllers(addressPools).filter(({ name }) =>
+    controllers: knownControllers(addressPools, identity).filter(({ name }) =>
       isSelected(name, config.controllers),
     ),
   })

@@ -41,6 +41,23 @@ export function isQualifiedName(text: string): boolean {
 /** Where the Leases of nodes are, by which they are heard of; each has the name of its node. */
 export const NODE_LEASES = 'kube-node-lease'
 
+/** The account of Pods that name none; every namespace has it. */
+export const DEFAULT_ACCOUNT = 'default'
+
+/** The ConfigMap in every namespace by which Pods verify the API server. */
+export const ROOT_CA_CONFIG_MAP = 'kube-root-ca.crt'
+
+/** Secrets that hold the token of a ServiceAccount, ours first. */
+export const TOKEN_SECRET_TYPES: readonly string[] = [
+  'orch.io/service-account-token',
+  'kubernetes.io/service-account-token',
+]
+
+/** Keys of the data of such a Secret; the ConfigMap has the certificates under the same one. */
+export const TOKEN_KEY = 'token'
+export const CA_KEY = 'ca.crt'
+export const NAMESPACE_KEY = 'namespace'
+
 /**
  * Names of labels and annotations that mean something here, ours first, then those of
  * Kubernetes. Where several are present, the first counts.
@@ -77,10 +94,5 @@ export const NAMES = {
   ],
   triggerTime: [TRIGGER_TIME, 'endpoints.orch.io/last-change-trigger-time'],
   serviceAccount: ['orch.io/service-account.name', 'kubernetes.io/service-account.name'],
+  serviceAccountUid: ['orch.io/service-account.uid', 'kubernetes.io/service-account.uid'],
 } as const
-
-/** Secrets that hold the token of a ServiceAccount, ours first. */
-export const TOKEN_SECRET_TYPES: readonly string[] = [
-  'orch.io/service-account-token',
-  'kubernetes.io/service-account-token',
-]

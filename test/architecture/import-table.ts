@@ -69,7 +69,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'watch',
   ],
   apiserver: ['storage', 'auth', 'resources', 'telemetry', 'lib'],
-  controllers: ['watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
+  controllers: ['auth', 'watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
   nodeagent: ['watch', 'client', 'resources', 'telemetry', 'lib'],
   dns: ['watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
   cli: ['client', 'forwarding', 'cluster', 'auth', 'resources', 'lib'],

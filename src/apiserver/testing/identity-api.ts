@@ -1,5 +1,6 @@
 import { newSigningKey } from '../../auth/testing/forge.ts'
 import type { AccountClaims } from '../../auth/tokens/account-claims.ts'
+import type { SigningKey } from '../../auth/tokens/signing-key.ts'
 import { TokenIssuer } from '../../auth/tokens/token-issuer.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { stringAt } from '../../lib/json.ts'
@@ -15,6 +16,8 @@ export interface KnownUser {
 }
 
 export interface IdentityApi extends TestApi {
+  /** Signs the tokens that it accepts. */
+  readonly key: SigningKey
   /** A request with a token. */
   as(token: string, method: string, path: string, options?: CallOptions): Promise<Answer>
   /** A token for an account that exists. */
@@ -54,6 +57,7 @@ export async function startIdentityApi(
     })
   return {
     ...api,
+    key,
     as,
     make: async (path, object) => {
       const answer = await as('root', 'POST', path, { body: object })

@@ -6,6 +6,7 @@ import {
   type AccountClaims,
   readAccountClaims,
   readSecretClaims,
+  SECRET_ISSUER,
 } from '../tokens/account-claims.ts'
 import type { VerificationKey } from '../tokens/signing-key.ts'
 import { claimsIssuer, verifyToken } from '../tokens/verify-token.ts'
@@ -13,9 +14,6 @@ import type { User } from '../user.ts'
 import type { AccountObjects, LiveObject } from './account-objects.ts'
 import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
 import { VerifiedTokens } from './verified-tokens.ts'
-
-/** The issuer of the tokens in Secrets, which Kubernetes fixed before issuers were URLs. */
-const SECRET_ISSUER = 'kubernetes/serviceaccount'
 
 /** How long a token of an object that is being deleted is still accepted, in milliseconds. */
 const DELETION_GRACE_MS = 60_000

@@ -1,28 +1,53 @@
 import { isDeepEqual } from '../../lib/equal.ts'
-import { arrayAt, type Json, type JsonObject, valueAt } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, type Json, type JsonObject, valueAt } from '../../lib/json.ts'
 
 /** Says whether a label selector of an object selects labels. */
 export type SelectorMatch = (selector: Json, labels: Json | undefined) => boolean
 
 /**
- * The rules that an aggregated ClusterRole must have: those of all ClusterRoles that one of its
- * selectors selects, each rule once, in the order of the roles. Undefined: it is not aggregated.
+ * The rules that an aggregated ClusterRole must have: those of all ClusterRoles with rules of their own that its
+ * selectors select, directly or through other aggregated ones, each rule once, in the order of the roles. Roles
+ * that select each other thus give up a rule that its source gave up. Undefined: the role is not aggregated.
  */
 export function aggregatedRules(
   role: JsonObject,
   roles: Iterable<JsonObject>,
   selects: SelectorMatch,
 ): readonly Json[] | undefined {
-  if (role['aggregationRule'] === undefined) return undefined
-  const selectors = arrayAt(role, 'aggregationRule', 'clusterRoleSelectors')
+  if (!isAggregated(role)) return undefined
+  const all = [...roles]
+  const selected = selectedBy(role, all, selects)
   const rules: Json[] = []
-  for (const other of roles) {
-    if (valueAt(other, 'metadata', 'name') === valueAt(role, 'metadata', 'name')) continue
-    const labels = valueAt(other, 'metadata', 'labels')
-    if (!selectors.some((selector) => selects(selector, labels))) continue
-    for (const rule of arrayAt(other, 'rules')) {
+  for (const source of all) {
+    if (isAggregated(source) || !selected.has(source)) continue
+    for (const rule of arrayAt(source, 'rules')) {
       if (!rules.some((known) => isDeepEqual(known, rule))) rules.push(rule)
     }
   }
   return rules
+}
+
+/** Whether the rules of a ClusterRole are those of others. */
+export function isAggregated(role: JsonObject): boolean {
+  return isJsonObject(role['aggregationRule'])
+}
+
+function selectedBy(
+  role: JsonObject,
+  roles: readonly JsonObject[],
+  selects: SelectorMatch,
+): ReadonlySet<JsonObject> {
+  const selected = new Set<JsonObject>()
+  const aggregated = [role]
+  for (const one of aggregated) {
+    const selectors = arrayAt(one, 'aggregationRule', 'clusterRoleSelectors')
+    for (const other of roles) {
+      if (selected.has(other)) continue
+      const labels = valueAt(other, 'metadata', 'labels')
+      if (!selectors.some((selector) => selects(selector, labels))) continue
+      selected.add(other)
+      if (isAggregated(other)) aggregated.push(other)
+    }
+  }
+  return selected
 }

@@ -21,6 +21,9 @@ export interface AccountClaims {
   readonly bound?: BoundObject
 }
 
+/** `iss` of the tokens in Secrets, which Kubernetes fixed before issuers were URLs. */
+export const SECRET_ISSUER = 'kubernetes/serviceaccount'
+
 const BOUND_KINDS: readonly BoundKind[] = ['pod', 'secret', 'node']
 
 /** The private claims of a token, under the names that Kubernetes gives them. */
@@ -53,11 +56,28 @@ export function readAccountClaims(payload: JsonObject): AccountClaims | undefine
   return identity && { namespace, account, bound: { kind, ...identity } }
 }
 
+/** What the token in a Secret says: it is accepted while the Secret holds it. */
+export interface SecretClaims extends AccountClaims {
+  readonly secretName: string
+}
+
+const SECRET_CLAIM = 'kubernetes.io/serviceaccount/'
+
+/** The whole payload of the token in a Secret, which has no end and no audience. */
+export function secretPayload({ namespace, account, secretName }: SecretClaims): JsonObject {
+  return {
+    iss: SECRET_ISSUER,
+    sub: accountUserName({ namespace, name: account.name }),
+    [`${SECRET_CLAIM}namespace`]: namespace,
+    [`${SECRET_CLAIM}secret.name`]: secretName,
+    [`${SECRET_CLAIM}service-account.name`]: account.name,
+    [`${SECRET_CLAIM}service-account.uid`]: account.uid,
+  }
+}
+
 /** Tokens in Secrets were issued with these claims before there were bound ones. */
-export function readSecretClaims(
-  payload: JsonObject,
-): (AccountClaims & { readonly secretName: string }) | undefined {
-  const claim = (name: string): string => stringAt(payload, `kubernetes.io/serviceaccount/${name}`)
+export function readSecretClaims(payload: JsonObject): SecretClaims | undefined {
+  const claim = (name: string): string => stringAt(payload, `${SECRET_CLAIM}${name}`)
   const namespace = claim('namespace')
   const account = { name: claim('service-account.name'), uid: claim('service-account.uid') }
   const secretName = claim('secret.name')

@@ -1,5 +1,9 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
+import type { ClusterRoleObject } from '../objects/cluster-role-object.ts'
+import { readClusterRole } from '../objects/cluster-role-object.ts'
+import type { ConfigMapObject } from '../objects/config-map-object.ts'
+import { readConfigMap } from '../objects/config-map-object.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import { readEndpoints } from '../objects/endpoints-object.ts'
 import type { LeaseObject } from '../objects/lease-object.ts'
@@ -9,9 +13,11 @@ import { readNamespace } from '../objects/namespace-object.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import { readNode } from '../objects/node-object.ts'
 import type { MetadataObject, ObjectMeta } from '../objects/object-meta.ts'
-import { readMetadataObject } from '../objects/object-meta.ts'
+import { keyOf, readMetadataObject } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import { readPod } from '../objects/pod-object.ts'
+import type { SecretObject } from '../objects/secret-object.ts'
+import { readSecret } from '../objects/secret-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import { readService } from '../objects/service-object.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
@@ -29,14 +35,14 @@ export interface Objects {
   readonly endpoints: EndpointsObject
   readonly endpointslices: SliceObject
   readonly namespaces: NamespaceObject
-  readonly configmaps: MetadataObject
-  readonly secrets: MetadataObject
+  readonly configmaps: ConfigMapObject
+  readonly secrets: SecretObject
   readonly serviceaccounts: MetadataObject
   readonly deployments: MetadataObject
   readonly networkpolicies: MetadataObject
   readonly roles: MetadataObject
   readonly rolebindings: MetadataObject
-  readonly clusterroles: MetadataObject
+  readonly clusterroles: ClusterRoleObject
   readonly clusterrolebindings: MetadataObject
 }
 
@@ -93,14 +99,21 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
     groups: ({ meta }) => [`${meta.namespace}/${meta.labels[SERVICE_NAME] ?? ''}`],
   },
   namespaces: { decode: readNamespace, groups: () => [] },
-  configmaps: METADATA_ONLY,
-  secrets: METADATA_ONLY,
+  configmaps: { decode: readConfigMap, groups: () => [] },
+  secrets: {
+    decode: readSecret,
+    groups: ({ meta, token }) =>
+      token === undefined ? [] : [accountGroup(keyOf({ ...meta, name: token.accountName }))],
+  },
   serviceaccounts: METADATA_ONLY,
   deployments: METADATA_ONLY,
   networkpolicies: METADATA_ONLY,
   roles: METADATA_ONLY,
   rolebindings: METADATA_ONLY,
-  clusterroles: METADATA_ONLY,
+  clusterroles: {
+    decode: readClusterRole,
+    groups: (one) => (one.isAggregated ? [AGGREGATED_GROUP] : []),
+  },
   clusterrolebindings: METADATA_ONLY,
 }
 
@@ -122,6 +135,14 @@ export const AUTO_HINTS_GROUP = 'auto hints'
 
 /** Pods whose containers have ended for good. */
 export const FINISHED_GROUP = 'finished'
+
+/** Secrets for a token of the account with this key. */
+export function accountGroup(key: string): string {
+  return `account ${key}`
+}
+
+/** ClusterRoles whose rules are those of others. */
+export const AGGREGATED_GROUP = 'aggregated'
 
 /** Objects that name the object with this uid as an owner; a group of every collection. */
 export function ownerGroup(uid: string): string {

@@ -4,7 +4,7 @@ import { createApiClient } from '../../client/http/api-client.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
-import { knownControllers } from '../known-controllers.ts'
+import { type IdentityContents, knownControllers } from '../known-controllers.ts'
 import { createObjectFollower } from '../runner/following/object-follower.ts'
 import { alone } from '../runner/leadership.ts'
 import { Runner } from '../runner/runner.ts'
@@ -13,15 +13,20 @@ import { createRecordingObserver } from './recording-observer.ts'
 
 const NO_PROBLEM = /(?!)/
 
+interface ControlPlaneOptions {
+  readonly clock?: Clock
+  /** Problems that the test does not fail for. */
+  readonly expected?: RegExp
+  readonly identity?: IdentityContents
+}
+
 /**
- * Every controller at work on an API server, until the test ends; it fails if
- * one of them met a problem. Returns the records of the
- * recording observer; `clock` is that of the controllers. Problems that are `expected` are none.
+ * Every controller at work on an API server, until the test ends; it fails if one of them met a problem. Returns
+ * the records of the recording observer.
  */
 export function startControlPlane(
   url: string,
-  clock: Clock = systemClock,
-  expected: RegExp = NO_PROBLEM,
+  { clock = systemClock, expected = NO_PROBLEM, identity }: ControlPlaneOptions = {},
 ): readonly string[] {
   const connection = {
     origin: url,
@@ -36,7 +41,7 @@ export function startControlPlane(
   const observer = createRecordingObserver()
   const stop = new AbortController()
   const running = new Runner({
-    controllers: knownControllers(['192.0.2.1']),
+    controllers: knownControllers(['192.0.2.1'], identity),
     follower: createObjectFollower({
       ...{ client: watching, clock: systemClock, random: systemRandom },
       reporter: silentReporter,

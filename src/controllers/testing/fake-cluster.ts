@@ -14,6 +14,7 @@ import type { FollowHandlers, ObjectFollower } from '../runner/following/object-
 import { SharedCollection } from '../runner/following/shared-collection.ts'
 import type { ObjectWriter } from '../runner/writing/object-writer.ts'
 import type { Deletion, ObjectIdentity, Write } from '../runner/writing/write.ts'
+import { completeBody } from '../runner/writing/write.ts'
 import { withConditions } from './with-conditions.ts'
 
 type Deliver = () => void
@@ -157,7 +158,9 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
     writer: {
       async write(write) {
         log.push(describe(write))
-        return (await cluster.intercept(write)) ?? apply(write)
+        const refused = await cluster.intercept(write)
+        if (refused !== undefined) return refused
+        return apply(write.verb === 'patch' ? { ...write, body: await completeBody(write) } : write)
       },
       async read(collection, namespace, name) {
         log.push(`read ${collection}/${namespace}/${name}`)

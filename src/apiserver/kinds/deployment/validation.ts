@@ -1,8 +1,9 @@
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
+import { selects } from '../../../resources/selector/label-selector.ts'
 import { checkField, checkInteger, checkOneOf, isInt32From } from '../shared/checks.ts'
 import { checkUnchanged } from '../shared/immutable.ts'
-import { checkLabelSelector, isEmptySelector, selects } from '../shared/label-selector.ts'
+import { checkLabelSelector, isEmptySelector } from '../shared/label-selector.ts'
 import { checkPodSpec } from '../shared/pod-spec/validation.ts'
 
 const NON_NEGATIVE = [

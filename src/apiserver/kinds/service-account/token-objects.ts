@@ -1,7 +1,7 @@
 import type { AccountObjects, LiveObject } from '../../../auth/authentication/account-objects.ts'
 import type { BoundKind } from '../../../auth/tokens/account-claims.ts'
 import { type JsonObject, stringAt } from '../../../lib/json.ts'
-import { TOKEN_SECRET_TYPES } from '../../../resources/names.ts'
+import { TOKEN_KEY, TOKEN_SECRET_TYPES } from '../../../resources/names.ts'
 import type { CacheReader } from '../../cache/feed.ts'
 import type { Item } from '../../cache/item.ts'
 import { type Resource, storageKey } from '../../resource/resource.ts'
@@ -46,6 +46,6 @@ function liveObject(object: JsonObject): LiveObject {
 
 function tokenOf(secret: JsonObject): string | undefined {
   if (!TOKEN_SECRET_TYPES.includes(stringAt(secret, 'type'))) return undefined
-  const token = stringAt(secret, 'data', 'token')
+  const token = stringAt(secret, 'data', TOKEN_KEY)
   return token === '' ? undefined : Buffer.from(token, 'base64').toString()
 }

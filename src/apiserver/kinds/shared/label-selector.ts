@@ -35,31 +35,6 @@ export function isEmptySelector(selector: Reader): boolean {
   return pairs + selector.list('matchExpressions').length === 0
 }
 
-/** Whether an object with these labels is selected; the selector was checked. */
-export function selects(selector: Reader, labels: Reader): boolean {
-  const wanted = selector.object('matchLabels')
-  return (
-    wanted.keys().every((key) => labels.value(key) === wanted.value(key)) &&
-    selector.objects('matchExpressions').every((expression) => holds(expression, labels))
-  )
-}
-
-function holds(expression: Reader, labels: Reader): boolean {
-  const key = expression.value('key')
-  const value = typeof key === 'string' ? labels.value(key) : undefined
-  const isListed = expression.list('values').includes(value)
-  switch (expression.value('operator')) {
-    case 'In':
-      return value !== undefined && isListed
-    case 'NotIn':
-      return !isListed
-    case 'Exists':
-      return value !== undefined
-    default:
-      return value === undefined
-  }
-}
-
 function checkValues(expression: Reader, needed: boolean): void {
   const values = expression.list('values')
   if (needed !== values.length > 0) {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ApiResult, statusFailure } from '../../../client/http/failure/failure.ts'
+import type { JsonObject } from '../../../lib/json.ts'
 import { readMeta } from '../../objects/object-meta.ts'
 import { createObjectWriter, type WritingClient } from './object-writer.ts'
 import type { Write } from './write.ts'
@@ -38,6 +39,16 @@ test('a patch holds only for the object and the version that was seen', async ()
   expect(await request({ verb: 'patch', collection: 'endpoints', meta, body })).toEqual([
     `${ENDPOINTS}/web`,
     { metadata: { labels: { a: 'b' }, uid: 'u', resourceVersion: '7' }, subsets: [] },
+    { type: 'application/merge-patch+json' },
+  ])
+})
+
+test('a patch is completed when it is written, and holds for that version all the same', async () => {
+  const complete = async (part: JsonObject): Promise<JsonObject> => ({ ...part, signed: true })
+  const write = { verb: 'patch', collection: 'endpoints', meta } as const
+  expect(await request({ ...write, body: { subsets: [] }, complete })).toEqual([
+    `${ENDPOINTS}/web`,
+    { metadata: { uid: 'u', resourceVersion: '7' }, subsets: [], signed: true },
     { type: 'application/merge-patch+json' },
   ])
 })

@@ -7,6 +7,7 @@ import type { CollectionName } from '../../cache/collections.ts'
 import { pathOf } from '../../cache/collections.ts'
 import type { ObjectMeta } from '../../objects/object-meta.ts'
 import type { Deletion, ObjectIdentity, Patch, Write } from './write.ts'
+import { completeBody } from './write.ts'
 
 /** The verbs of an API client that controllers need to write. */
 export type WritingClient = Pick<ApiClient, 'get' | 'create' | 'patch' | 'remove'>
@@ -37,10 +38,10 @@ export function createObjectWriter(client: WritingClient): ObjectWriter {
   }
 }
 
-function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>> {
-  const { collection, meta, subresource, body } = write
+async function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>> {
+  const { collection, meta, subresource } = write
   const path = pathOf(collection, meta.namespace, meta.name)
-  const versioned = atVersion(body, meta)
+  const versioned = atVersion(await completeBody(write), meta)
   const target = subresource === undefined ? path : `${path}/${subresource}`
   const type = subresource === 'status' ? 'strategic-merge-patch' : 'merge-patch'
   return client.patch(target, versioned, { type: `application/${type}+json` })

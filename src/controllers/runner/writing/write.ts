@@ -21,6 +21,8 @@ export interface Patch {
   readonly subresource?: 'status' | 'finalize'
   /** A merge patch (RFC 7396); of a status a strategic one, which knows conditions by their type. */
   readonly body: JsonObject
+  /** Completes the body when the write is made, with what no reconcile can compute: a signature. */
+  readonly complete?: (body: JsonObject) => Promise<JsonObject>
 }
 
 /** The deletion of the object as it was seen: normally it is not deleted at any other version. */
@@ -67,3 +69,8 @@ export function objectNamed(collection: CollectionName, key: string): ObjectIden
 
 /** One change that a reconcile requires. */
 export type Write = Create | Patch | Deletion | EventWrite
+
+/** The body that a patch is sent with. Rejects when `complete` does. */
+export async function completeBody({ body, complete }: Patch): Promise<JsonObject> {
+  return complete === undefined ? body : complete(body)
+}

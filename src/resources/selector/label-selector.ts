@@ -1,0 +1,26 @@
+import type { Reader } from '../reader.ts'
+
+/** Whether an object with these labels is selected; the selector was checked. */
+export function selects(selector: Reader, labels: Reader): boolean {
+  const wanted = selector.object('matchLabels')
+  return (
+    wanted.keys().every((key) => labels.value(key) === wanted.value(key)) &&
+    selector.objects('matchExpressions').every((expression) => holds(expression, labels))
+  )
+}
+
+function holds(expression: Reader, labels: Reader): boolean {
+  const key = expression.value('key')
+  const value = typeof key === 'string' ? labels.value(key) : undefined
+  const isListed = expression.list('values').includes(value)
+  switch (expression.value('operator')) {
+    case 'In':
+      return value !== undefined && isListed
+    case 'NotIn':
+      return !isListed
+    case 'Exists':
+      return value !== undefined
+    default:
+      return value === undefined
+  }
+}
