@@ -1,5 +1,6 @@
 import type { Resource } from '../../resource/resource.ts'
 import { columns } from './columns.ts'
+import { checkBindingWriter } from './escalation.ts'
 import { defaultBinding } from './defaults.ts'
 import { bindingOfOrch, canonicalBinding } from './group-names.ts'
 import { checkBindingUpdate, checkClusterRoleBinding, checkRoleBinding } from './validation.ts'
@@ -25,6 +26,7 @@ export const roleBindings: Resource = {
   countsGenerations: false,
   fields: () => ({}),
   columns,
+  checkWriter: checkBindingWriter,
   validate: checkRoleBinding,
   validateUpdate: checkBindingUpdate,
   defaults: defaultBinding,
