@@ -21,7 +21,8 @@ const RESTRICTED = /(?:^|\.)node-restriction\.(?:kubernetes|orch)\.io\//u
 export const nodeWrite: NodeWriteRule = (user, next, old) => {
   const node = nodeOfUser(user)
   if (node === undefined) return undefined
-  if (stringAt(next, 'metadata', 'name') !== node) return `node ${quote(node)} may write its own Node only`
+  if (stringAt(next, 'metadata', 'name') !== node)
+    return `node ${quote(node)} may write its own Node only`
   if (!isSame(next, old, 'metadata', 'ownerReferences')) {
     return `node ${quote(node)} may not change the owners of its Node`
   }

@@ -3,7 +3,8 @@ import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../li
 /** Whether a Pod needs an object of its namespace: what its node may therefore read. */
 export function podNeeds(pod: JsonObject, resource: string, name: string): boolean {
   const spec = valueAt(pod, 'spec')
-  if (resource === 'serviceaccounts') return (stringAt(spec, 'serviceAccountName') || 'default') === name
+  if (resource === 'serviceaccounts')
+    return (stringAt(spec, 'serviceAccountName') || 'default') === name
   const names = resource === 'secrets' ? secretNames(spec) : configMapNames(spec)
   return names.includes(name)
 }

@@ -1,8 +1,8 @@
-import { MASTERS, type User } from '../user.ts'
 import type { ResourceAction } from '../action.ts'
+import { MASTERS, type User } from '../user.ts'
+import type { Authorizer } from './authorizer.ts'
 import type { RoleReference } from './binding.ts'
 import type { PolicyRule } from './policy-rule.ts'
-import type { Authorizer } from './authorizer.ts'
 
 /** What is known of the user who writes an object. */
 export interface WriterAccess {

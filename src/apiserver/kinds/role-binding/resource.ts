@@ -1,7 +1,7 @@
 import type { Resource } from '../../resource/resource.ts'
 import { columns } from './columns.ts'
-import { checkBindingWriter } from './escalation.ts'
 import { defaultBinding } from './defaults.ts'
+import { checkBindingWriter } from './escalation.ts'
 import { bindingOfOrch, canonicalBinding } from './group-names.ts'
 import { checkBindingUpdate, checkClusterRoleBinding, checkRoleBinding } from './validation.ts'
 

@@ -1,7 +1,7 @@
 import type { Resource } from '../../resource/resource.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
-import { checkClusterRoleWriter, checkRoleWriter } from './escalation.ts'
 import { columns } from './columns.ts'
+import { checkClusterRoleWriter, checkRoleWriter } from './escalation.ts'
 import { checkClusterRole, checkRole } from './validation.ts'
 
 export const roles: Resource = {
