@@ -1,17 +1,15 @@
 import { readBinding } from '../../../auth/rbac/binding.ts'
-import { isDeepEqual } from '../../../lib/equal.ts'
-import { without } from '../../../lib/json.ts'
 import { RBAC_GROUP } from '../../../resources/api-groups.ts'
 import type { WriterCheck } from '../../resource/resource.ts'
 import { notFound } from '../../status/status-errors.ts'
-import { escalation } from '../shared/escalation.ts'
+import { escalation, grantsSame } from '../shared/escalation.ts'
 
 /**
  * 403 for who would bind a role without having its rules where the binding grants them; 404 when
  * there is no such role. Who may `bind` the role need not have them.
  */
 export const checkBindingWriter: WriterCheck = (writer, next, old) => {
-  if (old !== undefined && isDeepEqual(without(next, 'metadata'), without(old, 'metadata'))) {
+  if (old !== undefined && grantsSame(next, old)) {
     return undefined
   }
   const { kind, namespace, name, role } = readBinding(next)

@@ -1,24 +1,22 @@
 import { rulesOfRole } from '../../../auth/rbac/policy-rule.ts'
 import { isDeepEqual } from '../../../lib/equal.ts'
-import { type JsonObject, stringAt, valueAt, without } from '../../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import { RBAC_GROUP } from '../../../resources/api-groups.ts'
 import type { WriterCheck } from '../../resource/resource.ts'
-import { EVERYTHING, escalation } from '../shared/escalation.ts'
+import { EVERYTHING, escalation, grantsSame } from '../shared/escalation.ts'
 
 /** 403 for who would put rules into a Role without having them in its namespace. */
 export const checkRoleWriter: WriterCheck = (writer, next, old) =>
-  old !== undefined && isDeepEqual(without(next, 'metadata'), without(old, 'metadata'))
-    ? undefined
-    : checkRules('roles', writer, next, old)
+  old !== undefined && grantsSame(next, old) ? undefined : checkRules('roles', writer, next, old)
 
 /** The same of a ClusterRole. Its labels count, too: they put its rules into aggregated roles. */
 export const checkClusterRoleWriter: WriterCheck = (writer, next, old) =>
-  old !== undefined && isDeepEqual(granting(next), granting(old))
+  old !== undefined && grantsSame(next, old) && isDeepEqual(labelsOf(next), labelsOf(old))
     ? undefined
     : checkRules('clusterroles', writer, next, old)
 
-function granting(role: JsonObject): readonly unknown[] {
-  return [without(role, 'metadata'), valueAt(role, 'metadata', 'labels')]
+function labelsOf(role: JsonObject): JsonObject {
+  return objectAt(role, 'metadata', 'labels')
 }
 
 function checkRules(

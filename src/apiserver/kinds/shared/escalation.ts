@@ -1,6 +1,8 @@
 import { ALL, type PolicyRule } from '../../../auth/rbac/policy-rule.ts'
 import { uncoveredRules } from '../../../auth/rbac/uncovered-rules.ts'
 import type { WriterAccess } from '../../../auth/rbac/writer-access.ts'
+import { isDeepEqual } from '../../../lib/equal.ts'
+import { type JsonObject, without } from '../../../lib/json.ts'
 import type { StatusError } from '../../status/status.ts'
 import { forbidden, type Subject } from '../../status/status-errors.ts'
 
@@ -34,4 +36,10 @@ function ruleText(rule: PolicyRule): string {
   return JSON.stringify(
     Object.fromEntries(Object.entries(rule).filter(([, list]) => list.length > 0)),
   )
+}
+
+/** Whether two states of a role or binding grant the same: they differ in their metadata alone. */
+export function grantsSame(next: JsonObject, old: JsonObject): boolean {
+  const content = (object: JsonObject) => without(object, 'metadata', 'kind', 'apiVersion')
+  return isDeepEqual(content(next), content(old))
 }
