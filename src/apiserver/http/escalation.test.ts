@@ -194,7 +194,7 @@ const escalations: readonly Attempt[] = [
     typed('RoleBinding', binding('x', 'Role', 'powerful')),
     APPLY,
   ],
-  ['binder', 'POST', bindings, binding('x', 'ClusterRole', 'admin')],
+  ['binder', 'POST', bindings, binding('x', 'ClusterRole', 'cluster-admin')],
   ['binder', 'POST', roles, role('powerful2', [READ_SECRETS])],
 ]
 

@@ -62,7 +62,7 @@ function isOnNode(node: string, { namespace, name }: ResourceAction, pods: NodeP
   return pod !== undefined && stringAt(pod, 'spec', 'nodeName') === node
 }
 
-/** Whether a Pod on the node needs the object; of a collection nobody needs all. */
+/** Whether a Pod on the node needs the object; a whole collection is never needed. */
 function isNeeded(
   node: string,
   { resource, namespace, name }: ResourceAction,

@@ -10,7 +10,7 @@ import { forbidden, type Subject } from '../../status/status-errors.ts'
 const MAX_LISTED = 10
 const MAX_TEXT = 4096
 
-/** What a role may contain that takes its rules from others: nobody knows today which. */
+/** What a role may contain that takes its rules from others: those are not known yet. */
 export const EVERYTHING: readonly PolicyRule[] = [
   { verbs: [ALL], apiGroups: [ALL], resources: [ALL], resourceNames: [], nonResourceURLs: [] },
   { verbs: [ALL], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [ALL] },
