@@ -23,6 +23,7 @@ import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
 import { PolicyFollower } from './kinds/role/policy-follower.ts'
 import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
+import { storedNodePods } from './kinds/pod/node-pods.ts'
 import { storedAccounts } from './kinds/service-account/token-objects.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
@@ -94,7 +95,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     {
       ...{ ...options, store, onError, log, conditions },
       policy: new PolicyFollower(),
-      identity: identity && { ...identity, accounts: storedAccounts },
+      identity: identity && { ...identity, accounts: storedAccounts, nodePods: storedNodePods },
     },
     allocator,
   )

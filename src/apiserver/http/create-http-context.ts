@@ -2,6 +2,8 @@ import { AccountAuthenticator } from '../../auth/authentication/account-authenti
 import type { AccountObjects } from '../../auth/authentication/account-objects.ts'
 import { AuthenticatorChain } from '../../auth/authentication/authenticator-chain.ts'
 import { certificateAuthenticator } from '../../auth/authentication/certificate-authenticator.ts'
+import { nodeAuthorizer } from '../../auth/node/node-authorizer.ts'
+import type { NodePods } from '../../auth/node/node-permits.ts'
 import { type Authorizer, permitEverything, rbacAuthorizer } from '../../auth/rbac/authorizer.ts'
 import type { Policy } from '../../auth/rbac/policy.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
@@ -42,6 +44,8 @@ export interface FollowedPolicy {
 /** How the objects that tokens depend on are found in the caches. */
 export interface AccountLookup {
   readonly accounts: (caches: CacheReader) => AccountObjects
+  /** The Pods that the permissions of node agents follow from. */
+  readonly nodePods: (caches: CacheReader) => NodePods
 }
 
 export interface HttpContextOptions {
@@ -78,10 +82,13 @@ export function createHttpContext<A extends FollowingAllocator>(
   const { store, log, conditions, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
   const { identity, policy } = options
-  const decide = identity === undefined ? permitEverything : rbacAuthorizer
-  const authorizer = decide(policy.policy)
-  const shared = { store, clock, random, limits, allocator, authorizer, log, conditions }
-  const feed = createFeed({ ...shared, policy }, options.onError)
+  const base = { store, clock, random, limits, allocator, log, conditions }
+  const feed = createFeed({ ...base, policy }, options.onError)
+  const authorizer =
+    identity === undefined
+      ? permitEverything(policy.policy)
+      : nodeAuthorizer(identity.nodePods({ feed }), rbacAuthorizer(policy.policy))
+  const shared = { ...base, authorizer }
   return {
     ...shared,
     feed,

@@ -1,5 +1,6 @@
+import type { WriterAccess } from '../../auth/rbac/writer-access.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { StatusCause } from '../status/status.ts'
+import type { StatusCause, StatusError } from '../status/status.ts'
 import type { Column } from '../table/column.ts'
 import type { AllocationRules } from './allocation.ts'
 import type { ContainerRules, DeletionRules, ExpiryRules } from './deletion.ts'
@@ -36,6 +37,8 @@ export interface Resource extends ObjectRules {
   readonly allocation?: AllocationRules
   /** What an object must satisfy beside the other objects of the cluster; absent: nothing. */
   readonly checkAmong?: AmongOthers
+  /** What the verb alone does not permit: why this user may not write `next`; absent: nothing. */
+  readonly checkWriter?: WriterCheck
   /** What the server warns the writer of an accepted object about; absent: nothing. */
   readonly warnings?: (next: JsonObject, old: JsonObject | undefined) => readonly string[]
   /** Absent: objects are removed when no finalizer keeps them. */
@@ -92,6 +95,16 @@ export type AmongOthers = (
   next: JsonObject,
   old: JsonObject | undefined,
 ) => StatusCause | undefined
+
+/**
+ * Why a user may not write an object, as 403 or as what it needs; undefined: it may. `old` is what
+ * it replaces; undefined: it is new.
+ */
+export type WriterCheck = (
+  writer: WriterAccess,
+  next: JsonObject,
+  old: JsonObject | undefined,
+) => StatusError | undefined
 
 /** A read-only subresource that the server computes from an object and other objects. */
 export interface DerivedSubresource {

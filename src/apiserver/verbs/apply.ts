@@ -1,5 +1,6 @@
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { checkType, storedForm } from '../admission/admit.ts'
+import { checkMayCreate } from '../admission/writer-rules.ts'
 import { appliedProblems } from '../apply/applied-problems.ts'
 import { applyConflict } from '../apply/apply-conflict.ts'
 import { applyObject } from '../apply/apply-object.ts'
@@ -43,7 +44,8 @@ export async function apply(
     create: async () => {
       const fresh = firstOf(request, writer, applied)
       if (fresh instanceof StatusError) return fresh
-      return createObject(context, request, fresh, { dryRun })
+      const refused = checkMayCreate(context, request)
+      return refused ?? createObject(context, request, fresh, { dryRun })
     },
   })
   if (written instanceof StatusError) return written

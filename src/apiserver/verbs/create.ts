@@ -4,6 +4,7 @@ import type { Compare } from '../../storage/store.ts'
 import { admit, readObject, storedForm } from '../admission/admit.ts'
 import { namespaceCondition } from '../admission/namespace-gate.ts'
 import { checkWrite } from '../admission/write-rules.ts'
+import { checkPrivileges } from '../admission/writer-rules.ts'
 import { tracked } from '../apply/tracked.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { container } from '../kinds/catalogue.ts'
@@ -99,7 +100,7 @@ async function createNamed(
 ): Promise<Written | StatusError | Stale> {
   const next = admit(request, storedForm(request, newObject(context, request, object, name)))
   if (next instanceof StatusError) return next
-  const refused = checkWrite(context, request, next)
+  const refused = checkPrivileges(context, request, next) ?? checkWrite(context, request, next)
   if (refused !== undefined) return refused
   const key = storageKey(request.served.resource, request.namespace, name)
   const owned = tracked(context, request, next, { old: undefined, sent: object })

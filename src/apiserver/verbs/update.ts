@@ -2,6 +2,7 @@ import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { admit, readObject, storedForm } from '../admission/admit.ts'
 import { checkWrite } from '../admission/write-rules.ts'
+import { checkMayCreate, checkPrivileges } from '../admission/writer-rules.ts'
 import { tracked } from '../apply/tracked.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
@@ -36,8 +37,11 @@ export async function update(context: ServerContext, request: ApiRequest): Promi
   const mayCreate = resource.createOnUpdate && request.subresource === '' && !isConditional
   const written = await updateOrCreate(context, request, {
     update: () => updateObject(context, request, () => sent, { dryRun, isConditional }),
-    create: async () =>
-      mayCreate ? createObject(context, request, named, { dryRun }) : notFound(subjectOf(request)),
+    create: async () => {
+      if (!mayCreate) return notFound(subjectOf(request))
+      const refused = checkMayCreate(context, request)
+      return refused ?? createObject(context, request, named, { dryRun })
+    },
   })
   if (written instanceof StatusError) return written
   return objectReply(context, request, written.isNew ? 201 : 200, written)
@@ -85,7 +89,8 @@ async function nextState(
   if (refused !== undefined) return refused
   const admitted = admitUpdate(request, next, old)
   if (admitted instanceof StatusError) return admitted
-  const broken = checkWrite(context, request, admitted, old)
+  const broken =
+    checkPrivileges(context, request, admitted, old) ?? checkWrite(context, request, admitted, old)
   if (broken !== undefined) return broken
   const owned = tracked(context, request, admitted, { old, sent: next })
   if (owned instanceof StatusError) return owned

@@ -1,5 +1,7 @@
+import { leaseWrite } from '../../../auth/node/node-writes.ts'
 import type { Resource } from '../../resource/resource.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
+import { nodeRule } from '../shared/node-rule.ts'
 import { columns } from './columns.ts'
 import { checkLease } from './validation.ts'
 
@@ -17,6 +19,7 @@ export const leases: Resource = {
   countsGenerations: false,
   fields: () => ({}),
   columns,
+  checkWriter: nodeRule(leaseWrite, 'leases', 'coordination.k8s.io'),
   validate: checkLease,
   validateUpdate: 'none',
   defaults: 'none',

@@ -1,5 +1,7 @@
+import { nodeWrite } from '../../../auth/node/node-writes.ts'
 import { type Json, valueAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
+import { nodeRule } from '../shared/node-rule.ts'
 import { columns } from './columns.ts'
 import { defaultNode } from './defaults.ts'
 import { checkNode } from './validation.ts'
@@ -20,6 +22,7 @@ export const nodes: Resource = {
     'spec.unschedulable': String(valueAt(object, 'spec', 'unschedulable') === true),
   }),
   columns,
+  checkWriter: nodeRule(nodeWrite, 'nodes', ''),
   validate: checkNode,
   validateUpdate: 'none',
   defaults: defaultNode,

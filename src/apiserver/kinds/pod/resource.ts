@@ -1,5 +1,7 @@
+import { podWrite } from '../../../auth/node/node-writes.ts'
 import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
+import { nodeRule } from '../shared/node-rule.ts'
 import { columns } from './columns.ts'
 import { defaultPod } from './defaults.ts'
 import { podEnvironmentSubresource } from './environment.ts'
@@ -32,6 +34,7 @@ export const pods: Resource = {
     'status.nominatedNodeName': stringAt(object, 'status', 'nominatedNodeName'),
   }),
   columns,
+  checkWriter: nodeRule(podWrite, 'pods', ''),
   validate: checkPod,
   validateUpdate: checkPodUpdate,
   defaults: defaultPod,

@@ -1,6 +1,7 @@
 import type { Resource } from '../../resource/resource.ts'
 import { columns } from './columns.ts'
 import { defaultBinding } from './defaults.ts'
+import { checkBindingWriter } from './escalation.ts'
 import { bindingOfOrch, canonicalBinding } from './group-names.ts'
 import { checkBindingUpdate, checkClusterRoleBinding, checkRoleBinding } from './validation.ts'
 
@@ -25,6 +26,7 @@ export const roleBindings: Resource = {
   countsGenerations: false,
   fields: () => ({}),
   columns,
+  checkWriter: checkBindingWriter,
   validate: checkRoleBinding,
   validateUpdate: checkBindingUpdate,
   defaults: defaultBinding,

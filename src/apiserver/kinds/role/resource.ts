@@ -1,6 +1,7 @@
 import type { Resource } from '../../resource/resource.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
 import { columns } from './columns.ts'
+import { checkClusterRoleWriter, checkRoleWriter } from './escalation.ts'
 import { checkClusterRole, checkRole } from './validation.ts'
 
 export const roles: Resource = {
@@ -16,6 +17,7 @@ export const roles: Resource = {
   countsGenerations: false,
   fields: () => ({}),
   columns,
+  checkWriter: checkRoleWriter,
   validate: checkRole,
   validateUpdate: 'none',
   defaults: 'none',
@@ -27,5 +29,6 @@ export const clusterRoles: Resource = {
   singular: 'clusterrole',
   kind: 'ClusterRole',
   namespaced: false,
+  checkWriter: checkClusterRoleWriter,
   validate: checkClusterRole,
 }

@@ -1,0 +1,10 @@
+import type { User } from '../user.ts'
+
+const PREFIX = 'system:node:'
+const NODES = 'system:nodes'
+
+/** The Node whose agent a user is; undefined: it is no node agent. Name and group must both say so. */
+export function nodeOfUser({ name, groups }: User): string | undefined {
+  if (!name.startsWith(PREFIX) || !groups.includes(NODES)) return undefined
+  return name.slice(PREFIX.length) || undefined
+}

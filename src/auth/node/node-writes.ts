@@ -1,0 +1,101 @@
+import { isDeepEqual } from '../../lib/equal.ts'
+import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import type { User } from '../user.ts'
+import { NODE_LEASES } from './node-permits.ts'
+import { nodeOfUser } from './node-user.ts'
+
+/**
+ * Why an agent of a node may not write an object, whatever its roles permit: what the plugin
+ * NodeRestriction of Kubernetes refuses. Undefined: it may, or the user is no node agent.
+ */
+export type NodeWriteRule = (
+  user: User,
+  next: JsonObject,
+  old: JsonObject | undefined,
+) => string | undefined
+
+/** Labels that say where Pods may run: who administers the cluster sets them. */
+const RESTRICTED = /(?:^|\.)node-restriction\.(?:kubernetes|orch)\.io\//u
+
+/** Its own Node, without owners, labels that isolate nodes, and, once it exists, other taints. */
+export const nodeWrite: NodeWriteRule = (user, next, old) => {
+  const node = nodeOfUser(user)
+  if (node === undefined) return undefined
+  if (stringAt(next, 'metadata', 'name') !== node)
+    return `node ${quote(node)} may write its own Node only`
+  if (!isSame(next, old, 'metadata', 'ownerReferences')) {
+    return `node ${quote(node)} may not change the owners of its Node`
+  }
+  const labels = [next, old ?? {}].map((object) => objectAt(object, 'metadata', 'labels'))
+  const changed = labels
+    .flatMap((one) => Object.keys(one))
+    .find((key) => RESTRICTED.test(key) && labels[0]?.[key] !== labels[1]?.[key])
+  if (changed !== undefined) return `node ${quote(node)} may not change the label ${quote(changed)}`
+  if (old !== undefined && !isSame(next, old, 'spec', 'taints')) {
+    return `node ${quote(node)} may not change the taints of its Node`
+  }
+  return undefined
+}
+
+/** Its own Lease, in the namespace of such Leases. */
+export const leaseWrite: NodeWriteRule = (user, next) => {
+  const node = nodeOfUser(user)
+  if (node === undefined) return undefined
+  const { name, namespace } = objectAt(next, 'metadata')
+  if (name === node && namespace === NODE_LEASES) return undefined
+  return `node ${quote(node)} may write its own Lease in ${NODE_LEASES} only`
+}
+
+/** A Pod that is bound to it, without what selects, owns or keeps the Pod. */
+export const podWrite: NodeWriteRule = (user, next, old) => {
+  const node = nodeOfUser(user)
+  if (node === undefined) return undefined
+  if (old === undefined) return `node ${quote(node)} may not create Pods`
+  if (stringAt(old, 'spec', 'nodeName') !== node) {
+    return `node ${quote(node)} may write Pods that are bound to it only`
+  }
+  const changed = ['labels', 'ownerReferences', 'finalizers'].find(
+    (field) => !isSame(next, old, 'metadata', field),
+  )
+  return changed && `node ${quote(node)} may not change metadata.${changed} of a Pod`
+}
+
+/**
+ * Why the agent of a node may not request a token. It must be bound to the Pod that it is for, by
+ * uid, and that Pod must run on the node as the account. `request`: a TokenRequest; `pod`: the Pod
+ * that it names, undefined: there is none.
+ */
+export function tokenRefusal(
+  user: User,
+  account: string,
+  request: JsonObject,
+  pod: JsonObject | undefined,
+): string | undefined {
+  const node = nodeOfUser(user)
+  if (node === undefined) return undefined
+  const bound = valueAt(request, 'spec', 'boundObjectRef')
+  const uid = stringAt(bound, 'uid')
+  const isOfPod =
+    stringAt(bound, 'kind') === 'Pod' && uid !== '' && stringAt(pod, 'metadata', 'uid') === uid
+  const isHere =
+    stringAt(pod, 'spec', 'nodeName') === node &&
+    (stringAt(pod, 'spec', 'serviceAccountName') || 'default') === account
+  if (isOfPod && isHere) return undefined
+  return `node ${quote(node)} may request tokens only that are bound to a Pod on it, by uid`
+}
+
+/** An absent list or map is an empty one. */
+function isSame(next: JsonObject, old: JsonObject | undefined, ...path: string[]): boolean {
+  const [now, before] = [next, old ?? {}].map((object) => contentOf(valueAt(object, ...path)))
+  return isDeepEqual(now, before)
+}
+
+function contentOf(value: Json | undefined): Json {
+  if (Array.isArray(value)) return arrayAt({ value }, 'value')
+  const isEmpty = value === undefined || value === null || Object.keys(value).length === 0
+  return isEmpty ? [] : value
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text)
+}

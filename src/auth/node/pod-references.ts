@@ -1,0 +1,44 @@
+import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+
+/** Whether a Pod needs an object of its namespace: what its node may therefore read. */
+export function podNeeds(pod: JsonObject, resource: string, name: string): boolean {
+  const spec = valueAt(pod, 'spec')
+  if (resource === 'serviceaccounts')
+    return (stringAt(spec, 'serviceAccountName') || 'default') === name
+  const names = resource === 'secrets' ? secretNames(spec) : configMapNames(spec)
+  return names.includes(name)
+}
+
+function secretNames(spec: Json | undefined): readonly string[] {
+  return [
+    ...arrayAt(spec, 'imagePullSecrets').map((one) => stringAt(one, 'name')),
+    ...sources(spec).map((one) => stringAt(one, 'secret', 'secretName')),
+    ...sources(spec).map((one) => stringAt(one, 'secret', 'name')),
+    ...ofContainers(spec, 'secretKeyRef', 'secretRef'),
+  ]
+}
+
+function configMapNames(spec: Json | undefined): readonly string[] {
+  return [
+    ...sources(spec).map((one) => stringAt(one, 'configMap', 'name')),
+    ...ofContainers(spec, 'configMapKeyRef', 'configMapRef'),
+  ]
+}
+
+/** The volumes, and what projected ones are made of. */
+function sources(spec: Json | undefined): readonly Json[] {
+  return arrayAt(spec, 'volumes').flatMap((volume) => [
+    volume,
+    ...arrayAt(volume, 'projected', 'sources'),
+  ])
+}
+
+function ofContainers(spec: Json | undefined, ofKey: string, ofAll: string): readonly string[] {
+  const containers = ['containers', 'initContainers', 'ephemeralContainers'].flatMap((list) =>
+    arrayAt(spec, list),
+  )
+  return containers.flatMap((container) => [
+    ...arrayAt(container, 'env').map((one) => stringAt(one, 'valueFrom', ofKey, 'name')),
+    ...arrayAt(container, 'envFrom').map((one) => stringAt(one, ofAll, 'name')),
+  ])
+}

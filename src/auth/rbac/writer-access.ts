@@ -1,0 +1,26 @@
+import type { ResourceAction } from '../action.ts'
+import { MASTERS, type User } from '../user.ts'
+import type { Authorizer } from './authorizer.ts'
+import type { RoleReference } from './binding.ts'
+import type { PolicyRule } from './policy-rule.ts'
+
+/** What is known of the user who writes an object. */
+export interface WriterAccess {
+  readonly user: User
+  readonly permits: (action: ResourceAction) => boolean
+  /** Every rule that the user is granted in a namespace; an empty one: in the whole cluster. */
+  readonly rulesIn: (namespace: string) => readonly PolicyRule[]
+  /** The rules of a role; undefined: there is none of this name. */
+  readonly rulesOfRole: (role: RoleReference) => readonly PolicyRule[] | undefined
+}
+
+/** What an authorizer says of a user. Administrators may grant everything, also before any role exists. */
+export function writerAccess(authorizer: Authorizer, user: User): WriterAccess {
+  const isMaster = user.groups.includes(MASTERS)
+  return {
+    user,
+    permits: (action) => isMaster || authorizer.authorize(user, action).isAllowed,
+    rulesIn: (namespace) => authorizer.rulesOf(user, namespace),
+    rulesOfRole: (role) => authorizer.rulesOfRole(role),
+  }
+}
