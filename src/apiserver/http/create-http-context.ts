@@ -69,6 +69,7 @@ export function createHttpContext<A extends FollowingAllocator>(
   return {
     ...shared,
     feed,
+    knowsUsers: identity !== undefined,
     identifier: createRequestIdentifier({ feed, clock, authorizer }, identity),
     watches: new WatchRegistry(limits.watches),
     turns: new WriteTurns(),

@@ -1,5 +1,6 @@
 import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
+import { completePod } from './account/complete.ts'
 import { columns } from './columns.ts'
 import { defaultPod } from './defaults.ts'
 import { podEnvironmentSubresource } from './environment.ts'
@@ -35,4 +36,5 @@ export const pods: Resource = {
   validate: checkPod,
   validateUpdate: checkPodUpdate,
   defaults: defaultPod,
+  complete: completePod,
 }
