@@ -6,7 +6,7 @@ import type { Feed } from '../cache/feed.ts'
 import { objectReader } from '../cache/object-reader.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { applyDefaults } from '../resource/object-rules.ts'
-import { type MissingObject, Refusal, storageKey } from '../resource/resource.ts'
+import { CreationRefusal, type MissingObject, storageKey } from '../resource/resource.ts'
 import { StatusError } from '../status/status.ts'
 import { forbidden } from '../status/status-errors.ts'
 import { namespaceCondition } from './namespace-gate.ts'
@@ -46,12 +46,12 @@ export async function completeObject(
   }
   const defaulted = applyDefaults(resource, object) as JsonObject
   let next = complete(input, defaulted)
-  if (next instanceof Refusal && next.missing !== undefined) {
+  if (next instanceof CreationRefusal && next.missing !== undefined) {
     await context.feed.until(await context.store.revision(), CACHE_LAG_MS)
     if (next.missing.isExpected) await untilPresent(context, request, next.missing)
     next = complete(input, defaulted)
   }
-  if (!(next instanceof Refusal)) return next
+  if (!(next instanceof CreationRefusal)) return next
   const { why } = next
   const metadata = object['metadata']
   const name = stringAt(metadata, 'name') || stringAt(metadata, 'generateName')

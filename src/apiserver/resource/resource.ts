@@ -106,13 +106,13 @@ export interface CompletionInput {
 }
 
 /**
- * The new object as it is to be validated, or why nobody may create it: 403 with that text. `next`
+ * The new object as it is to be validated, or the reason of a 403. `next`
  * has its defaults, but fields of wrong types, too, which validation rejects.
  */
-export type Completion = (input: CompletionInput, next: JsonObject) => JsonObject | Refusal
+export type Completion = (input: CompletionInput, next: JsonObject) => JsonObject | CreationRefusal
 
 /** Why an object may not be created. */
-export class Refusal {
+export class CreationRefusal {
   readonly why: string
   /** The object whose absence is the reason; undefined: something else is. */
   readonly missing: MissingObject | undefined
@@ -128,7 +128,7 @@ export interface MissingObject {
   readonly resource: Resource
   readonly namespace: string
   readonly name: string
-  /** Whether a controller creates it without being asked, so that it is worth waiting for. */
+  /** Whether a controller creates it by itself, so that it is worth waiting for. */
   readonly isExpected: boolean
 }
 

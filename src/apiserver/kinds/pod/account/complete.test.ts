@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../../../lib/json.ts'
-import { type ObjectReader, Refusal } from '../../../resource/resource.ts'
+import { CreationRefusal, type ObjectReader } from '../../../resource/resource.ts'
 import { validateObject } from '../../testing/rules-by-kind.ts'
 import { completePod } from './complete.ts'
 
@@ -31,14 +31,14 @@ function annotated(rest: JsonObject): JsonObject {
 
 function specOf(spec: JsonObject, account?: JsonObject): Json {
   const pod = complete(spec, account)
-  if (pod instanceof Refusal) throw new Error(pod.why)
+  if (pod instanceof CreationRefusal) throw new Error(pod.why)
   expect(validateObject('Pod', pod)).toEqual([])
   return pod['spec']!
 }
 
 function refusalOf(...given: Parameters<typeof complete>): string | undefined {
   const outcome = complete(...given)
-  return outcome instanceof Refusal ? outcome.why : undefined
+  return outcome instanceof CreationRefusal ? outcome.why : undefined
 }
 
 function mountPaths(container: Json | undefined): readonly string[] {
@@ -337,6 +337,7 @@ test.each<Json>([
 ])('what is malformed is refused in the end: %j', (spec) => {
   for (const account of [{}, ENFORCED, { imagePullSecrets: [{ name: 'a' }] }]) {
     const outcome = complete(spec, account)
-    if (!(outcome instanceof Refusal)) expect(validateObject('Pod', outcome)).not.toEqual([])
+    if (!(outcome instanceof CreationRefusal))
+      expect(validateObject('Pod', outcome)).not.toEqual([])
   }
 })

@@ -8,7 +8,7 @@ export function isMirror(pod: JsonObject): boolean {
   return NAMES.mirror.some((name) => valueAt(annotations, name) !== undefined)
 }
 
-/** Why a mirror Pod may not exist; undefined: it may. It would reach what nobody was asked for. */
+/** Why a mirror Pod may not exist; undefined: it may. Its node runs it without any server’s consent, so it gets nothing from one. */
 export function mirrorFault(spec: JsonObject): string | undefined {
   const account = stringAt(spec, 'serviceAccountName') || stringAt(spec, 'serviceAccount')
   if (account !== '') return 'a mirror pod may not reference service accounts'

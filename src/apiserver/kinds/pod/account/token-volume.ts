@@ -7,8 +7,8 @@ import {
   stringAt,
   valueAt,
 } from '../../../../lib/json.ts'
-import { nameSuffix } from '../../../../lib/name-suffix.ts'
 import type { Random } from '../../../../lib/random.ts'
+import { nameSuffix } from '../../../resource/name-suffix.ts'
 
 /** Where programs look for their token: under our brand's path and Kubernetes'. */
 export const TOKEN_PATHS: readonly string[] = [
