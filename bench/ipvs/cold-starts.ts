@@ -1,6 +1,6 @@
 import { buildTopology } from '../lab/topology.ts'
 import type { IpvsFullSync, RawFill } from '../report/ipvs/results.ts'
-import type { IpvsDraft, IpvsCellParts } from './cell-parts.ts'
+import type { IpvsCellParts, IpvsDraft } from './cell-parts.ts'
 import type { IpvsContext } from './context.ts'
 import { KernelView } from './kernel-view.ts'
 import { type FullSyncSample, fullSync } from './measure/full-sync.ts'

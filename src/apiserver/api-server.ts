@@ -3,6 +3,7 @@ import type { PortRange } from '../lib/port-range.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
+import type { AuditLog } from './audit/audit-log.ts'
 import type { IdentityOptions } from './authentication/identity-options.ts'
 import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
 import { type Advertisement, advertise } from './background/api-services/advertise.ts'
@@ -20,7 +21,9 @@ import type { HandlerOptions } from './http/handle-request.ts'
 import { type Listener, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
+import { PolicyFollower } from './kinds/role/policy-follower.ts'
 import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
+import { storedAccounts } from './kinds/service-account/token-objects.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routing/routes.ts'
@@ -31,6 +34,8 @@ export interface ApiServerOptions {
    * be reachable from its own machine alone.
    */
   readonly identity?: IdentityOptions
+  /** Where requests are recorded; absent: nowhere. Close it after the server. */
+  readonly audit?: Pick<AuditLog, 'begin'>
   readonly store: Store
   readonly clock?: Clock
   readonly random?: Random
@@ -84,7 +89,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const store = withSharedRevision(health.store)
   const conditions = new Conditions({ log, metrics })
   const allocator = createAllocator(options)
-  const context = createHttpContext({ ...options, store, onError, log, conditions }, allocator)
+  const { identity } = options
+  const context = createHttpContext(
+    {
+      ...{ ...options, store, onError, log, conditions },
+      policy: new PolicyFollower(),
+      identity: identity && { ...identity, accounts: storedAccounts },
+    },
+    allocator,
+  )
   const { lifecycle } = context
   const listeners = new Set<Listener>()
   let started: Promise<void> | undefined
@@ -93,7 +106,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     await ensureSystemNamespaces(context)
     await context.feed.start()
     await ensureServiceCidr(context)
-    if (options.identity !== undefined) await ensureBuiltinRoles(context)
+    if (identity !== undefined) await ensureBuiltinRoles(context)
     const repair = new AllocationRepair({ context, metrics, onError })
     await repair.start()
     const stopExpiry = expireObjects(context, onError)

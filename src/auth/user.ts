@@ -10,14 +10,14 @@ export interface User {
 
 export const ANONYMOUS = 'system:anonymous'
 
-/** Everybody whose credentials were accepted. */
+/** Every user whose credentials were accepted. */
 export const AUTHENTICATED = 'system:authenticated'
 
-/** Everybody without credentials. */
+/** Every request without credentials. */
 export const UNAUTHENTICATED = 'system:unauthenticated'
 
 /** Administrators of the cluster; a built-in binding gives them every permission. */
 export const MASTERS = 'system:masters'
 
-/** Everybody, on a server that knows no users. */
+/** The sender of every request, on a server without users. */
 export const UNSECURED = 'system:unsecured'

@@ -85,3 +85,9 @@ export const NAMES = {
   mirror: ['orch.io/config.mirror', 'kubernetes.io/config.mirror'],
   serviceAccount: ['orch.io/service-account.name', 'kubernetes.io/service-account.name'],
 } as const
+
+/** Secrets that hold the token of a ServiceAccount, ours first. */
+export const TOKEN_SECRET_TYPES: readonly string[] = [
+  'orch.io/service-account-token',
+  'kubernetes.io/service-account-token',
+]

@@ -9,11 +9,11 @@ export interface IdentityOptions {
   readonly audiences: readonly string[]
   /** The keys that tokens of accounts are verified with, as they are at the moment. */
   readonly keys: () => readonly VerificationKey[]
-  /** Of users that are managed elsewhere; they are asked in this order, after those of accounts. */
+  /** Of users that are managed elsewhere; they are tried in this order, after those of accounts. */
   readonly authenticators?: readonly Authenticator[]
   /** Paths that need no credentials; default: health and version. */
   readonly anonymousPaths?: readonly string[]
-  /** Receives why credentials were rejected, which the client is not told. */
+  /** Receives why credentials were rejected; the client does not learn it. */
   readonly onRejected?: (reason: string) => void
 }
 

@@ -13,7 +13,7 @@ import type { BackgroundContext } from './background-context.ts'
 import { ensureObject } from './ensure-object.ts'
 
 /**
- * Creates the roles and bindings that every cluster has, and gives back what somebody took away from
+ * Creates the roles and bindings that every cluster has, and adds again what was taken away from
  * them; what was added stays. An object whose annotation `autoupdate` is `"false"` stays as it is.
  * A rejected one is logged, and the server starts without it.
  */

@@ -1,4 +1,4 @@
-import type { Authorizer } from '../../auth/authorizer.ts'
+import type { Authorizer } from '../../auth/rbac/authorizer.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'

@@ -1,12 +1,16 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { type DocumentForm, documentForm } from '../negotiation/served-document.ts'
 import type { ServedVersion } from '../resource/resource.ts'
-import { type ApiGroup, announced } from './groups.ts'
+import { discoveredResource } from './discovered-resource.ts'
+import type { ApiGroup } from './groups.ts'
 
 const API_GROUP = 'apidiscovery.k8s.io'
 const KIND = 'APIGroupDiscoveryList'
 
-/** All resources of all groups in one document, in the two versions that clients accept. */
+/**
+ * Aggregated discovery (KEP-3352): all resources of all groups in one document, in the two versions of
+ * `apidiscovery.k8s.io` that clients accept.
+ */
 export function aggregatedForms(groups: readonly ApiGroup[]): readonly DocumentForm[] {
   return ['v2', 'v2beta1'].map((version) =>
     documentForm(
@@ -16,12 +20,12 @@ export function aggregatedForms(groups: readonly ApiGroup[]): readonly DocumentF
         parameters.get('g') === API_GROUP &&
         parameters.get('v') === version,
       `application/json;g=${API_GROUP};v=${version};as=${KIND}`,
-      () => Buffer.from(JSON.stringify(groupList(version, groups))),
+      () => Buffer.from(JSON.stringify(discoveryList(version, groups))),
     ),
   )
 }
 
-function groupList(version: string, groups: readonly ApiGroup[]): JsonObject {
+function discoveryList(version: string, groups: readonly ApiGroup[]): JsonObject {
   return {
     kind: KIND,
     apiVersion: `${API_GROUP}/${version}`,
@@ -30,20 +34,23 @@ function groupList(version: string, groups: readonly ApiGroup[]): JsonObject {
       metadata: { name, creationTimestamp: null },
       versions: versions.map((one) => ({
         version: one.version,
-        resources: one.servedVersions.map(entry),
+        resources: one.servedVersions.map(resourceEntry),
         freshness: 'Current',
       })),
     })),
   }
 }
 
-function entry(served: ServedVersion): JsonObject {
+function resourceEntry(served: ServedVersion): JsonObject {
   const { group, version, resource } = served
-  const { verbs, subresources, shortNames, categories } = announced(served)
+  const { verbs, shortNames, categories, ...discovered } = discoveredResource(served)
   const responseKind = { group, version, kind: resource.kind }
-  const parts = subresources.map(({ name, kind, type, verbs: able }) => ({
-    ...{ subresource: name, responseKind: { group, version, ...type, kind } },
-    verbs: [...able],
+  const subresources = discovered.subresources.map((one) => ({
+    ...{
+      subresource: one.name,
+      responseKind: { group, version, ...one.groupVersion, kind: one.kind },
+    },
+    verbs: [...one.verbs],
   }))
   return {
     resource: resource.plural,
@@ -53,6 +60,6 @@ function entry(served: ServedVersion): JsonObject {
     verbs: [...verbs],
     ...(shortNames.length > 0 ? { shortNames: [...shortNames] } : {}),
     ...(categories.length > 0 ? { categories: [...categories] } : {}),
-    ...(parts.length > 0 ? { subresources: parts } : {}),
+    ...(subresources.length > 0 ? { subresources } : {}),
   }
 }

@@ -3,9 +3,13 @@ import { jsonForm, type ServedDocument } from '../negotiation/served-document.ts
 import { apiVersionOf, type Resource, type ServedVersion } from '../resource/resource.ts'
 import { groupVersionPath } from '../resource/resource-paths.ts'
 import { aggregatedForms } from './aggregated.ts'
-import { type ApiGroup, announced, apiGroups } from './groups.ts'
+import { discoveredResource } from './discovered-resource.ts'
+import { type ApiGroup, apiGroups } from './groups.ts'
 
-/** Which groups, versions and resources there are, as documents by path. */
+/**
+ * The documents by which clients discover groups, versions and resources, by path. `/api` and `/apis` have two more
+ * forms, which contain everything at once (`aggregatedForms`).
+ */
 export function discoveryDocuments(
   resources: readonly Resource[],
 ): ReadonlyMap<string, ServedDocument> {
@@ -42,23 +46,23 @@ function groupEntry({ name, versions: members }: ApiGroup): JsonObject {
 
 function resourceDocuments({ name, versions }: ApiGroup) {
   return versions.map(({ version, servedVersions }) => {
-    const of = { group: name, version }
-    const document = jsonForm(() => resourceList(apiVersionOf(of), servedVersions))
-    return [groupVersionPath(of), [document]] as const
+    const groupVersion = { group: name, version }
+    const document = jsonForm(() => resourceList(apiVersionOf(groupVersion), servedVersions))
+    return [groupVersionPath(groupVersion), [document]] as const
   })
 }
 
 function resourceList(groupVersion: string, servedVersions: readonly ServedVersion[]): JsonObject {
   const resources = servedVersions.flatMap((served) => [
-    entry(served),
+    resourceEntry(served),
     ...subresourceEntries(served),
   ])
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources }
 }
 
-function entry(served: ServedVersion): JsonObject {
+function resourceEntry(served: ServedVersion): JsonObject {
   const { plural, singular, kind, namespaced } = served.resource
-  const { verbs, shortNames, categories } = announced(served)
+  const { verbs, shortNames, categories } = discoveredResource(served)
   return {
     name: plural,
     singularName: singular,
@@ -72,8 +76,8 @@ function entry(served: ServedVersion): JsonObject {
 
 function subresourceEntries(served: ServedVersion): readonly JsonObject[] {
   const { plural, namespaced } = served.resource
-  return announced(served).subresources.map(({ name, kind, type, verbs }) => ({
-    ...{ name: `${plural}/${name}`, singularName: '', namespaced, ...type, kind },
+  return discoveredResource(served).subresources.map(({ name, kind, groupVersion, verbs }) => ({
+    ...{ name: `${plural}/${name}`, singularName: '', namespaced, ...groupVersion, kind },
     verbs: [...verbs],
   }))
 }

@@ -10,7 +10,7 @@ test.each([
   ['kubectl/v1.99.0 (linux/amd64) kubernetes/abc', '36'],
   ['node-fetch', '33'],
   ['x kubectl/v1.36.0', '33'],
-])('to %s the server is of minor version %s', async (userAgent, minor) => {
+])('/version reports to the user agent %s the minor version %s', async (userAgent, minor) => {
   const api = await startApi()
   const { body } = await api.call('GET', '/version', { headers: { 'user-agent': userAgent } })
   expect(body).toMatchObject({ major: '1', minor, gitVersion: `v1.${minor}.0+orch` })

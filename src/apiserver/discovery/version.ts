@@ -1,17 +1,18 @@
 import type { Reply } from '../request/api-request.ts'
 
 /** Minor versions of Kubernetes whose kubectl is known to work with this server. */
-const KUBECTLS = { oldest: 20, newest: 36 } as const
+const KUBECTL_MINORS = { oldest: 20, newest: 36 } as const
 /** The minor version whose types this server describes (`schema/table.json`). */
 const MINOR = 33
-const KUBECTL = /^kubectl\S*\/v1\.(\d{1,3})\./
+const KUBECTL_AGENT = /^kubectl\S*\/v1\.(\d{1,3})\./
 
-/** The release of Kubernetes that clients take this server for, unless they are kubectl. */
+/** The release of Kubernetes that this server reports to every client but kubectl. */
 export const GIT_VERSION = gitVersion(MINOR)
 
 /**
- * The answer to `/version`. kubectl warns of a server whose minor version is not within one of its
- * own, so it reads its own, as far as it is one that works with this server.
+ * The answer to `/version`, by the header User-Agent. kubectl warns of a server whose minor version differs from its
+ * own by more than one, so the server reports the minor version of the kubectl that requests it, limited to those
+ * that are known to work.
  */
 export function versionReply(userAgent: string): Reply {
   const minor = minorFor(userAgent)
@@ -32,9 +33,9 @@ export function versionReply(userAgent: string): Reply {
 }
 
 function minorFor(userAgent: string): number {
-  const own = KUBECTL.exec(userAgent)?.[1]
-  if (own === undefined) return MINOR
-  return Math.min(Math.max(Number(own), KUBECTLS.oldest), KUBECTLS.newest)
+  const kubectlMinor = KUBECTL_AGENT.exec(userAgent)?.[1]
+  if (kubectlMinor === undefined) return MINOR
+  return Math.min(Math.max(Number(kubectlMinor), KUBECTL_MINORS.oldest), KUBECTL_MINORS.newest)
 }
 
 function gitVersion(minor: number): string {

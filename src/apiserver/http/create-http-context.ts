@@ -1,23 +1,24 @@
 import { AccountAuthenticator } from '../../auth/authentication/account-authenticator.ts'
+import type { AccountObjects } from '../../auth/authentication/account-objects.ts'
 import { AuthenticatorChain } from '../../auth/authentication/authenticator-chain.ts'
 import { certificateAuthenticator } from '../../auth/authentication/certificate-authenticator.ts'
-import { type Authorizer, permitEverything, rbacAuthorizer } from '../../auth/authorizer.ts'
+import { type Authorizer, permitEverything, rbacAuthorizer } from '../../auth/rbac/authorizer.ts'
+import type { Policy } from '../../auth/rbac/policy.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { ALLOCATIONS } from '../allocation/allocation-keys.ts'
+import { type AuditLog, NOT_AUDITED } from '../audit/audit-log.ts'
 import {
   DEFAULT_ANONYMOUS_PATHS,
   type IdentityOptions,
 } from '../authentication/identity-options.ts'
 import {
   createIdentifier,
-  everybodyIsMaster,
+  everySenderIsMaster,
   type Identifier,
 } from '../authentication/request-identity.ts'
-import { storedAccounts } from '../authentication/stored-accounts.ts'
-import { PolicyFollower } from '../authorization/policy-follower.ts'
 import { type CacheReader, Feed, type Follower } from '../cache/feed.ts'
 import { reportUnreadable } from '../cache/unreadable.ts'
 import { defaultLimits, type Limits } from '../context/limits.ts'
@@ -31,6 +32,18 @@ import type { Allocator } from '../resource/allocation.ts'
 import { refusalOf } from '../status/not-permitted.ts'
 import type { HttpContext } from './http-context.ts'
 
+/** A policy that follows the roles and bindings of the store. */
+export interface FollowedPolicy {
+  readonly policy: Policy
+  /** By the first part of the keys that each follows. */
+  readonly followers: Readonly<Record<string, Follower>>
+}
+
+/** How the objects that tokens depend on are found in the caches. */
+export interface AccountLookup {
+  readonly accounts: (caches: CacheReader) => AccountObjects
+}
+
 export interface HttpContextOptions {
   readonly store: Store
   /** Default: the system's clock. */
@@ -40,7 +53,11 @@ export interface HttpContextOptions {
   /** Replaces single limits of `defaultLimits`. */
   readonly limits?: Partial<Limits>
   /** Absent: every request is an administrator's, so only this machine may reach the server. */
-  readonly identity?: IdentityOptions
+  /** Absent: nothing is audited. */
+  readonly audit?: Pick<AuditLog, 'begin'> | undefined
+  readonly identity: (IdentityOptions & AccountLookup) | undefined
+  /** The roles and bindings of the store. */
+  readonly policy: FollowedPolicy
   readonly log: OperatorLog
   readonly conditions: Conditions
   /** Receives failures of the feed, which fills the caches; it starts again. */
@@ -60,8 +77,7 @@ export function createHttpContext<A extends FollowingAllocator>(
 ): HttpContext & { readonly allocator: A } {
   const { store, log, conditions, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const policy = new PolicyFollower()
-  const { identity } = options
+  const { identity, policy } = options
   const decide = identity === undefined ? permitEverything : rbacAuthorizer
   const authorizer = decide(policy.policy)
   const shared = { store, clock, random, limits, allocator, authorizer, log, conditions }
@@ -70,6 +86,7 @@ export function createHttpContext<A extends FollowingAllocator>(
     ...shared,
     feed,
     knowsUsers: identity !== undefined,
+    audit: options.audit ?? { begin: () => NOT_AUDITED },
     identifier: createRequestIdentifier({ feed, clock, authorizer }, identity),
     watches: new WatchRegistry(limits.watches),
     turns: new WriteTurns(),
@@ -89,12 +106,16 @@ interface IdentifierParts extends CacheReader {
 
 function createRequestIdentifier(
   { clock, authorizer, ...caches }: IdentifierParts,
-  identity: IdentityOptions | undefined,
+  identity: (IdentityOptions & AccountLookup) | undefined,
 ): Identifier {
-  if (identity === undefined) return everybodyIsMaster
+  if (identity === undefined) return everySenderIsMaster
   const { authenticators = [], anonymousPaths = DEFAULT_ANONYMOUS_PATHS } = identity
   const { onRejected = () => undefined } = identity
-  const accounts = new AccountAuthenticator({ ...identity, clock, objects: storedAccounts(caches) })
+  const accounts = new AccountAuthenticator({
+    ...identity,
+    clock,
+    objects: identity.accounts(caches),
+  })
   return createIdentifier({
     authenticator: new AuthenticatorChain([certificateAuthenticator, accounts, ...authenticators]),
     check: (user, action) => refusalOf(authorizer, user, action),
@@ -104,7 +125,7 @@ function createRequestIdentifier(
 
 interface FeedContext extends Pick<HttpContext, 'store' | 'clock' | 'limits' | 'conditions'> {
   readonly allocator: FollowingAllocator
-  readonly policy: PolicyFollower
+  readonly policy: FollowedPolicy
 }
 
 function createFeed(

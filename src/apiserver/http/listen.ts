@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
@@ -22,6 +23,8 @@ export interface ListenOptions {
   readonly socketPath?: string
   /** HTTPS when given. */
   readonly tls?: Certificate
+  /** PEM: clients may show a certificate that one of these authorities signed. Of HTTPS only. */
+  readonly clientAuthorities?: string
 }
 
 /** A certificate chain and its private key. */
@@ -52,8 +55,8 @@ export interface Listener {
  * @throws NP_APISERVER_LISTEN when the address is in use or cannot be used
  */
 export async function listen(handler: HandlerOptions, options: ListenOptions): Promise<Listener> {
-  const { host = '127.0.0.1', port = 0, socketPath, tls } = options
-  const server = createServer(handler, tls)
+  const { host = '127.0.0.1', port = 0, socketPath, tls, clientAuthorities } = options
+  const server = createServer(handler, tls, clientAuthorities)
   await new Promise<void>((resolve, reject) => {
     const address = socketPath ?? `${host}:${port}`
     const fail = (cause: Error): void => reject(cannotListen(address, cause))
@@ -65,7 +68,7 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
   })
   return {
     ...locationOf(server.address(), tls === undefined ? 'http' : 'https'),
-    replaceCertificate: (certificate) => replaceCertificate(server, certificate),
+    replaceCertificate: (certificate) => replaceCertificate(server, certificate, clientAuthorities),
     close: () => closeServer(server, handler.context),
   }
 }
@@ -85,7 +88,11 @@ const HANDSHAKE_MS = 10_000
 /** How long a connection without a request stays open. */
 const KEEP_ALIVE_MS = 90_000
 
-function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
+function createServer(
+  handler: HandlerOptions,
+  tls: Certificate | undefined,
+  clientAuthorities: string | undefined,
+): Server {
   const { limits } = handler.context
   const http: ServerOptions = {
     ...httpArrival(limits.requestTimeout),
@@ -97,12 +104,24 @@ function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Serve
     void handleRequest(handler, request, response)
   if (tls === undefined) return createHttpServer(http, serve)
   const handshakeTimeout = Math.min(HANDSHAKE_MS, limits.requestTimeout)
-  return createHttpsServer({ ...http, ...tls, handshakeTimeout, minVersion: 'TLSv1.2' }, serve)
+  const context = secureContext(tls, clientAuthorities)
+  const clients = { requestCert: clientAuthorities !== undefined, rejectUnauthorized: false }
+  return createHttpsServer({ ...http, ...context, ...clients, handshakeTimeout }, serve)
 }
 
-function replaceCertificate(server: Server, certificate: Certificate): void {
+/** A certificate that no authority signed does not end the handshake: it proves nothing. */
+function secureContext(certificate: Certificate, clientAuthorities?: string): SecureContextOptions {
+  const clients = clientAuthorities === undefined ? {} : { ca: clientAuthorities }
+  return { ...certificate, ...clients, minVersion: 'TLSv1.2' }
+}
+
+function replaceCertificate(
+  server: Server,
+  certificate: Certificate,
+  clientAuthorities?: string,
+): void {
   if (!(server instanceof HttpsServer)) throw new TypeError('plain HTTP has no certificate')
-  server.setSecureContext(certificate)
+  server.setSecureContext(secureContext(certificate, clientAuthorities))
 }
 
 /** How long requests that run may take to finish when the server closes. */

@@ -1,5 +1,5 @@
 import { type Action, isPathAction } from '../../auth/action.ts'
-import type { Authorizer } from '../../auth/authorizer.ts'
+import type { Authorizer } from '../../auth/rbac/authorizer.ts'
 import type { User } from '../../auth/user.ts'
 import { type StatusDetails, StatusError } from './status.ts'
 

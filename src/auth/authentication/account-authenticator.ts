@@ -41,7 +41,7 @@ interface KnownToken {
   readonly secretName: string | undefined
 }
 
-/** An accepted token, with those of the audiences asked for that it is for. */
+/** An accepted token, with those of the requested audiences that it is for. */
 export type AccountAuthentication =
   | { readonly user: User; readonly audiences: readonly string[] }
   | { readonly rejected: string }

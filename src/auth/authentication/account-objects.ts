@@ -3,7 +3,7 @@ import type { BoundObject } from '../tokens/account-claims.ts'
 /** What must be known of an object to say whether a token may still be used. */
 export interface LiveObject {
   readonly uid: string
-  /** Milliseconds since 1970; undefined: nobody has deleted it. */
+  /** Milliseconds since 1970; undefined: it is not being deleted. */
   readonly deletedAt: number | undefined
 }
 

@@ -1,7 +1,7 @@
 import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
 
 /**
- * Asks one authenticator after the other; the first that knows the credentials decides. A client
+ * Tries one authenticator after the other; the first that knows the credentials decides. A client
  * certificate that is accepted wins over a token.
  */
 export class AuthenticatorChain implements Authenticator {

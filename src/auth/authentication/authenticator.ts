@@ -16,7 +16,7 @@ export interface CertificateSubject {
   readonly organizations: readonly string[]
 }
 
-/** `rejected`: why, for the server's log; the client is told nothing of it. */
+/** `rejected`: why, for the server's log, never for the client. */
 export type Authentication = { readonly user: User } | { readonly rejected: string }
 
 /** One way to find out who sends a request. */

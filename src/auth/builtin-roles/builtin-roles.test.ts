@@ -40,7 +40,7 @@ const user = (name: string, groups = ['system:authenticated']): User => ({ name,
 const controller = (name: string): User => {
   return user(`system:serviceaccount:kube-system:${name}`, [...accountGroups('kube-system')])
 }
-const ANYBODY = user('system:anonymous', ['system:unauthenticated'])
+const ANONYMOUS_USER = user('system:anonymous', ['system:unauthenticated'])
 
 function can(who: User, verb: string, what: string, namespace = 'shop'): boolean {
   if (what.startsWith('/')) return authorize(policy, who, { verb, path: what }).isAllowed
@@ -83,19 +83,19 @@ test.each<[string, boolean, boolean]>([
   ['/apis', false, true],
   ['/openapi/v3', false, true],
   ['/openid/v1/jwks', false, false],
-])('%s: without credentials %j, with any %j', (path, anybody, anyUser) => {
-  expect(can(ANYBODY, 'get', path)).toBe(anybody)
+])('%s: without credentials %j, with any %j', (path, isOpen, anyUser) => {
+  expect(can(ANONYMOUS_USER, 'get', path)).toBe(isOpen)
   expect(can(user('ann'), 'get', path)).toBe(anyUser)
   expect(can(user('ann'), 'post', path)).toBe(false)
 })
 
-test('every account reads the keys of tokens, and everybody may ask what they may do', () => {
+test('every account reads the keys of tokens, and every user may review its own permissions', () => {
   expect(can(controller('default'), 'get', '/openid/v1/jwks')).toBe(true)
   const review = 'selfsubjectaccessreviews authorization.k8s.io'
-  expect([can(user('ann'), 'create', review, ''), can(ANYBODY, 'create', review, '')]).toEqual([
-    true,
-    false,
-  ])
+  expect([
+    can(user('ann'), 'create', review, ''),
+    can(ANONYMOUS_USER, 'create', review, ''),
+  ]).toEqual([true, false])
 })
 
 test('administrators may do everything', () => {

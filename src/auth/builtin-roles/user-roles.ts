@@ -53,7 +53,7 @@ export const userRoles: readonly BuiltinRole[] = [
   { name: 'system:aggregate-to-view', rules: VIEWED, partOf: 'view' },
 ]
 
-/** The roles that everybody has. */
+/** The roles that every user has. */
 export const commonRoles: readonly BuiltinRole[] = [
   {
     name: 'system:discovery',

@@ -9,7 +9,7 @@ export type ReadImpersonation = Impersonation | { readonly fault: string } | und
 /**
  * Reads the headers `Impersonate-…` from Node's list of names and values in turn. A header that is
  * repeated stays several values: joined with commas they would be one other value, or the other
- * way about. Undefined: the request impersonates nobody.
+ * way about. Undefined: the request impersonates no user.
  */
 export function readImpersonation(rawHeaders: readonly string[]): ReadImpersonation {
   const values = new Map<string, string[]>()

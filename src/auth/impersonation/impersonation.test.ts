@@ -10,7 +10,7 @@ function read(...headers: readonly (readonly [string, string])[]) {
 
 const USER = ['Impersonate-User', 'ann'] as const
 
-test('a request without such headers impersonates nobody', () => {
+test('a request without such headers impersonates no user', () => {
   expect(readImpersonation(['Host', 'x', 'X-Impersonate-User', 'ann'])).toBe(undefined)
 })
 
@@ -78,7 +78,7 @@ test.each([
   })
 })
 
-test('nobody is impersonated without credentials, and never as authenticated', () => {
+test('the anonymous user is impersonated as unauthenticated', () => {
   expect(impersonatedUser(read(['Impersonate-User', 'system:anonymous'])).groups).toEqual([
     'system:unauthenticated',
   ])

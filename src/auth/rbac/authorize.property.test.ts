@@ -35,9 +35,9 @@ function policyOf({ roles, bindings }: { roles: JsonObject[]; bindings: JsonObje
 test('every decision is that of a naive evaluator, in 6,000 questions', () => {
   const seen = { allowed: 0, refused: 0 }
   fc.assert(
-    fc.property(cluster, questions, (objects, asked) => {
+    fc.property(cluster, questions, (objects, pairs) => {
       const policy = policyOf(objects)
-      for (const [user, action] of asked) {
+      for (const [user, action] of pairs) {
         const expected = naivelyAllowed(objects, user, action)
         seen[expected ? 'allowed' : 'refused']++
         expect(authorize(policy, user, action).isAllowed).toBe(expected)
@@ -56,7 +56,7 @@ test('a rule or a binding more takes no permission away', () => {
       questions,
       arbitraryRule,
       arbitraryBinding,
-      (objects, asked, rule, one) => {
+      (objects, pairs, rule, one) => {
         const before = policyOf(objects)
         const [role, ...others] = objects.roles
         const grown = role && { ...role, rules: [...(role['rules'] as JsonObject[]), rule] }
@@ -65,7 +65,7 @@ test('a rule or a binding more takes no permission away', () => {
           roles: grown ? [grown, ...others] : [],
           bindings: [...objects.bindings, binding],
         })
-        for (const [user, action] of asked) {
+        for (const [user, action] of pairs) {
           if (!authorize(before, user, action).isAllowed) continue
           expect(authorize(after, user, action).isAllowed).toBe(true)
         }
@@ -76,19 +76,19 @@ test('a rule or a binding more takes no permission away', () => {
 
 test('a policy is what its last objects make it, whatever came before them', () => {
   fc.assert(
-    fc.property(cluster, cluster, questions, (earlier, objects, asked) => {
+    fc.property(cluster, cluster, questions, (earlier, objects, pairs) => {
       const policy = policyOf(earlier)
       for (const binding of earlier.bindings) policy.deleteBinding(reference(binding))
       for (const role of earlier.roles) {
         const kind = reference(role).namespace === '' ? 'ClusterRole' : 'Role'
         policy.deleteRole({ kind, ...reference(role) })
       }
-      for (const [user, action] of asked) {
+      for (const [user, action] of pairs) {
         expect(authorize(policy, user, action)).toEqual({ isAllowed: false, reason: '' })
       }
       for (const role of objects.roles) policy.setRole(role)
       for (const binding of objects.bindings) policy.setBinding(binding)
-      for (const [user, action] of asked) {
+      for (const [user, action] of pairs) {
         expect(authorize(policy, user, action).isAllowed).toBe(
           authorize(policyOf(objects), user, action).isAllowed,
         )

@@ -22,7 +22,7 @@ export interface Binding {
   readonly subjects: readonly SubjectKey[]
 }
 
-/** Reads a stored binding; a subject that names nobody is left out. */
+/** Reads a stored binding; a subject without a name is left out. */
 export function readBinding(object: JsonObject): Binding {
   const namespace = stringAt(object, 'metadata', 'namespace')
   const kind = stringAt(object, 'roleRef', 'kind')

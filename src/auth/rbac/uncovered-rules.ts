@@ -4,7 +4,7 @@ import { coversPath, coversResource } from './rule-matches.ts'
 /** Combinations of verb, group, resource and name that are looked at in one question. */
 const MAX_COMBINATIONS = 20_000
 
-/** What somebody would grant without having it; `tooMany`: the rules are too large to compare. */
+/** What a user would grant without having it; `tooMany`: the rules are too large to compare. */
 export type Uncovered = readonly PolicyRule[] | 'tooMany'
 
 /**

@@ -11,8 +11,8 @@ const SECONDS = NOW / 1000
 
 const ec = newSigningKey('ES256')
 const rsa = newSigningKey('RS256')
-const stranger = newSigningKey('ES256')
-const strangerRsa = newSigningKey('RS256')
+const other = newSigningKey('ES256')
+const otherRsa = newSigningKey('RS256')
 const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey
 const ed = generateKeyPairSync('ed25519').privateKey
 
@@ -36,7 +36,7 @@ const rsaPem = String(rsa.key.export({ type: 'spki', format: 'pem' }))
 const rsaDer = rsa.key.export({ type: 'spki', format: 'der' })
 const rsaPkcs1 = String(rsa.key.export({ type: 'pkcs1', format: 'pem' }))
 const ecPem = String(ec.key.export({ type: 'spki', format: 'pem' }))
-const jwkOfStranger = stranger.key.export({ format: 'jwk' })
+const otherJwk = other.key.export({ format: 'jwk' })
 const modulus = Buffer.from(String(rsa.key.export({ format: 'jwk' }).n), 'base64url')
 
 function verify(token: string) {
@@ -56,8 +56,8 @@ test.each([
 
 const withHeader = (header: object) => forge({ ...ES, ...header }, CLAIMS, byEc)
 const withClaims = (claims: object) => forge(ES, { ...CLAIMS, ...claims }, byEc)
-const byStranger = (header: object) => {
-  return forge({ ...ES, ...header }, CLAIMS, signers.ecdsa(stranger.privateKey))
+const byOther = (header: object) => {
+  return forge({ ...ES, ...header }, CLAIMS, signers.ecdsa(other.privateKey))
 }
 const byHmac = (secret: string | Buffer) => {
   return forge({ ...RS, alg: 'HS256' }, CLAIMS, signers.hmac(secret))
@@ -99,15 +99,15 @@ const FORGED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'ES256 with the id of the RSA key': withHeader({ kid: rsa.id }),
   },
   key: {
-    'a stranger with our id': byStranger({}),
-    'a stranger without an id': forge({ alg: 'ES256' }, CLAIMS, signers.ecdsa(stranger.privateKey)),
-    'a stranger with an id of its own': byStranger({ kid: stranger.id }),
-    'a strange RSA key': forge(RS, CLAIMS, signers.rsa(strangerRsa.privateKey)),
-    'a key in the header': byStranger({ jwk: jwkOfStranger }),
+    'another key with our id': byOther({}),
+    'another key without an id': forge({ alg: 'ES256' }, CLAIMS, signers.ecdsa(other.privateKey)),
+    'another key with an id of its own': byOther({ kid: other.id }),
+    'a strange RSA key': forge(RS, CLAIMS, signers.rsa(otherRsa.privateKey)),
+    'a key in the header': byOther({ jwk: otherJwk }),
     'a good key in the header': withHeader({ jwk: ec.key.export({ format: 'jwk' }) }),
-    'a URL of keys': byStranger({ jku: 'https://evil.example/jwks' }),
-    'a URL of a certificate': byStranger({ x5u: 'https://evil.example/x5u' }),
-    'a certificate in the header': byStranger({ x5c: [rsaDer.toString('base64')] }),
+    'a URL of keys': byOther({ jku: 'https://evil.example/jwks' }),
+    'a URL of a certificate': byOther({ x5u: 'https://evil.example/x5u' }),
+    'a certificate in the header': byOther({ x5c: [rsaDer.toString('base64')] }),
     'a path as id': withHeader({ kid: '../../../dev/null' }),
     'a query as id': withHeader({ kid: "' OR 1=1 --" }),
     'an empty id': withHeader({ kid: '' }),

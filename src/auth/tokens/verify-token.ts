@@ -25,7 +25,7 @@ export interface VerifiedToken {
   readonly payload: JsonObject
   /** The id of the key that verified it. */
   readonly keyId: string
-  /** Those of the token that were asked for; undefined: it names none, as those in Secrets. */
+  /** Those of the token that were requested; undefined: it names none, as those in Secrets. */
   readonly audiences: readonly string[] | undefined
   /** Seconds since 1970; undefined: it does not expire. */
   readonly expires: number | undefined

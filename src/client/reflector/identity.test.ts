@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readIdentity } from './identity.ts'
 
-test('reads namespace, name and version', () => {
+test('the identity has the key and the resourceVersion', () => {
   const metadata = { name: 'web', namespace: 'shop', resourceVersion: '7' }
   expect(readIdentity({ metadata })).toEqual({ key: 'shop/web', version: '7' })
   expect(readIdentity({ metadata: { name: 'node-1' } })).toEqual({ key: 'node-1', version: '' })

@@ -14,22 +14,22 @@ export interface ReflectorResource {
   readonly query: Query
   /**
    * Path of the only object of interest. Where the collection may not be listed
-   * (403, 404), that object is fetched now and then instead.
+   * (403, 404), that object is fetched every `pollMs` instead.
    */
   readonly single?: string
   /** Whether a 404 ends the reflector: the server has no such resource (any more). */
   readonly endWhenMissing?: boolean
 }
 
-/** The times of a reflector. */
+/** The times of a reflector, in milliseconds where the name ends with `Ms`. */
 export interface ReflectorTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
   /** Bounds of a watch's `timeoutSeconds`, which is random: seconds. */
   readonly watchSeconds: readonly [min: number, max: number]
-  /** How much longer than `timeoutSeconds` a watch may live. */
+  /** The time that a watch may last longer than its `timeoutSeconds`. */
   readonly slackMs: number
-  /** Without an event for as long, a server does not support streaming lists. */
+  /** After this time without an event of a streaming list, pages are used instead. */
   readonly initialIdleMs: number
   /** Time within which a streaming list must be complete. */
   readonly initialTotalMs: number
@@ -48,7 +48,7 @@ export const DEFAULT_TIMING: ReflectorTiming = {
   pollMs: 60_000,
 }
 
-/** Why an object or event could not be read; its name is unknown. */
+/** Why an object or event could not be read: it is too long, is not JSON or no event, or has no usable name. */
 export type LossReason = 'oversized' | 'garbage' | 'nameless'
 
 /** The verbs of the API by which a collection is followed. */

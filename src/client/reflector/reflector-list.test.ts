@@ -38,28 +38,33 @@ test('the first request is a streaming list, whose stream continues as the watch
   })
 })
 
-test.each([400, 403, 405, 422])('lists in pages where streaming is answered %i', async (code) => {
-  const { server, recorder } = await follow({
-    answer(arrival, index) {
-      if (index === 0) return answerStatus(arrival.response, code, 'No')
-      if (index === 3) return openStream(arrival)
-      const last = arrival.url.searchParams.has('continue')
-      const metadata = last ? { resourceVersion: '8' } : { resourceVersion: '7', continue: 'next' }
-      const items = [modelObject(last ? 'a/2' : 'a/1', 1, 3)]
-      return answerJson(arrival.response, 200, { kind: 'List', metadata, items })
-    },
-  })
-  await server.arrival(4)
-  expect(server.arrivals.slice(1).map(queryOf)).toEqual([
-    { limit: '500' },
-    { limit: '500', continue: 'next' },
-    { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: '300', resourceVersion: '7' },
-  ])
-  expect([...recorder.known.keys()]).toEqual(['a/1', 'a/2'])
-  expect(recorder.listings()).toBe(1)
-})
+test.each([400, 403, 405, 422])(
+  'a collection is listed in pages where a streaming list is answered with %i',
+  async (code) => {
+    const { server, recorder } = await follow({
+      answer(arrival, index) {
+        if (index === 0) return answerStatus(arrival.response, code, 'No')
+        if (index === 3) return openStream(arrival)
+        const last = arrival.url.searchParams.has('continue')
+        const metadata = last
+          ? { resourceVersion: '8' }
+          : { resourceVersion: '7', continue: 'next' }
+        const items = [modelObject(last ? 'a/2' : 'a/1', 1, 3)]
+        return answerJson(arrival.response, 200, { kind: 'List', metadata, items })
+      },
+    })
+    await server.arrival(4)
+    expect(server.arrivals.slice(1).map(queryOf)).toEqual([
+      { limit: '500' },
+      { limit: '500', continue: 'next' },
+      { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: '300', resourceVersion: '7' },
+    ])
+    expect([...recorder.known.keys()]).toEqual(['a/1', 'a/2'])
+    expect(recorder.listings()).toBe(1)
+  },
+)
 
-test('a server that ignores the parameter betrays itself by an ordinary bookmark', async () => {
+test('after a bookmark without initial-events-end the collection is listed in pages', async () => {
   const { server, recorder } = await follow({
     answer(arrival, index) {
       if (index === 1) return answerJson(arrival.response, 200, listOf('9', 'a/1'))
@@ -76,27 +81,30 @@ test('a server that ignores the parameter betrays itself by an ordinary bookmark
   expect(queryOf(server.arrivals[2]!)['resourceVersion']).toBe('9')
 })
 
-test.each([0, 1])('a server that ignores it falls silent (after %i objects)', async (objects) => {
-  const clock = new FakeClock()
-  const { server, recorder } = await follow({
-    clock,
-    answer(arrival, index) {
-      if (index === 1) return answerJson(arrival.response, 200, listOf('9', 'a/1', 'a/2'))
-      openStream(arrival)
-      if (objects === 0) return
-      writeLine(arrival.response, { type: 'ADDED', object: modelObject('a/1', 1, 5) })
-    },
-  })
-  await eventually(() => recorder.reflector.state().connected)
-  await recorder.until(() => recorder.known.size === objects)
-  expect(recorder.listings()).toBe(0)
-  await clock.advance(5_000)
-  await recorder.until(() => recorder.listings() === 1)
-  await server.arrival(3)
-  expect([...recorder.known.keys()]).toEqual(['a/1', 'a/2'])
-})
+test.each([0, 1])(
+  'a streaming list that pauses after %i objects is replaced by pages',
+  async (objects) => {
+    const clock = new FakeClock()
+    const { server, recorder } = await follow({
+      clock,
+      answer(arrival, index) {
+        if (index === 1) return answerJson(arrival.response, 200, listOf('9', 'a/1', 'a/2'))
+        openStream(arrival)
+        if (objects === 0) return
+        writeLine(arrival.response, { type: 'ADDED', object: modelObject('a/1', 1, 5) })
+      },
+    })
+    await eventually(() => recorder.reflector.state().connected)
+    await recorder.until(() => recorder.known.size === objects)
+    expect(recorder.listings()).toBe(0)
+    await clock.advance(5_000)
+    await recorder.until(() => recorder.listings() === 1)
+    await server.arrival(3)
+    expect([...recorder.known.keys()]).toEqual(['a/1', 'a/2'])
+  },
+)
 
-test('a server that ignores the parameter is found out although it never falls silent', async () => {
+test('a streaming list that never ends is replaced by pages after its time limit', async () => {
   const clock = new FakeClock()
   let chatter: Arrival | undefined
   const { recorder } = await follow({

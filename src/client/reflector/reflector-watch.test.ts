@@ -5,7 +5,7 @@ import { follow, listOf, openStream, queryOf } from '../testing/follow.ts'
 import { modelObject, writeBookmark, writeLine } from '../testing/model-api.ts'
 import { answerJson, answerStatus, statusOf } from '../testing/scripted-server.ts'
 
-test('resumes after a torn line from the last version, and repeats nothing', async () => {
+test('after an incomplete line the watch is resumed from the last version, and no change is repeated', async () => {
   const { server, recorder } = await follow({
     answer(arrival, index) {
       const { response } = arrival
@@ -30,7 +30,7 @@ test('resumes after a torn line from the last version, and repeats nothing', asy
   expect(recorder.reflector.state()).toMatchObject({ lists: 1, restarts: 0, watches: 2 })
 })
 
-test('resumes from a bookmark when nothing else happened', async () => {
+test('a watch that ended as planned is resumed from the last bookmark', async () => {
   const clock = new FakeClock()
   const { server, recorder } = await follow({
     clock,
@@ -50,28 +50,31 @@ test('resumes from a bookmark when nothing else happened', async () => {
   expect(recorder.reflector.state().failures).toBe(0)
 })
 
-test.each(['event', 'answer'] as const)('a 410 as %s leads to a new list', async (kind) => {
-  const { server, recorder } = await follow({
-    answer(arrival, index) {
-      const { response } = arrival
-      if (index === 0) return answerStatus(response, 422, 'Invalid')
-      if (index === 1) return answerJson(response, 200, listOf('9', 'a/1', 'a/2'))
-      if (index === 3 && arrival.url.searchParams.has('watch'))
-        return answerStatus(response, 422, '')
-      if (index === 3) return answerJson(response, 200, listOf('20', 'a/2', 'a/3'))
-      if (index === 2 && kind === 'answer') return answerStatus(response, 410, 'Expired')
-      openStream(arrival)
-      if (index === 2) writeLine(response, { type: 'ERROR', object: statusOf(410, 'Expired') })
-    },
-  })
-  await recorder.until(() => recorder.listings() === 2)
-  expect([...recorder.known.keys()]).toEqual(['a/2', 'a/3'])
-  expect(recorder.batches.at(-1)).toEqual([{ key: 'a/1', value: undefined }])
-  await server.arrival(5)
-  expect(queryOf(server.arrivals[4]!)['resourceVersion']).toBe('20')
-  expect(recorder.reflector.state()).toMatchObject({ restarts: 1, failures: 1 })
-  expect(recorder.reflector.state().lastFailure).toMatchObject({ code: 410, reason: 'Expired' })
-})
+test.each(['event', 'answer'] as const)(
+  'a 410 as %s of a watch leads to a new list',
+  async (kind) => {
+    const { server, recorder } = await follow({
+      answer(arrival, index) {
+        const { response } = arrival
+        if (index === 0) return answerStatus(response, 422, 'Invalid')
+        if (index === 1) return answerJson(response, 200, listOf('9', 'a/1', 'a/2'))
+        if (index === 3 && arrival.url.searchParams.has('watch'))
+          return answerStatus(response, 422, '')
+        if (index === 3) return answerJson(response, 200, listOf('20', 'a/2', 'a/3'))
+        if (index === 2 && kind === 'answer') return answerStatus(response, 410, 'Expired')
+        openStream(arrival)
+        if (index === 2) writeLine(response, { type: 'ERROR', object: statusOf(410, 'Expired') })
+      },
+    })
+    await recorder.until(() => recorder.listings() === 2)
+    expect([...recorder.known.keys()]).toEqual(['a/2', 'a/3'])
+    expect(recorder.batches.at(-1)).toEqual([{ key: 'a/1', value: undefined }])
+    await server.arrival(5)
+    expect(queryOf(server.arrivals[4]!)['resourceVersion']).toBe('20')
+    expect(recorder.reflector.state()).toMatchObject({ restarts: 1, failures: 1 })
+    expect(recorder.reflector.state().lastFailure).toMatchObject({ code: 410, reason: 'Expired' })
+  },
+)
 
 test('a 410 between two pages leads to one list without pages', async () => {
   const { server, recorder } = await follow({
@@ -91,25 +94,28 @@ test('a 410 between two pages leads to one list without pages', async () => {
   expect([...recorder.known.keys()]).toEqual(['a/2'])
 })
 
-test.each(['event', 'bookmark'] as const)('an %s from the past leads to a list', async (kind) => {
-  const { recorder } = await follow({
-    answer(arrival, index) {
-      const { response } = arrival
-      openStream(arrival)
-      if (index > 0) return writeBookmark(response, 3, true)
-      writeLine(response, { type: 'ADDED', object: modelObject('a/1', 1, 50) })
-      writeBookmark(response, 90, true)
-      if (kind === 'bookmark') return writeBookmark(response, 2, false)
-      return writeLine(response, { type: 'ADDED', object: modelObject('a/2', 1, 2) })
-    },
-  })
-  await recorder.until(() => recorder.listings() === 2)
-  expect([...recorder.known.keys()]).toEqual([])
-  expect(recorder.reflector.state()).toMatchObject({ resourceVersion: '3', restarts: 1 })
-  expect(recorder.reflector.state().lastFailure?.errorCode).toBe('NP_CLIENT_REWOUND')
-})
+test.each(['event', 'bookmark'] as const)(
+  'an older resourceVersion in an %s leads to a new list',
+  async (kind) => {
+    const { recorder } = await follow({
+      answer(arrival, index) {
+        const { response } = arrival
+        openStream(arrival)
+        if (index > 0) return writeBookmark(response, 3, true)
+        writeLine(response, { type: 'ADDED', object: modelObject('a/1', 1, 50) })
+        writeBookmark(response, 90, true)
+        if (kind === 'bookmark') return writeBookmark(response, 2, false)
+        return writeLine(response, { type: 'ADDED', object: modelObject('a/2', 1, 2) })
+      },
+    })
+    await recorder.until(() => recorder.listings() === 2)
+    expect([...recorder.known.keys()]).toEqual([])
+    expect(recorder.reflector.state()).toMatchObject({ resourceVersion: '3', restarts: 1 })
+    expect(recorder.reflector.state().lastFailure?.errorCode).toBe('NP_CLIENT_REWOUND')
+  },
+)
 
-test('a server put back to an older state is noticed when the watch breaks', async () => {
+test('when a watch breaks and the server has an older resourceVersion, the collection is listed again', async () => {
   const { server, recorder } = await follow({
     answer(arrival, index) {
       const { response } = arrival
@@ -129,7 +135,7 @@ test('a server put back to an older state is noticed when the watch breaks', asy
   expect(queryOf(server.arrivals[1]!)).toEqual({ limit: '1' })
 })
 
-test('a DELETED with the version of the last state is no rewound server', async () => {
+test('a DELETED with the version of the last state does not lead to a new list', async () => {
   const { recorder } = await follow({
     answer(arrival, index) {
       openStream(arrival)

@@ -6,14 +6,15 @@ import { ModelApi } from '../testing/model-api.ts'
 import { startRecorder } from '../testing/recorder.ts'
 import { answerStatus, startScriptedServer } from '../testing/scripted-server.ts'
 
-type Turn =
+/** A step of a history: what happens to the server, or how long the client is waited for. */
+type Step =
   | { readonly do: 'put' | 'remove'; readonly key: string; readonly spec: number }
   | { readonly do: 'compact' | 'expire' | 'bookmark' | 'hang-up' | 'tear' | 'save' | 'restore' }
   | { readonly do: 'fail'; readonly times: number }
-  | { readonly do: 'breathe' | 'settle' }
+  | { readonly do: 'yield' | 'settle' }
 
 const key = fc.constantFrom('a/1', 'a/2', 'a/3', 'b/1', 'b/2', 'b/3', 'c/1', 'c/2')
-const turn: fc.Arbitrary<Turn> = fc.oneof(
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('put' as const), key, spec: fc.nat(9) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('remove' as const), key, spec: fc.nat(9) }) },
   {
@@ -23,16 +24,16 @@ const turn: fc.Arbitrary<Turn> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('fail' as const), times: fc.nat(3) }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('breathe', 'settle') }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('yield', 'settle') }) },
 )
 
-const histories = fc.array(turn, { minLength: 5, maxLength: 60, size: 'max' })
+const histories = fc.array(anyStep, { minLength: 5, maxLength: 60, size: 'max' })
 
 /**
- * Plays a history against a client that follows it. A server that is put back
- * to an older state is away for at least one request, as real ones are.
+ * Runs a history on a server that a reflector follows. A server that is restored
+ * to an older state fails for at least one request, as real ones do.
  */
-async function play(turns: readonly Turn[], initialEvents: InitialEvents): Promise<void> {
+async function run(steps: readonly Step[], initialEvents: InitialEvents): Promise<void> {
   const api = new ModelApi()
   api.initialEvents = initialEvents
   let failures = 0
@@ -53,7 +54,7 @@ async function play(turns: readonly Turn[], initialEvents: InitialEvents): Promi
   const same = (): boolean => equalMaps(recorder.known, api.contents)
   try {
     let restore = api.snapshot()
-    for (const step of turns) {
+    for (const step of steps) {
       if (step.do === 'put') api.put(step.key, step.spec)
       else if (step.do === 'remove') api.remove(step.key)
       else if (step.do === 'compact') api.compact()
@@ -84,10 +85,10 @@ function equalMaps(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unkno
 }
 
 test.each(['offered', 'refused', 'ignored'] as const)(
-  'whatever happens on the way, the client ends with what the server holds (streaming list %s)',
+  'after any history the reflector has the objects of the server (streaming list %s)',
   async (initialEvents) => {
     await fc.assert(
-      fc.asyncProperty(histories, (turns) => play(turns, initialEvents)),
+      fc.asyncProperty(histories, (steps) => run(steps, initialEvents)),
       { numRuns: 60, timeout: 5_000, endOnFailure: true },
     )
   },

@@ -55,6 +55,7 @@ export interface Reflector {
   keys(): Iterable<string>
 }
 
+/** What a step does; `verify`: see `#verify`. */
 type Phase = 'list' | 'verify' | 'watch'
 
 interface FailedRequest {
@@ -110,6 +111,7 @@ export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem
   }
 }
 
+/** The steps of one reflector, each of which decides the next. */
 class Steps<T, Problem> {
   readonly #context: ReflectorContext<T, Problem>
   readonly #backoff: Backoff

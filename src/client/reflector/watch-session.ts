@@ -17,18 +17,21 @@ export interface WatchSessionOptions {
 }
 
 /** The part of `timeoutSeconds` after which the end of a watch counts as planned. */
-const PLANNED = 0.95
+const PLANNED_SHARE = 0.95
 /** Milliseconds after which a watch counts as a success without an event. */
-const HELD_MS = 10_000
+const SUCCESS_MS = 10_000
 
 /** Follows one watch from its opening to its end. */
 export class WatchSession<T, Problem> {
   readonly #context: ReflectorContext<T, Problem>
   readonly #signal: AbortSignal
+  /** `timeoutSeconds` of the watch. */
   readonly #seconds: number
   readonly #startedAt: number
   #version: string | undefined
+  /** Whether the streaming list is complete, or the watch began without one. */
   #listed: boolean
+  /** Events after the initial list; ERROR does not count. */
   #events = 0
 
   constructor(context: ReflectorContext<T, Problem>, { version, signal }: WatchSessionOptions) {
@@ -43,7 +46,7 @@ export class WatchSession<T, Problem> {
 
   /** Whether the watch had an event after the initial list, or lasted for ten seconds. */
   get isSuccess(): boolean {
-    return this.#listed && (this.#events > 0 || this.#age() >= HELD_MS)
+    return this.#listed && (this.#events > 0 || this.#age() >= SUCCESS_MS)
   }
 
   /** Opens the watch and reads it to its end. */
@@ -56,8 +59,8 @@ export class WatchSession<T, Problem> {
       const query = this.#query()
       const opened = await client.watch(resource.path, { query, signal: guard.signal, lifetimeMs })
       if (!opened.ok) {
-        const isGivenUp = opened.failure.errorCode === 'NP_CLIENT_ABORTED'
-        if (isGivenUp && !this.#listed && guard.expired()) return { kind: 'silent' }
+        const isAborted = opened.failure.errorCode === 'NP_CLIENT_ABORTED'
+        if (isAborted && !this.#listed && guard.expired()) return { kind: 'silent' }
         return refusedWatch(opened.failure, !this.#listed)
       }
       progress.connected = true
@@ -96,7 +99,7 @@ export class WatchSession<T, Problem> {
     }
     if (!this.#listed && guard.expired()) return { kind: 'unsupported' }
     const failure = stream.failure() ?? endedEarly(this.#context.resource.path)
-    const inTime = this.#age() >= this.#seconds * 1000 * PLANNED
+    const inTime = this.#age() >= this.#seconds * 1000 * PLANNED_SHARE
     const planned = stream.failure() === undefined && inTime
     return planned && this.#listed ? { kind: 'planned' } : { kind: 'broken', failure }
   }

@@ -5,15 +5,18 @@ import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import { endpointPorts } from './endpoint-ports.ts'
 
-/** A Pod that can serve for a Service in one IP family. */
+/** A Pod that can be an endpoint of a Service in one IP family. */
 export interface Candidate {
   readonly pod: PodObject
   /** Its address of the family. */
   readonly ip: IpAddress
   /** As `endpointPorts` returns them. */
   readonly ports: readonly JsonObject[]
-  /** When its readiness last changed, or the Service was created if that was later; RFC 3339. */
-  readonly since: string
+  /**
+   * When its readiness last changed, or the Service was created if that was later; RFC 3339, empty when the Pod
+   * has no condition `Ready`.
+   */
+  readonly changedAt: string
 }
 
 /**
@@ -29,9 +32,8 @@ export function candidatesOf(
     const ip = pod.ips.find((one) => familyOf(one) === family)
     const ports = endpointPorts(service, pod)
     if (ip === undefined || pod.finished || ports === undefined) return []
-    return [
-      { pod, ip, ports, since: later(pod.readiness.lastTransitionTime, service.meta.createdAt) },
-    ]
+    const changedAt = laterTime(pod.readiness.lastTransitionTime, service.meta.createdAt)
+    return [{ pod, ip, ports, changedAt }]
   })
 }
 
@@ -40,11 +42,11 @@ export function hostnameOf({ hostname, subdomain }: PodObject, service: ServiceO
   return subdomain === service.meta.name ? hostname : ''
 }
 
-/** The field `targetRef` of an endpoint. */
+/** The field `targetRef` of an endpoint: the Pod that it is. */
 export function targetRefOf({ meta }: PodObject): JsonObject {
   return { kind: 'Pod', namespace: meta.namespace, name: meta.name, uid: meta.uid }
 }
 
-function later(a: string, b: string): string {
+function laterTime(a: string, b: string): string {
   return Date.parse(a) < Date.parse(b) ? b : a
 }

@@ -4,9 +4,10 @@ import type { ServiceObject, ServicePortObject } from '../objects/service-object
 import { isHeadless } from '../objects/service-object.ts'
 
 /**
- * The ports on which a Pod serves a Service, as slices hold them, in canonical order. A named target port is
- * looked up in the Pod by name and protocol, so Pods may have different numbers; a port that a Pod does not
- * have is left out. Undefined when none is left. A headless Service without ports has an empty list.
+ * The ports on which a Pod serves a Service, as EndpointSlices hold them, in the order of `sortPorts`. A named
+ * target port is looked up in the Pod by name and protocol, so Pods may have different numbers; a port that the
+ * Pod does not have is left out. Undefined when the Pod has none of the ports, or the Service has none and a
+ * ClusterIP. Empty when the Service has none and is headless: its endpoints are addresses alone.
  */
 export function endpointPorts(
   service: ServiceObject,
@@ -25,7 +26,7 @@ export function sortPorts(ports: readonly JsonObject[]): JsonObject[] {
   return ports.toSorted((a, b) => (portsKey([a]) < portsKey([b]) ? -1 : 1))
 }
 
-/** A key by which endpoints share slices and subsets: equal for equal lists of ports, defaults filled in. */
+/** Endpoints with the same key share slices and subsets. It is equal for equal lists of ports with their defaults. */
 export function portsKey(ports: readonly JsonObject[]): string {
   return JSON.stringify(
     ports.map(({ name, protocol, port, appProtocol }) => [

@@ -5,8 +5,8 @@ import type { StringMap } from '../objects/string-map.ts'
 import { withoutKeys } from '../objects/string-map.ts'
 
 /**
- * The labels of a Service as its Endpoints and slices carry them. Its ClusterIP decides whether they have the
- * headless label, and not a label of the Service, because nodes ignore slices with that label.
+ * The labels of the Endpoints and slices of a Service: its own, but the headless label only if it has no ClusterIP.
+ * A label of that name on the Service is not copied, because service proxies ignore slices with it.
  */
 export function serviceLabels(service: ServiceObject): StringMap {
   return {

@@ -1,5 +1,5 @@
 import { ENDPOINTS_MANAGED_BY } from '../../resources/label-names.ts'
-import { podAffects } from '../backends/pod-affects.ts'
+import { servicesOfPodChange } from '../backends/services-of-pod-change.ts'
 import { podsOf } from '../cache/selection.ts'
 import type { View } from '../cache/view.ts'
 import { type EndpointsObject, isElectionLock } from '../objects/endpoints-object.ts'
@@ -23,7 +23,7 @@ export const endpointsController: Controller = {
   name: 'endpoints',
   watches: {
     services: ({ key }) => [key],
-    pods: podAffects,
+    pods: servicesOfPodChange,
     endpoints: ({ key }) => [key],
   },
   reconcile,

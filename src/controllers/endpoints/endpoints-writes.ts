@@ -89,7 +89,7 @@ function timesOfChanges(
   const known = new Set(existing.subsets.flatMap(statesOf))
   return addresses
     .filter(({ pod, ip, ready }) => !known.has(`${ready} ${ip} ${pod.meta.uid}`))
-    .map(({ since }) => since)
+    .map(({ changedAt }) => changedAt)
 }
 
 /** `<ready> <ip> <uid of the Pod>` for each address of a subset. */

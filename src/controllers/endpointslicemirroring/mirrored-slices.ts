@@ -57,7 +57,7 @@ function endpointsOf(subset: JsonObject, family: Family): readonly WantedEndpoin
       ...copiedField(address, 'nodeName'),
       ...copiedTargetRef(address),
     }
-    return [{ id: endpointId(body), body, since: '' }]
+    return [{ id: endpointId(body), body, changedAt: '' }]
   })
 }
 

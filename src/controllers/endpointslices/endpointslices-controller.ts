@@ -1,6 +1,6 @@
 import { SERVICE_NAME, SLICE_MANAGED_BY } from '../../resources/label-names.ts'
-import { podAffects } from '../backends/pod-affects.ts'
 import { serviceLabels } from '../backends/service-labels.ts'
+import { servicesOfPodChange } from '../backends/services-of-pod-change.ts'
 import { podsOf } from '../cache/selection.ts'
 import type { View } from '../cache/view.ts'
 import { readCapacity } from '../cache/zone-capacity.ts'
@@ -30,7 +30,7 @@ export const endpointSlicesController: Controller = {
   name: 'endpointslices',
   watches: {
     services: ({ key }) => [key],
-    pods: podAffects,
+    pods: servicesOfPodChange,
     nodes: nodeAffects,
     endpointslices: sliceAffects(MANAGER),
   },

@@ -48,7 +48,7 @@ export function serviceSlices(
     const candidates = candidatesOf(service, pods, family).toSorted(byAddress)
     const found = candidates.map((candidate): PortedEndpoint => {
       const body = endpointOf(candidate, service, zoneOf)
-      return { id: endpointId(body), body, since: candidate.since, ports: candidate.ports }
+      return { id: endpointId(body), body, changedAt: candidate.changedAt, ports: candidate.ports }
     })
     return {
       addressType: ADDRESS_TYPES[family],

@@ -15,46 +15,45 @@ import { eventWrite } from '../runner/writing/event-write.ts'
 import type { EventWrite, ObjectIdentity, Patch } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 import { findObject, objectKey } from './object-key.ts'
-import { ownerState, ownersOf } from './owner.ts'
+import { apiVersionOf, ownerState, ownersOf } from './owner.ts'
 
 const NAME = 'garbagecollector'
 
 type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
 
 /**
- * Deletes an object when all its owners are gone, first by the caches and then by the server. An owner with the
- * finalizer `foregroundDeletion` stays until its blocking dependents are gone; one with `orphan` stays until
- * its dependents no longer refer to it.
+ * Deletes an object when each of its owners is gone (in the caches, and then confirmed by the server) or is being
+ * deleted in the foreground. An owner with the finalizer `foregroundDeletion` stays until its dependents with
+ * `blockOwnerDeletion` are gone; one with `orphan` stays until its dependents no longer refer to it.
  */
 export const garbageCollector: Controller = {
   name: NAME,
   watches: perCollection(
     (name): ChangeAffects =>
       (change, view) =>
-        affected(name, change, view),
+        affectedKeys(name, change, view),
   ),
   reconcile,
 }
 
-function affected(
+/** The object itself; its dependents; and its owners before the change, which may wait for it. */
+function affectedKeys(
   collection: CollectionName,
   { key, before, after }: ObjectChange<{ readonly meta: ObjectMeta }>,
   view: View,
 ): readonly string[] {
-  const isNew = before?.meta.uid !== after?.meta.uid
-  const isSame = !isNew && isDeepEqual(facts(before?.meta), facts(after?.meta))
-  if (isSame) return []
+  if (isDeepEqual(relevantFields(before?.meta), relevantFields(after?.meta))) return []
   const dependents = before === undefined ? [] : dependentsOf(before.meta.uid, view)
-  const former = before === undefined ? [] : ownersOf({ collection, meta: before.meta })
+  const formerOwners = before === undefined ? [] : ownersOf({ collection, meta: before.meta })
   return [
     objectKey(collection, key),
     ...dependents.map(({ collection: kind, meta }) => objectKey(kind, meta.key)),
-    ...former.map((owner) => objectKey(owner.collection, owner.key)),
+    ...formerOwners.map((owner) => objectKey(owner.collection, owner.key)),
   ]
 }
 
-function facts(meta: ObjectMeta | undefined): unknown {
-  return meta && [meta.owners, meta.terminating, meta.finalizers]
+function relevantFields(meta: ObjectMeta | undefined): unknown {
+  return meta && [meta.uid, meta.owners, meta.terminating, meta.finalizers]
 }
 
 function dependentsOf(uid: string, view: View): readonly FoundObject[] {
@@ -85,7 +84,8 @@ function finalize(object: FoundObject, view: View): Reconciliation {
     return { writes: [...released, withoutFinalizer(object, ORPHAN)] }
   }
   if (!meta.finalizers.includes(FOREGROUND)) return SETTLED
-  const isBlocking = ({ uid, blocks }: OwnerReference): boolean => uid === meta.uid && blocks
+  const isBlocking = (owner: OwnerReference): boolean =>
+    owner.uid === meta.uid && owner.blocksOwnerDeletion
   if (dependents.some((dependent) => dependent.meta.owners.some(isBlocking))) return SETTLED
   return { writes: [withoutFinalizer(object, FOREGROUND)] }
 }
@@ -107,15 +107,15 @@ function patchOf({ collection, meta }: FoundObject, metadata: JsonObject): Patch
   return { verb: 'patch', collection, meta, body: { metadata } }
 }
 
-/** An Event if an owner that counts as gone is in another namespace. */
+/** An Event if an owner that counts as gone exists in another namespace. */
 function misplacedOwnerEvent(
   { collection, meta }: FoundObject,
   { absent, view, now }: DeletionFacts,
 ): readonly EventWrite[] {
-  const owner = absent.find(({ uid }) => isAnywhere(uid, view))
+  const owner = absent.find(({ uid }) => existsAnywhere(uid, view))
   if (owner === undefined) return []
-  const { kind, root } = COLLECTION_ROUTES[collection]
-  const subject = { apiVersion: root.replace(/^\/apis?\//, ''), kind, meta }
+  const { kind } = COLLECTION_ROUTES[collection]
+  const subject = { apiVersion: apiVersionOf(collection), kind, meta }
   const name = `${COLLECTION_ROUTES[owner.collection].kind} ${JSON.stringify(owner.name)}`
   const message = `The owner ${name} is in another namespace, so it does not count.`
   const reason = 'OwnerRefInvalidNamespace'
@@ -123,12 +123,13 @@ function misplacedOwnerEvent(
 }
 
 interface DeletionFacts {
+  /** The owners that the server has to confirm as gone. */
   readonly absent: readonly ObjectIdentity[]
   readonly view: View
   readonly now: number
 }
 
-function isAnywhere(uid: string, view: View): boolean {
+function existsAnywhere(uid: string, view: View): boolean {
   return COLLECTION_NAMES.some((name) =>
     [...view[name].values()].some(({ meta }) => meta.uid === uid),
   )

@@ -11,7 +11,7 @@ import { runControllers } from '../testing/run-controllers.ts'
 import { garbageCollector } from './garbagecollector-controller.ts'
 
 const DELETED = '2026-01-01T00:00:00Z'
-const CONFIG = 'delete configmaps/shop/child'
+const CHILD_DELETED = 'delete configmaps/shop/child'
 
 function owner(name: string, more: JsonObject = {}): JsonObject {
   return { apiVersion: 'apps/v1', kind: 'Deployment', name, uid: name, ...more }
@@ -21,62 +21,84 @@ function child(...ownerReferences: JsonObject[]): JsonObject {
   return named('child', { ownerReferences })
 }
 
-async function settled(...objects: readonly Stored[]): Promise<[FakeCluster, FakeClock]> {
+/** Runs the garbage collector on these objects until it has nothing more to do. */
+async function collectGarbage(...objects: readonly Stored[]): Promise<[FakeCluster, FakeClock]> {
   const cluster = clusterWith(...objects)
   const clock = await runControllers(cluster, [garbageCollector])
   return [cluster, clock]
 }
 
 const here: Stored = ['deployments', named('here')]
-const leaving: Stored = [
+const foregroundOwner: Stored = [
   'deployments',
   named('here', { deletionTimestamp: DELETED, finalizers: ['foregroundDeletion', 'x'] }),
 ]
 const FOREIGN = { apiVersion: 'serving.knative.dev/v1', kind: 'Service' }
 const CLUSTER_ROLE = { apiVersion: 'rbac.authorization.orch.io/v1', kind: 'ClusterRole' }
 
-const matrix: readonly (readonly [string, readonly Stored[], readonly string[]])[] = [
-  ['an owner that is there', [here, ['configmaps', child(owner('here'))]], []],
-  ['no owner', [['configmaps', child()]], []],
-  ['an owner that is gone', [['configmaps', child(owner('gone'))]], [CONFIG]],
+/** What happens to the object `child`, the objects at the start, and the writes. */
+const cases: readonly (readonly [string, readonly Stored[], readonly string[]])[] = [
+  ['stays while its owner is there', [here, ['configmaps', child(owner('here'))]], []],
+  ['stays that has no owner', [['configmaps', child()]], []],
+  ['is deleted when its owner is gone', [['configmaps', child(owner('gone'))]], [CHILD_DELETED]],
   [
-    'an owner that was made anew',
+    'is deleted when an object with another uid has the name of its owner',
     [here, ['configmaps', child(owner('here', { uid: 'former' }))]],
-    [CONFIG],
+    [CHILD_DELETED],
   ],
-  ['one owner of two', [here, ['configmaps', child(owner('gone'), owner('here'))]], []],
-  ['two owners that are gone', [['configmaps', child(owner('a'), owner('b'))]], [CONFIG]],
-  ['an owner of a foreign kind', [['configmaps', child(owner('gone', FOREIGN))]], []],
   [
-    'an owner of the cluster',
+    'stays while one of two owners is there',
+    [here, ['configmaps', child(owner('gone'), owner('here'))]],
+    [],
+  ],
+  [
+    'is deleted when both owners are gone',
+    [['configmaps', child(owner('a'), owner('b'))]],
+    [CHILD_DELETED],
+  ],
+  [
+    'stays whose owner is of a kind that the server does not have',
+    [['configmaps', child(owner('gone', FOREIGN))]],
+    [],
+  ],
+  [
+    'stays while its cluster-scoped owner is there',
     [
       ['clusterroles', named('r', { namespace: '' })],
       ['configmaps', child(owner('r', CLUSTER_ROLE))],
     ],
     [],
   ],
-  ['an owner gone from the cluster', [['configmaps', child(owner('r', CLUSTER_ROLE))]], [CONFIG]],
   [
-    'an owner with a namespace, of an object without',
+    'is deleted when its cluster-scoped owner is gone',
+    [['configmaps', child(owner('r', CLUSTER_ROLE))]],
+    [CHILD_DELETED],
+  ],
+  [
+    'without a namespace stays whose owner is of a namespaced kind',
     [['nodes', named('child', { namespace: '', ownerReferences: [owner('gone')] })]],
     [],
   ],
   [
-    'an owner in another namespace',
+    'is deleted, with an Event, when its owner is in another namespace',
     [
       ['deployments', named('far', { namespace: 'far' })],
       ['configmaps', child(owner('far'))],
     ],
-    [CONFIG, 'record OwnerRefInvalidNamespace shop/child'],
+    [CHILD_DELETED, 'record OwnerRefInvalidNamespace shop/child'],
   ],
   [
-    'an owner that leaves in the foreground',
-    [leaving, ['configmaps', child(owner('here', { blockOwnerDeletion: true }))]],
-    [CONFIG, 'patch deployments/shop/here'],
+    'is deleted before its owner, which is being deleted in the foreground',
+    [foregroundOwner, ['configmaps', child(owner('here', { blockOwnerDeletion: true }))]],
+    [CHILD_DELETED, 'patch deployments/shop/here'],
   ],
-  ['an owner that waits for no dependent', [leaving], ['patch deployments/shop/here']],
   [
-    'an owner that leaves for other reasons',
+    'without dependents loses the finalizer of its foreground deletion',
+    [foregroundOwner],
+    ['patch deployments/shop/here'],
+  ],
+  [
+    'stays while its owner waits for another finalizer',
     [
       ['deployments', named('here', { deletionTimestamp: DELETED, finalizers: ['x'] })],
       ['configmaps', child(owner('here'))],
@@ -85,19 +107,22 @@ const matrix: readonly (readonly [string, readonly Stored[], readonly string[]])
   ],
 ]
 
-test.each(matrix)('an object with %s', async (_, objects, wanted) => {
-  const [cluster, clock] = await settled(...objects)
-  expect(cluster.log.toSorted()).toEqual(wanted.toSorted())
-  cluster.relist()
-  await clock.advance(0)
-  expect(cluster.log).toHaveLength(wanted.length)
-})
+test.each(cases)(
+  'an object %s, and a second reconcile writes nothing',
+  async (_, objects, wanted) => {
+    const [cluster, clock] = await collectGarbage(...objects)
+    expect(cluster.log.toSorted()).toEqual(wanted.toSorted())
+    cluster.relist()
+    await clock.advance(0)
+    expect(cluster.log).toHaveLength(wanted.length)
+  },
+)
 
 test('the deletion of an owner deletes its dependents, and theirs', async () => {
   const grandchild = named('grandchild', {
     ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'child', uid: 'child' }],
   })
-  const [cluster, clock] = await settled(
+  const [cluster, clock] = await collectGarbage(
     here,
     ['configmaps', child(owner('here'))],
     ['pods', grandchild],
@@ -105,11 +130,11 @@ test('the deletion of an owner deletes its dependents, and theirs', async () => 
   expect(cluster.log).toEqual([])
   cluster.remove('deployments', 'shop/here')
   await clock.advance(0)
-  expect(cluster.log).toEqual([CONFIG, 'delete pods/shop/grandchild'])
+  expect(cluster.log).toEqual([CHILD_DELETED, 'delete pods/shop/grandchild'])
 })
 
-test('an owner that the caches do not know yet is not taken for gone', async () => {
-  const [cluster, clock] = await settled()
+test('an object stays while the server has its owner and the caches do not yet', async () => {
+  const [cluster, clock] = await collectGarbage()
   cluster.hold()
   cluster.put('deployments', named('here'))
   cluster.notify('configmaps', child(owner('here')))
@@ -120,10 +145,10 @@ test('an owner that the caches do not know yet is not taken for gone', async () 
   expect(cluster.get('configmaps', 'shop/child')).toBeDefined()
 })
 
-test('a foreground deletion waits for those that block it', async () => {
+test('an owner keeps its finalizer foregroundDeletion while a dependent with blockOwnerDeletion is there', async () => {
   const stuck = { deletionTimestamp: DELETED, finalizers: ['x'] }
   const blocking = owner('here', { blockOwnerDeletion: true })
-  const [cluster, clock] = await settled(leaving, [
+  const [cluster, clock] = await collectGarbage(foregroundOwner, [
     'configmaps',
     named('child', { ...stuck, ownerReferences: [blocking] }),
   ])
@@ -133,9 +158,9 @@ test('a foreground deletion waits for those that block it', async () => {
   expect(readMeta(cluster.get('deployments', 'shop/here')!).finalizers).toEqual(['x'])
 })
 
-test('the references to an owner with the finalizer orphan are removed before it is deleted, and others stay', async () => {
+test('references to an owner with the finalizer orphan are removed before it is deleted, and others stay', async () => {
   const orphaning = named('here', { deletionTimestamp: DELETED, finalizers: ['orphan'] })
-  const [cluster] = await settled(
+  const [cluster] = await collectGarbage(
     ['deployments', orphaning],
     ['deployments', named('other')],
     ['configmaps', child(owner('here'), owner('other', { controller: true }))],
@@ -146,7 +171,7 @@ test('the references to an owner with the finalizer orphan are removed before it
   expect(readMeta(cluster.get('deployments', 'shop/here')!).finalizers).toEqual([])
 })
 
-test('of Secrets and the like only metadata is kept, without labels and annotations', async () => {
+test('the cache keeps only the metadata of a Secret, without labels and annotations', async () => {
   const cluster = createFakeCluster()
   cluster.put('secrets', { ...named('s', { annotations: { a: 'b' } }), data: { password: 'eA==' } })
   expect(JSON.stringify(cluster.view.secrets.get('shop/s'))).not.toMatch(/password|eA==|"b"/)

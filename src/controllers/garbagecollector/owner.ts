@@ -9,15 +9,16 @@ import type { ObjectIdentity } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 
 /**
- * The state of an owner by the caches. `terminating`: its foreground deletion waits for dependents; `unknown`: no
- * collection has its kind, or its kind is namespaced and the dependent is not. Before an object is deleted
- * because of a `gone` owner, the server has to confirm that.
+ * The state of an owner. `awaitsDependents`: its foreground deletion waits for its dependents; `present`: the
+ * caches have it in any other state; `unknown`: no collection has its kind, or its kind is namespaced and the
+ * dependent is not; `gone`: the caches have no object of that name, or one with another uid. Before an object is
+ * deleted because of an owner that is gone, the server has to confirm that (`identity`).
  */
 export type OwnerState =
-  | { readonly state: 'present' | 'terminating' | 'unknown' }
+  | { readonly state: 'present' | 'awaitsDependents' | 'unknown' }
   | { readonly state: 'gone'; readonly identity: ObjectIdentity }
 
-/** The state of an owner in the caches. */
+/** The state of the owner to which a reference of `dependent` points, in the caches. */
 export function ownerState(
   reference: OwnerReference,
   dependent: FoundObject,
@@ -30,7 +31,7 @@ export function ownerState(
   const meta = view[identity.collection].get(key)?.meta
   if (meta?.uid !== reference.uid) return { state: 'gone', identity }
   const isForeground = meta.terminating && meta.finalizers.includes(FOREGROUND)
-  return { state: isForeground ? 'terminating' : 'present' }
+  return { state: isForeground ? 'awaitsDependents' : 'present' }
 }
 
 /** Collection and key of each owner of an object, without those of unknown kinds. */
@@ -46,13 +47,17 @@ export function ownersOf(
 
 function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | undefined {
   const group = canonicalGroup(groupOf(apiVersion))
-  return COLLECTION_NAMES.find((name) => {
-    const route = COLLECTION_ROUTES[name]
-    return route.kind === kind && groupOf(route.root.replace(/^\/apis?\//, '')) === group
-  })
+  return COLLECTION_NAMES.find(
+    (name) => COLLECTION_ROUTES[name].kind === kind && groupOf(apiVersionOf(name)) === group,
+  )
 }
 
-/** An owner of a namespaced kind is in the namespace of its dependents. */
+/** `apps/v1` for deployments, `v1` for pods. */
+export function apiVersionOf(collection: CollectionName): string {
+  return COLLECTION_ROUTES[collection].root.replace(/^\/apis?\//, '')
+}
+
+/** Which object the reference names: an owner of a namespaced kind is in the namespace of its dependents. */
 function identityOf(
   { name, uid }: OwnerReference,
   collection: CollectionName,

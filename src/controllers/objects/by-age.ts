@@ -1,10 +1,12 @@
 import type { ObjectMeta } from './object-meta.ts'
 
-/** Orders by creation time, the oldest first; equal or unknown times by key. */
+/** Compares two objects for sorting: by creation time, the oldest first; where a time is equal or unknown, by key. */
 export function byAge(
   { meta: a }: { readonly meta: ObjectMeta },
   { meta: b }: { readonly meta: ObjectMeta },
 ): number {
-  const ages = Date.parse(a.createdAt) - Date.parse(b.createdAt)
-  return ages || (a.key < b.key ? -1 : 1)
+  const difference = Date.parse(a.createdAt) - Date.parse(b.createdAt)
+  const isDecided = difference !== 0 && !Number.isNaN(difference)
+  if (isDecided) return difference
+  return a.key < b.key ? -1 : 1
 }

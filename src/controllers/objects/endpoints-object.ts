@@ -15,7 +15,7 @@ export function readEndpoints(object: JsonObject): EndpointsObject {
   return { meta: readMeta(object), subsets: arrayAt(object, 'subsets').filter(isJsonObject) }
 }
 
-/** Whether clients use the object as a lock of a leader election, in an annotation: it holds no endpoints. */
+/** Whether the object is a lock of a leader election, by its annotation. Such an object holds no endpoints. */
 export function isElectionLock({ meta }: EndpointsObject): boolean {
   return Object.hasOwn(meta.annotations, LEADER_ELECTION)
 }

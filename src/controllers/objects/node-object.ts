@@ -14,7 +14,7 @@ import { readMeta } from './object-meta.ts'
 /** The fields of a Node that controllers read. */
 export interface NodeObject {
   readonly meta: ObjectMeta
-  /** The first zone label of `NAMES`; empty without one. */
+  /** The value of the first label of `NAMES.zone` that the Node has; empty without one. */
   readonly zone: string
   /** `status.allocatable.cpu` in thousandths of a processor; 0 when unknown. */
   readonly cpuMillis: number

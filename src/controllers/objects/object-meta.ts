@@ -22,8 +22,8 @@ export interface ObjectMeta {
 }
 
 /**
- * One of `metadata.ownerReferences`: the object is deleted after this owner, which is in the same
- * namespace or cluster-scoped.
+ * One of `metadata.ownerReferences`. The object is deleted when no owner is left. An owner is in the namespace of
+ * the object, or cluster-scoped.
  */
 export interface OwnerReference {
   readonly apiVersion: string
@@ -31,7 +31,7 @@ export interface OwnerReference {
   readonly name: string
   readonly uid: string
   /** `blockOwnerDeletion`: a foreground deletion of the owner waits until the object is deleted. */
-  readonly blocks: boolean
+  readonly blocksOwnerDeletion: boolean
   /** The reference as it is stored, to write it again. */
   readonly reference: JsonObject
 }
@@ -41,7 +41,7 @@ export function keyOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'
   return namespace === '' ? name : `${namespace}/${name}`
 }
 
-/** Never fails: a field that is absent or of another type reads as empty. */
+/** Reads `metadata` of any object. Never fails: a field that is absent or of another type reads as empty. */
 export function readMeta(object: JsonObject): ObjectMeta {
   const metadata = objectAt(object, 'metadata')
   const namespace = stringAt(metadata, 'namespace')
@@ -68,11 +68,11 @@ function readOwner(reference: JsonObject): OwnerReference {
     kind: stringAt(reference, 'kind'),
     name: stringAt(reference, 'name'),
     uid: stringAt(reference, 'uid'),
-    blocks: valueAt(reference, 'blockOwnerDeletion') === true,
+    blocksOwnerDeletion: valueAt(reference, 'blockOwnerDeletion') === true,
   }
 }
 
-/** An object of which only the metadata is kept, without labels and annotations. */
+/** An object of which caches keep only the metadata, without labels and annotations: enough to collect garbage. */
 export interface MetadataObject {
   readonly meta: ObjectMeta
 }

@@ -30,7 +30,7 @@ export interface ServiceObject {
   readonly selector: StringMap | undefined
   /** Whether the Service is of type ExternalName: it is a DNS name without endpoints. */
   readonly isExternalName: boolean
-  /** Empty or `None` for a headless Service. */
+  /** `spec.clusterIP`; see `isHeadless`. */
   readonly clusterIP: string
   /** `spec.ipFamilies` in its order, each once; without the field the family of `spec.clusterIP`, else IPv4. */
   readonly families: readonly Family[]
@@ -62,7 +62,7 @@ export function readService(object: JsonObject): ServiceObject {
   }
 }
 
-/** Whether the Service has no ClusterIP. */
+/** Whether the Service has no ClusterIP: `spec.clusterIP` is `None`, or empty. */
 export function isHeadless({ clusterIP }: ServiceObject): boolean {
   return clusterIP === '' || clusterIP === 'None'
 }

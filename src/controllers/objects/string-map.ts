@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts'
 /** Labels, annotations or a selector. */
 export type StringMap = Readonly<Record<string, string>>
 
-/** The keys that a map is to have, with their values, and with undefined those that it must not have. */
+/** What some keys of a map are to be: a value, or undefined for a key that the map must not have. */
 export type WantedKeys = Readonly<Record<string, string | undefined>>
 
 /** The entries whose values are strings; the API has no others in such a map. */
@@ -13,13 +13,13 @@ export function readStrings(map: JsonObject): StringMap {
   )
 }
 
-/** The merge patch (RFC 7396) that makes `current` equal to `wanted`; empty when it is. */
+/** The merge patch (RFC 7396) that makes `current` equal to `wanted`; empty when they are equal. */
 export function replacementPatch(current: StringMap, wanted: StringMap): JsonObject {
   const extra = Object.keys(current).filter((key) => !Object.hasOwn(wanted, key))
   return { ...Object.fromEntries(extra.map((key) => [key, null])), ...keysPatch(current, wanted) }
 }
 
-/** The merge patch (RFC 7396) that sets or removes the `wanted` keys and no other key; empty for none. */
+/** The merge patch (RFC 7396) that sets or removes the `wanted` keys and no other key; empty when nothing differs. */
 export function keysPatch(current: StringMap, wanted: WantedKeys): JsonObject {
   const changed = Object.entries(wanted).filter(([key, value]) => own(current, key) !== value)
   return Object.fromEntries(changed.map(([key, value]) => [key, value ?? null]))

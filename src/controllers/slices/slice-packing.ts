@@ -11,7 +11,7 @@ export interface WantedEndpoint {
   /** The endpoint as an EndpointSlice holds it. */
   readonly body: JsonObject
   /** When it became what it is, RFC 3339; empty when unknown. */
-  readonly since: string
+  readonly changedAt: string
 }
 
 /** Endpoints that may share slices, each id once. */

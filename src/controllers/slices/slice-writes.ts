@@ -103,7 +103,7 @@ function creation(
   { namespace, service, labels, annotations, owner }: SliceTemplate,
 ): Write {
   const time = triggerTime(
-    endpoints.map(({ since }) => since),
+    endpoints.map(({ changedAt }) => changedAt),
     {},
   )
   const metadata = {
@@ -139,5 +139,7 @@ function metadataPatch({ meta }: SliceObject, template: SliceTemplate): JsonObje
 /** When the endpoints changed that are not in the slice as they are wanted, RFC 3339. */
 function timesOfChanges(slice: SliceObject, wanted: readonly WantedEndpoint[]): readonly string[] {
   const known = new Map(slice.endpoints.map((one) => [endpointId(one), one]))
-  return wanted.filter(({ id, body }) => !isDeepEqual(known.get(id), body)).map((one) => one.since)
+  return wanted
+    .filter(({ id, body }) => !isDeepEqual(known.get(id), body))
+    .map((one) => one.changedAt)
 }

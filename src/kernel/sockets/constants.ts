@@ -9,7 +9,7 @@ export const SOCK = {
   closeOnExec: 0o2000000,
 } as const
 
-/** sys/epoll.h */
+/** sys/epoll.h; `urgent` is EPOLLPRI, `edge` EPOLLET. */
 export const EPOLL = {
   in: 0x1,
   urgent: 0x2,
@@ -21,7 +21,7 @@ export const EPOLL = {
   edge: 1 << 31,
 } as const
 
-/** asm-generic/errno.h, those that are distinguished. */
+/** asm-generic/errno.h, asm-generic/errno-base.h: the errors that callers distinguish. */
 export const ERRNO = {
   noMemory: 12,
   tooManyFilesInSystem: 23,
@@ -33,14 +33,18 @@ export const ERRNO = {
   inProgress: 115,
 } as const
 
-/** asm-generic/socket.h, linux/in.h, linux/in6.h, linux/tcp.h, linux/udp.h: level and option. */
+/**
+ * Level and option, of asm-generic/socket.h, linux/in.h, linux/in6.h, linux/tcp.h and linux/netfilter_ipv4.h. The
+ * names are those of the kernel in words; where they differ, a comment has the kernel's.
+ */
 export const OPTION = {
   reuseAddress: [1, 2],
   keepAlive: [1, 9],
+  /** SO_OOBINLINE */
   urgentInline: [1, 10],
   linger: [1, 13],
   reusePort: [1, 15],
-  /** Process and user at the other end of a Unix socket. */
+  /** SO_PEERCRED: process and user at the other end of a Unix socket. */
   peerCredentials: [1, 17],
   mark: [1, 36],
   noDelay: [6, 1],
@@ -48,12 +52,14 @@ export const OPTION = {
   keepInterval: [6, 5],
   keepCount: [6, 6],
   transparent4: [0, 19],
-  /** The destination of an accepted connection before rules translated it. */
-  untranslated4: [0, 80],
-  /** Received datagrams carry the address that they were sent to. */
+  /** SO_ORIGINAL_DST: the destination of an accepted connection before rules translated it. */
+  originalDestination4: [0, 80],
+  /** IP_RECVORIGDSTADDR: received datagrams carry the address that they are addressed to. */
   destination4: [0, 20],
+  /** IPV6_V6ONLY */
   only6: [41, 26],
-  untranslated6: [41, 80],
+  originalDestination6: [41, 80],
+  /** IPV6_RECVORIGDSTADDR */
   destination6: [41, 74],
   transparent6: [41, 75],
 } as const satisfies Readonly<Record<string, readonly [level: number, option: number]>>
@@ -70,5 +76,5 @@ export const SPLICE = { move: 1, nonBlocking: 2 } as const
 /** sys/socket.h: no more data will be sent. */
 export const SHUT_WR = 1
 
-/** linux/sockios.h: bytes in the send queue that were not sent even once. */
+/** linux/sockios.h: the request for the bytes in the send queue that were never sent. */
 export const SIOCOUTQNSD = 0x894b

@@ -5,7 +5,7 @@ import type { NativeMemory, Syscalls } from './syscalls.ts'
 /** The largest UDP payload. */
 export const DATAGRAM_BYTES = 65_535
 
-/** `struct msghdr` and `struct iovec` of a 64-bit machine, and what they point to. */
+/** Offsets of `struct msghdr` and `struct iovec` on a 64-bit machine, and of what they point to. */
 const AT = {
   header: 0,
   name: { pointer: 0, length: 8 },
@@ -17,20 +17,20 @@ const AT = {
   payload: 256,
 } as const
 const CONTROL_BYTES = 128
-/** Of `struct cmsghdr`: length (8), level (4), type (4). */
+/** The size of `struct cmsghdr`: length (8 bytes), level (4), type (4). */
 const CONTROL_HEADER = 16
 
-/** linux/in.h, linux/in6.h: level and type. */
+/** linux/in.h, linux/in6.h: level and type of IP_PKTINFO and IPV6_PKTINFO. */
 const PACKET_INFO_4 = [0, 8] as const
 const PACKET_INFO_6 = [41, 50] as const
 
-/** Of an answer. */
-export interface Ends {
+/** The source that an answer has for the client, and the client. */
+export interface AnswerAddresses {
   readonly from: SocketAddress
   readonly to: SocketAddress
 }
 
-/** Reads and writes datagrams with their addresses; each call overwrites what the last one left. */
+/** Receives and sends datagrams with their addresses, by one buffer: the next datagram overwrites it. */
 export class Datagrams {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
@@ -51,12 +51,12 @@ export class Datagrams {
     view.setBigUint64(AT.iovec + 8, BigInt(DATAGRAM_BYTES), true)
   }
 
-  /** Of the last call that returned -1. */
+  /** The error number of the last call that returned -1. */
   errno(): number {
     return this.#sys.errno()
   }
 
-  /** Payload of the next datagram in bytes, or -1. */
+  /** Receives the next datagram; returns the size of its payload in bytes, or -1 (`errno`). */
   receive(socket: number): number {
     const { view, address } = this.#memory
     view.setUint32(AT.name.length, SOCKET_ADDRESS_BYTES, true)
@@ -64,48 +64,48 @@ export class Datagrams {
     return this.#sys.recvmsg(socket, address, 0)
   }
 
-  /** Who sent it: a view. */
+  /** The sender of the datagram: a view of the buffer. */
   get source(): SocketAddress {
     const length = this.#memory.view.getUint32(AT.name.length, true)
     return this.#memory.bytes.subarray(AT.source, AT.source + length)
   }
 
-  /** Whom it is addressed to, after rules of this node have translated it: a view. */
+  /** The destination of the datagram, as translated by rules of this node: a view of the buffer. */
   get destination(): SocketAddress | undefined {
     const { view, bytes } = this.#memory
     const end = AT.controlData + Number(view.getBigUint64(AT.control.length, true))
     for (let at = AT.controlData; at + CONTROL_HEADER <= end; ) {
       const length = Number(view.getBigUint64(at, true))
       if (length < CONTROL_HEADER) return undefined
-      const name = [view.getInt32(at + 8, true), view.getInt32(at + 12, true)]
-      if (isDestination(name)) return bytes.subarray(at + CONTROL_HEADER, at + length)
+      const levelAndType = [view.getInt32(at + 8, true), view.getInt32(at + 12, true)]
+      if (isDestination(levelAndType)) return bytes.subarray(at + CONTROL_HEADER, at + length)
       at += Math.ceil(length / 8) * 8
     }
     return undefined
   }
 
-  /** What was received last. */
+  /** A copy of the first `length` bytes of the payload. */
   copy(length: number): Uint8Array {
     return Uint8Array.prototype.slice.call(this.#memory.bytes, AT.payload, AT.payload + length)
   }
 
-  /** As if it had been received. */
+  /** Puts a payload into the buffer, for `pass` and `passTo` to send. */
   load(payload: Uint8Array): void {
     this.#memory.bytes.set(payload, AT.payload)
   }
 
-  /** Payload of a datagram from a connected socket in bytes, or -1. */
+  /** Receives a datagram of a connected socket; returns the size of its payload in bytes, or -1 (`errno`). */
   receiveConnected(socket: number): number {
     return this.#sys.recv(socket, this.#payload, DATAGRAM_BYTES, 0)
   }
 
-  /** Passes on what was received last, by a connected socket; -1 is a failure. */
+  /** Sends the payload to the peer of a connected socket; returns the bytes sent, or -1 (`errno`). */
   pass(socket: number, length: number): number {
     return this.#sys.send(socket, this.#payload, length, MSG.noSignal)
   }
 
-  /** Passes on what was received last, from an address that the socket may use. */
-  passTo(socket: number, length: number, { from, to }: Ends): number {
+  /** Sends the payload to a client, `from` an address that the socket may use; returns bytes, or -1 (`errno`). */
+  passTo(socket: number, length: number, { from, to }: AnswerAddresses): number {
     const { view, bytes, address } = this.#memory
     bytes.set(to, AT.source)
     view.setUint32(AT.name.length, to[0] === AF_INET6 ? SOCKET_ADDRESS_BYTES : 16, true)
@@ -116,7 +116,7 @@ export class Datagrams {
     return sent
   }
 
-  /** `struct in_pktinfo` (interface, address to send from, …) or `in6_pktinfo`; returns its size. */
+  /** Writes the address to send from, as `struct in_pktinfo` or `in6_pktinfo`; returns the size of the control data. */
   #setSource(ip: Uint8Array): number {
     const { view, bytes } = this.#memory
     const isSix = ip.length === 16

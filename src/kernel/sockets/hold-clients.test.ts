@@ -10,12 +10,12 @@ import { openSyscalls } from './syscalls.ts'
 
 const LOCALHOST = '127.0.0.1' as IpAddress
 
-describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
+describe.skipIf(openSyscalls() === undefined)('holdClients', () => {
   const sys = openSyscalls()!
   const sockets = new Sockets(sys)
   const peer = new Uint8Array(SOCKET_ADDRESS_BYTES)
 
-  test('further clients wait for the next listener; an accepted client is served', async () => {
+  test('a client in the queue is accepted; a later one connects to the next listener', async () => {
     const first = sockets.listenTcp(LOCALHOST, 0, { shared: true })
     const port = portOf(sockets.localAddress(first))
     const early = connect(port, LOCALHOST)
@@ -34,7 +34,7 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     for (const socket of [second, accepted]) sys.close(socket)
   })
 
-  test('a socket that is not there is not filtered', () => {
+  test('returns false for a descriptor that is not open', () => {
     expect(holdClients(sys, -1)).toBe(false)
   })
 })

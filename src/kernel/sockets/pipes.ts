@@ -3,7 +3,7 @@ import type { NativeMemory, Syscalls } from './syscalls.ts'
 
 /** fcntl.h */
 const F_SETPIPE_SZ = 1031
-/** What a pipe takes at once; more than the default of 64 KiB saves system calls. */
+/** The bytes that a pipe can hold; more than the default of 64 KiB saves system calls. */
 export const PIPE_BYTES = 1 << 20
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 const MOVE = SPLICE.move | SPLICE.nonBlocking
@@ -14,56 +14,58 @@ export interface Pipe {
   readonly writeEnd: number
 }
 
-/** Pipes for those who have much to move; they are lent and come back empty. */
+/** Pipes for connections that move much data: each borrows one for as long as it holds bytes, and returns it empty. */
 export class PipePool {
   readonly #sys: Syscalls
   readonly #scratch: NativeMemory
-  readonly #most: number
+  readonly #maxPipes: number
   readonly #free: Pipe[] = []
-  #made = 0
+  #existing = 0
 
-  /** `most` pipes exist at a time: they take two descriptors each. */
-  constructor(sys: Syscalls, most: number) {
+  /** At most `maxPipes` exist at a time: they take two descriptors each. */
+  constructor(sys: Syscalls, maxPipes: number) {
     this.#sys = sys
-    this.#most = most
+    this.#maxPipes = maxPipes
     this.#scratch = sys.allocate(64)
   }
 
-  /** Undefined: there are no more, bytes have to be copied. */
+  /** An empty pipe; undefined: no more may or can be created, and bytes have to be copied. */
   borrow(): Pipe | undefined {
-    return this.#free.pop() ?? this.#make()
+    return this.#free.pop() ?? this.#create()
   }
 
+  /** For a pipe that is empty again. */
   giveBack(pipe: Pipe): void {
     this.#free.push(pipe)
   }
 
-  /** For a pipe that still holds bytes that will never be read. */
+  /** Instead of `giveBack`, for a pipe with bytes that will never be read. */
   discard({ readEnd, writeEnd }: Pipe): void {
     this.#sys.close(readEnd)
     this.#sys.close(writeEnd)
-    this.#made--
+    this.#existing--
   }
 
-  /** From a socket; 0: it has ended, -1: see `errno`. */
+  /** Moves what a socket has into the pipe; returns bytes, 0 at the end of the stream, or -1 (`Syscalls.errno`). */
   fill({ writeEnd }: Pipe, source: number): number {
     return this.#sys.splice(source, null, writeEnd, null, PIPE_BYTES, MOVE)
   }
 
-  /** Into a socket; -1: see `errno`. */
+  /** Moves up to `length` bytes of the pipe into a socket; returns how many, or -1 (`Syscalls.errno`). */
   empty({ readEnd }: Pipe, sink: number, length: number): number {
     return this.#sys.splice(readEnd, null, sink, null, length, MOVE)
   }
 
+  /** Closes the pipes that nothing has borrowed. */
   close(): void {
     for (const pipe of this.#free.splice(0)) this.discard(pipe)
   }
 
-  #make(): Pipe | undefined {
-    if (this.#made >= this.#most) return undefined
+  #create(): Pipe | undefined {
+    if (this.#existing >= this.#maxPipes) return undefined
     const { address, view } = this.#scratch
     if (this.#sys.pipe2(address, FLAGS) < 0) return undefined
-    this.#made++
+    this.#existing++
     const pipe = { readEnd: view.getInt32(0, true), writeEnd: view.getInt32(4, true) }
     this.#sys.fcntl(pipe.writeEnd, F_SETPIPE_SZ, PIPE_BYTES)
     return pipe

@@ -1,19 +1,21 @@
 import { EPOLL, SOCK } from './constants.ts'
 import type { NativeMemory, Syscalls } from './syscalls.ts'
 
+/** sys/epoll.h: EPOLL_CTL_ADD, EPOLL_CTL_DEL. */
 const ADD = 1
 const DELETE = 2
+/** The events that one call of `wait` returns at most. */
 const MAX_EVENTS = 512
 /** `struct epoll_event` has no padding on x86-64, and four bytes of it elsewhere. */
 const EVENT_BYTES = process.arch === 'x64' ? 12 : 16
 const DATA_AT = EVENT_BYTES - 8
-/** Behind the events that are read: the one that is written. */
-const OWN_EVENT = MAX_EVENTS * EVENT_BYTES
+/** The offset of the event that `epoll_ctl` reads: behind those that `epoll_wait` writes. */
+const CONTROL_AT = MAX_EVENTS * EVENT_BYTES
 
 /** Called for each descriptor that is ready, with bits of `EPOLL`. */
 export type OnReady = (descriptor: number, events: number) => void
 
-/** Waits for many descriptors at once (epoll). A closed descriptor leaves by itself. */
+/** Waits for many descriptors at once (epoll). The kernel removes a descriptor that is closed. */
 export class Poller {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
@@ -21,7 +23,7 @@ export class Poller {
 
   constructor(sys: Syscalls) {
     this.#sys = sys
-    this.#memory = sys.allocate(OWN_EVENT + EVENT_BYTES)
+    this.#memory = sys.allocate(CONTROL_AT + EVENT_BYTES)
     this.#descriptor = sys.epoll_create1(SOCK.closeOnExec)
     if (this.#descriptor < 0) throw new Error(`epoll_create1: errno ${sys.errno()}`)
   }
@@ -31,22 +33,22 @@ export class Poller {
     return this.#add(descriptor, EPOLL.in | EPOLL.out | EPOLL.urgent | EPOLL.rdhup | EPOLL.edge)
   }
 
-  /** Ready as long as there is something to read. */
+  /** Level-triggered: reported by each `wait` while there is something to read. False: it failed. */
   addReadable(descriptor: number): boolean {
     return this.#add(descriptor, EPOLL.in)
   }
 
-  /** As `addReadable`, of a descriptor that several pollers wait for: not all of them wake up. */
+  /** As `addReadable`, for a descriptor that several pollers wait for: not all of them wake up (EPOLLEXCLUSIVE). */
   addShared(descriptor: number): boolean {
     return this.#add(descriptor, EPOLL.in | EPOLL.exclusive)
   }
 
-  /** For a descriptor that stays open. */
+  /** Waits no more for a descriptor that stays open. */
   remove(descriptor: number): void {
     this.#sys.epoll_ctl(this.#descriptor, DELETE, descriptor, this.#memory.address)
   }
 
-  /** Waits at most so many milliseconds, -1 for ever; returns how many were ready. */
+  /** Waits at most `timeoutMs` (-1: without a limit); returns how many were ready, or -1 (`Syscalls.errno`). */
   wait(timeoutMs: number, onReady: OnReady): number {
     const { address, view } = this.#memory
     const count = this.#sys.epoll_wait(this.#descriptor, address, MAX_EVENTS, timeoutMs)
@@ -63,9 +65,9 @@ export class Poller {
 
   #add(descriptor: number, events: number): boolean {
     const { address, view } = this.#memory
-    view.setUint32(OWN_EVENT, events >>> 0, true)
-    view.setInt32(OWN_EVENT + DATA_AT, descriptor, true)
-    const event = address + BigInt(OWN_EVENT)
+    view.setUint32(CONTROL_AT, events >>> 0, true)
+    view.setInt32(CONTROL_AT + DATA_AT, descriptor, true)
+    const event = address + BigInt(CONTROL_AT)
     return this.#sys.epoll_ctl(this.#descriptor, ADD, descriptor, event) === 0
   }
 }

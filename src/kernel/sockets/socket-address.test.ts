@@ -29,7 +29,7 @@ test('address and port are decoded, whatever bytes follow them', () => {
   )
 })
 
-test('keys are equal for equal addresses only', () => {
+test('keys are equal only for equal IP addresses and ports', () => {
   fc.assert(
     fc.property(address, address, fc.nat(65_535), fc.nat(65_535), (a, b, portA, portB) => {
       const isSame = hex(a) === hex(b) && portA === portB

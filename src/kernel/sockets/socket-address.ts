@@ -7,7 +7,7 @@ export type SocketAddress = Uint8Array
 export const AF_INET = 2
 export const AF_INET6 = 10
 
-/** The longest of them. */
+/** The size of the longest one, `sockaddr_in6`. */
 export const SOCKET_ADDRESS_BYTES = 28
 
 const INET_BYTES = 16
@@ -20,7 +20,7 @@ export function socketAddress(ip: IpAddress, port: number): SocketAddress {
   return socketAddressOf(ipBytes(ip), port)
 }
 
-/** Of the 4 or 16 bytes of an IP address. */
+/** As `socketAddress`, with the 4 or 16 bytes of the IP address. */
 export function socketAddressOf(ip: Uint8Array, port: number): SocketAddress {
   const isSix = ip.length === 16
   const bytes = new Uint8Array(isSix ? SOCKET_ADDRESS_BYTES : INET_BYTES)
@@ -48,16 +48,16 @@ export function ipOf(address: SocketAddress): IpAddress {
   return formatIp(ipPart(address))
 }
 
-/** A short text that is equal for equal address and port, as a key of maps. */
+/** A key for maps: a short text that is equal for equal IP address and port. */
 export function addressKey(address: SocketAddress): string {
-  return textOf(address.subarray(2, 4)) + textOf(ipPart(address))
+  return latin1Text(address.subarray(2, 4)) + latin1Text(ipPart(address))
 }
 
-/** Equal for one host, whatever the port: an IPv4 address, or the first 64 bits of an IPv6 one. */
+/** A key for maps, equal for all ports of a host: its IPv4 address, or the first 64 bits of its IPv6 address. */
 export function hostKey(address: SocketAddress): string {
-  return textOf(ipPart(address).subarray(0, 8))
+  return latin1Text(ipPart(address).subarray(0, 8))
 }
 
-function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+function latin1Text({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('latin1')
 }

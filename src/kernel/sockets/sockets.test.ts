@@ -15,7 +15,7 @@ const LOCALHOST = '127.0.0.1' as IpAddress
 const LOCALHOST_6 = '::1' as IpAddress
 const WAIT_MS = 5_000
 
-describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
+describe.skipIf(openSyscalls() === undefined)('sockets by system calls', () => {
   const sys = openSyscalls()!
   const sockets = new Sockets(sys)
   const opened: number[] = []
@@ -32,28 +32,31 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     return { socket, port: portOf(sockets.localAddress(socket)) }
   }
 
-  /** What a descriptor is ready for, if it is. */
+  /** The events of the descriptors that are ready first. */
   function readiness(poller: Poller): ReadonlyMap<number, number> {
     const ready = new Map<number, number>()
     poller.wait(WAIT_MS, (descriptor, events) => ready.set(descriptor, events))
     return ready
   }
 
-  test.each([LOCALHOST, LOCALHOST_6])('a client of %s is accepted, with both addresses', (ip) => {
-    const { socket, port } = listen(ip)
-    const client = own(sockets.connect('tcp', socketAddress(ip, port), 0))
-    const poller = new Poller(sys)
-    poller.addReadable(socket)
-    expect(readiness(poller)).toEqual(new Map([[socket, EPOLL.in]]))
-    const peer = new Uint8Array(SOCKET_ADDRESS_BYTES)
-    const accepted = own(sockets.accept(socket, peer))
-    expect([ipOf(peer), portOf(peer)]).toEqual([ip, portOf(sockets.localAddress(client))])
-    expect(portOf(sockets.localAddress(accepted))).toBe(port)
-    expect([sockets.accept(socket, peer), sys.errno()]).toEqual([-1, ERRNO.again])
-    poller.close()
-  })
+  test.each([LOCALHOST, LOCALHOST_6])(
+    'a client of %s is accepted, with its address and that of the listener',
+    (ip) => {
+      const { socket, port } = listen(ip)
+      const client = own(sockets.connect('tcp', socketAddress(ip, port), 0))
+      const poller = new Poller(sys)
+      poller.addReadable(socket)
+      expect(readiness(poller)).toEqual(new Map([[socket, EPOLL.in]]))
+      const peer = new Uint8Array(SOCKET_ADDRESS_BYTES)
+      const accepted = own(sockets.accept(socket, peer))
+      expect([ipOf(peer), portOf(peer)]).toEqual([ip, portOf(sockets.localAddress(client))])
+      expect(portOf(sockets.localAddress(accepted))).toBe(port)
+      expect([sockets.accept(socket, peer), sys.errno()]).toEqual([-1, ERRNO.again])
+      poller.close()
+    },
+  )
 
-  test('an address in use, or of another machine, is an error that names it', () => {
+  test('listening on an address in use, or of another machine, throws an error with the address and errno', () => {
     const { port } = listen(LOCALHOST)
     expect(() => sockets.listenTcp(LOCALHOST, port)).toThrow(
       expect.objectContaining({
@@ -66,14 +69,14 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     )
   })
 
-  test('several sockets may share an address when all have the option', () => {
+  test('sockets share an address only when all of them are opened as shared', () => {
     const first = own(sockets.bindUdp(LOCALHOST, 0, { shared: true }))
     const port = portOf(sockets.localAddress(first))
     own(sockets.bindUdp(LOCALHOST, port, { shared: true }))
     expect(() => sockets.bindUdp(LOCALHOST, port)).toThrow('EADDRINUSE')
   })
 
-  test('a refused connection makes its socket ready', () => {
+  test('a refused connection is reported with EPOLLERR and EPOLLHUP', () => {
     const { socket, port } = listen(LOCALHOST)
     sys.close(opened.splice(opened.indexOf(socket), 1)[0]!)
     const client = own(sockets.connect('tcp', socketAddress(LOCALHOST, port), 0))
@@ -83,7 +86,7 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     poller.close()
   })
 
-  test('a close after resetOnClose is a reset, and one after endWriting an end', async () => {
+  test('the peer sees ECONNRESET at a close after resetOnClose, and the end of the stream after endWriting', async () => {
     const server = createServer({ allowHalfOpen: true }).listen(0, LOCALHOST)
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -107,7 +110,7 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     server.close()
   })
 
-  test('a pipe moves bytes from one socket to another', async () => {
+  test('a borrowed pipe moves bytes from a socket to a socket, and is borrowed again when it is back', async () => {
     const { socket, port } = listen(LOCALHOST)
     const client = connect(port, LOCALHOST)
     await once(client, 'connect')
@@ -129,7 +132,7 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     poller.close()
   })
 
-  test('datagrams carry their source and destination address', async () => {
+  test('a datagram is received with its source and destination, and answered from that destination', async () => {
     const receiver = own(sockets.bindUdp(LOCALHOST, 0))
     const port = portOf(sockets.localAddress(receiver))
     const datagrams = new Datagrams(sys)

@@ -11,6 +11,7 @@ import {
 import { errnoName, type NativeMemory, type Syscalls } from './syscalls.ts'
 
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
+/** The maximum number of clients that wait to be accepted. */
 const BACKLOG = 4096
 
 /** Probes begin after 60 s without data; the connection is closed after six without an answer, 10 s apart. */
@@ -20,6 +21,7 @@ const KEEP_ALIVE: readonly (readonly [OptionName, number])[] = [
   ['keepInterval', 10],
   ['keepCount', 6],
 ]
+/** The errors of a machine or process that has no more memory or descriptors. */
 const EXHAUSTED: ReadonlySet<number> = new Set([
   ERRNO.noMemory,
   ERRNO.noBuffers,
@@ -33,13 +35,16 @@ const SCRATCH_BYTES = 64
 
 /** See `Sockets.listenTcp` and `Sockets.bindUdp`. */
 export interface ListenOptions {
-  /** May answer with addresses that are not of this machine; needs CAP_NET_ADMIN. */
+  /** IP_TRANSPARENT: the socket may answer with addresses that are not of this machine; needs CAP_NET_ADMIN. */
   readonly transparent?: boolean
-  /** Several sockets share the address, and the kernel spreads clients over them. */
+  /** SO_REUSEPORT: several sockets share the address, and the kernel spreads clients over them. */
   readonly shared?: boolean
 }
 
-/** Non-blocking sockets by number. Where documented, -1 is a failure and `errno` its reason. */
+/**
+ * Opens and uses non-blocking sockets, which are descriptors. Where a result may be -1, that is a failure with its
+ * reason in `sys.errno()`. Addresses that methods return are views that the next call overwrites.
+ */
 export class Sockets {
   readonly sys: Syscalls
   readonly #scratch: NativeMemory
@@ -56,24 +61,27 @@ export class Sockets {
     this.#value = address + BigInt(AT.value)
   }
 
-  /** Clients inherit no delay and keep-alive. Throws NP_KERNEL_SOCKET. */
+  /**
+   * Opens a listening socket. Accepted ones inherit TCP_NODELAY, SO_OOBINLINE and keepalive.
+   * Throws NP_KERNEL_SOCKET.
+   */
   listenTcp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
     const socket = this.#bound(SOCK.stream, { ip, port }, options)
     this.set(socket, 'noDelay', 1)
     this.set(socket, 'urgentInline', 1)
     this.keepAlive(socket)
     if (this.sys.listen(socket, BACKLOG) === 0) return socket
-    throw this.#refused(socket, `listen on ${hostPort(ip, port)}`)
+    throw this.#closedWithError(socket, `listen on ${hostPort(ip, port)}`)
   }
 
-  /** Received datagrams carry the address that they were sent to. Throws NP_KERNEL_SOCKET. */
+  /** Opens a socket whose datagrams carry the address that they are addressed to. Throws NP_KERNEL_SOCKET. */
   bindUdp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
     const socket = this.#bound(SOCK.dgram, { ip, port }, options)
     this.set(socket, familyOf(ip) === 6 ? 'destination6' : 'destination4', 1)
     return socket
   }
 
-  /** The next client, or -1; its address is in `peer` then. */
+  /** The socket of the next client, whose address is written to `peer` (`SOCKET_ADDRESS_BYTES`), or -1. */
   accept(listener: number, peer: Uint8Array): number {
     const { view, bytes } = this.#scratch
     view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
@@ -83,17 +91,18 @@ export class Sockets {
   }
 
   /**
-   * The address that a client connected to before rules of this node translated it, as conntrack
-   * knows it; undefined: it does not know the connection.
+   * The address that the client of an accepted connection requested, before rules of this node translated it;
+   * undefined when conntrack does not know the connection.
    */
-  untranslatedAddress(socket: number, isSix: boolean): SocketAddress | undefined {
-    const [level, option] = OPTION[isSix ? 'untranslated6' : 'untranslated4']
+  originalDestination(socket: number, isSix: boolean): SocketAddress | undefined {
+    const [level, option] = OPTION[isSix ? 'originalDestination6' : 'originalDestination4']
     const { view, bytes } = this.#scratch
     view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
     const result = this.sys.getsockopt(socket, level, option, this.#address, this.#length)
     return result === 0 ? bytes.subarray(0, view.getUint32(AT.length, true)) : undefined
   }
 
+  /** The address and port that a socket is bound to. */
   localAddress(socket: number): SocketAddress {
     const { view, bytes } = this.#scratch
     view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
@@ -101,7 +110,7 @@ export class Sockets {
     return bytes.subarray(0, view.getUint32(AT.length, true))
   }
 
-  /** Begins to connect; -1 when that failed at once. */
+  /** Opens a socket and begins to connect it, with a packet mark unless it is 0; -1 when that failed at once. */
   connect(type: 'tcp' | 'udp', target: SocketAddress, mark: number): number {
     const family = target[0] === AF_INET6 ? AF_INET6 : AF_INET
     const kind = type === 'tcp' ? SOCK.stream : SOCK.dgram
@@ -115,11 +124,12 @@ export class Sockets {
     return -1
   }
 
-  /** Whether the last call failed because this machine or process has no more of something. */
+  /** Whether the last call failed because this machine or process has no more memory or descriptors. */
   get isExhausted(): boolean {
     return EXHAUSTED.has(this.sys.errno())
   }
 
+  /** Sets an option with an integer value. False: it failed. */
   set(socket: number, name: OptionName, value: number): boolean {
     const [level, option] = OPTION[name]
     this.#scratch.view.setInt32(AT.value, value, true)
@@ -131,7 +141,7 @@ export class Sockets {
     for (const [name, value] of KEEP_ALIVE) this.set(socket, name, value)
   }
 
-  /** Bytes that wait to be sent for the first time. */
+  /** Bytes of a TCP socket that wait to be sent for the first time; 0 when the kernel does not report them. */
   unsent(socket: number): number {
     const isKnown = this.sys.ioctl(socket, SIOCOUTQNSD, this.#value) === 0
     return isKnown ? this.#scratch.view.getInt32(AT.value, true) : 0
@@ -142,7 +152,7 @@ export class Sockets {
     this.sys.shutdown(socket, SHUT_WR)
   }
 
-  /** Makes the close that follows a reset for the other end. */
+  /** Makes the close that follows send RST instead of FIN. */
   resetOnClose(socket: number): void {
     const [level, option] = OPTION.linger
     const { view } = this.#scratch
@@ -151,10 +161,12 @@ export class Sockets {
     this.sys.setsockopt(socket, level, option, this.#value, 8)
   }
 
+  /** Sends `length` bytes of `memory`, beginning at the offset `from`; returns how many were sent, or -1. */
   send(socket: number, memory: NativeMemory, length: number, from = 0): number {
     return this.sys.send(socket, memory.address + BigInt(from), length, MSG.noSignal)
   }
 
+  /** Opens a socket and binds it to an address and port. Throws NP_KERNEL_SOCKET. */
   #bound(
     type: number,
     { ip, port }: { readonly ip: IpAddress; readonly port: number },
@@ -163,20 +175,21 @@ export class Sockets {
     const isSix = familyOf(ip) === 6
     const what = `listen on ${hostPort(ip, port)}`
     const socket = this.sys.socket(isSix ? AF_INET6 : AF_INET, type | FLAGS, 0)
-    if (socket < 0) throw this.#refused(-1, what)
+    if (socket < 0) throw this.#closedWithError(-1, what)
     if (isSix) this.set(socket, 'only6', 1)
     if (type === SOCK.stream) this.set(socket, 'reuseAddress', 1)
     if (shared) this.set(socket, 'reusePort', 1)
     if (transparent && !this.set(socket, isSix ? 'transparent6' : 'transparent4', 1)) {
-      throw this.#refused(socket, `take redirected packets at ${hostPort(ip, port)}`)
+      throw this.#closedWithError(socket, `take redirected packets at ${hostPort(ip, port)}`)
     }
     const target = socketAddress(ip, port)
     this.#scratch.bytes.set(target, AT.address)
     if (this.sys.bind(socket, this.#address, target.length) === 0) return socket
-    throw this.#refused(socket, what)
+    throw this.#closedWithError(socket, what)
   }
 
-  #refused(socket: number, what: string): NodeProxyError {
+  /** Closes the socket, if there is one, and returns the error of the last call. */
+  #closedWithError(socket: number, what: string): NodeProxyError {
     const errno = this.sys.errno()
     if (socket >= 0) this.sys.close(socket)
     return new NodeProxyError('NP_KERNEL_SOCKET', `cannot ${what}: ${errnoName(errno)}`)

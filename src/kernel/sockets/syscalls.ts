@@ -1,8 +1,8 @@
 import { getSystemErrorName } from 'node:util'
 
 /**
- * The system calls of sockets, pipes and epoll, by the C library of this machine. Sizes are
- * 32-bit on purpose: `i64` costs a BigInt per call, and nothing here moves 2 GiB at once.
+ * The system calls of sockets, pipes and epoll, as the C library of this machine exports them. Sizes and results
+ * are declared with 32 bits, because `i64` costs a BigInt per call and no call here moves 2 GiB.
  * Pointers are addresses within a `NativeMemory`, or null.
  */
 const SIGNATURES = {
@@ -34,18 +34,21 @@ const SIGNATURES = {
   __errno_location: { arguments: [], return: 'pointer' },
 } as const
 
-/** Memory that system calls read and write: it never moves. */
+/** Memory that system calls read and write: it never moves. `bytes` and `view` show all of it. */
 export interface NativeMemory {
   readonly bytes: Buffer
   readonly view: DataView
-  /** Of the first byte. */
+  /** The address of the first byte. */
   readonly address: bigint
 }
 
 /** The system calls, as `openSyscalls` returns them. */
 export type Syscalls = NonNullable<ReturnType<typeof openSyscalls>>
 
-/** Of the calling thread. Undefined where Node has no foreign function interface. */
+/**
+ * Loads the system calls for the calling thread, whose `errno` they set. Undefined where Node has no foreign function
+ * interface, or the machine no `libc.so.6`.
+ */
 export function openSyscalls() {
   try {
     const ffi = process.getBuiltinModule('node:ffi')
@@ -54,8 +57,9 @@ export function openSyscalls() {
     const location = errnoLocation()
     return {
       ...calls,
-      /** Of the last call that returned -1. */
+      /** The error number of the last call that returned -1. */
       errno: (): number => ffi.getInt32(location, 0),
+      /** Zeroed memory of `size` bytes. */
       allocate(size: number): NativeMemory {
         const bytes = Buffer.from(new ArrayBuffer(size))
         const view = new DataView(bytes.buffer, bytes.byteOffset, size)
@@ -67,7 +71,7 @@ export function openSyscalls() {
   }
 }
 
-/** `EADDRINUSE` */
+/** The name of an error number: `EADDRINUSE` for 98. */
 export function errnoName(errno: number): string {
   return errno > 0 ? getSystemErrorName(-errno) : 'unknown error'
 }

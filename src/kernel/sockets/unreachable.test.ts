@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import { socketAddress } from './socket-address.ts'
 import { openSyscalls } from './syscalls.ts'
-import { portUnreachable, Unreachable } from './unreachable.ts'
+import { portUnreachable, UnreachableSender } from './unreachable.ts'
 
 const at = (ip: string, port: number) => socketAddress(ip as IpAddress, port)
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-test('the packets that the kernel sends, but for their identification', () => {
+test('portUnreachable builds the messages that the kernel sends, with an IP identification of 0', () => {
   const lost = { client: at('10.0.0.1', 40_000), destination: at('10.96.0.1', 53), length: 4 }
   const four = '0303607b0000000045000020000000004011666c0a0000010a6000019c400035000c0000'
   expect(hex(portUnreachable(lost))).toBe(four)
@@ -20,19 +20,19 @@ test('the packets that the kernel sends, but for their identification', () => {
   )
 })
 
-/** Raw sockets need rights. */
+/** Whether this process may open raw sockets. */
 const maySend = () => {
   const sys = openSyscalls()
   if (sys === undefined) return false
   const lost = { client: at('127.0.0.1', 9), destination: at('127.0.0.1', 9), length: 0 }
-  return new Unreachable(sys).send(lost)
+  return new UnreachableSender(sys).send(lost)
 }
 
 describe.skipIf(!maySend())('with CAP_NET_RAW', () => {
   test.each([
     ['udp4', '127.0.0.1'],
     ['udp6', '::1'],
-  ] as const)('a connected %s client hears it', async (type, ip) => {
+  ] as const)('a connected %s client gets ECONNREFUSED', async (type, ip) => {
     const silent = createSocket(type).bind(0, ip)
     await once(silent, 'listening')
     const { port } = silent.address()
@@ -44,7 +44,7 @@ describe.skipIf(!maySend())('with CAP_NET_RAW', () => {
       client.send('x', (error) => error && resolve(error))
     })
     const lost = { client: at(ip, client.address().port), destination: at(ip, port), length: 1 }
-    expect(new Unreachable(openSyscalls()!).send(lost)).toBe(true)
+    expect(new UnreachableSender(openSyscalls()!).send(lost)).toBe(true)
     expect(await refused).toMatchObject({ code: 'ECONNREFUSED' })
     client.close()
     silent.close()

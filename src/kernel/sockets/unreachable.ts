@@ -3,29 +3,30 @@ import { AF_INET, AF_INET6, ipPart, type SocketAddress } from './socket-address.
 import type { NativeMemory, Syscalls } from './syscalls.ts'
 
 const PROTOCOL = { icmp: 1, udp: 17, icmp6: 58 } as const
-/** Type and code of "port unreachable" (RFC 792, RFC 4443). */
-const PORT_UNREACHABLE = { 4: [3, 3], 16: [1, 4] } as const
+/** Type and code of "port unreachable" in ICMP (RFC 792) and ICMPv6 (RFC 4443). */
+const TYPE_AND_CODE = { icmp: [3, 3], icmp6: [1, 4] } as const
 const ICMP_BYTES = 8
 const UDP_BYTES = 8
+/** TTL or hop limit of the quoted packet. */
 const HOPS = 64
-/** As the kernel's own (icmp_msgs_per_sec): senders may be forged. */
+/** As the kernel limits its own messages (icmp_msgs_per_sec), because the addresses of senders may be forged. */
 const MAX_PER_SECOND = 1_000
 
-/** A datagram from a client that no backend receives. */
+/** A UDP datagram from a client that no backend receives. */
 export interface LostDatagram {
   readonly client: SocketAddress
   readonly destination: SocketAddress
-  /** Of its payload, in bytes. */
+  /** The size of its payload in bytes. */
   readonly length: number
 }
 
 /** Sends clients ICMP port unreachable (RFC 792, RFC 4443), as the kernel does for a closed port. */
-export class Unreachable {
+export class UnreachableSender {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
   #second = 0
-  #answered = 0
-  /** By address family; -1 where this process may not (CAP_NET_RAW). */
+  #sentInSecond = 0
+  /** Raw sockets by address family; -1 where this process may not open one (CAP_NET_RAW). */
   readonly #sockets = new Map<number, number>()
 
   constructor(sys: Syscalls) {
@@ -40,10 +41,10 @@ export class Unreachable {
     const socket = this.#socket(client[0] === AF_INET6 ? AF_INET6 : AF_INET)
     if (socket < 0) return false
     const message = portUnreachable(lost)
-    const target = Uint8Array.from(client)
-    target.fill(0, 2, 4)
+    const clientWithoutPort = Uint8Array.from(client)
+    clientWithoutPort.fill(0, 2, 4)
     this.#memory.bytes.set(message)
-    this.#memory.bytes.set(target, message.length)
+    this.#memory.bytes.set(clientWithoutPort, message.length)
     const { address } = this.#memory
     const size = client[0] === AF_INET6 ? 28 : 16
     const to = address + BigInt(message.length)
@@ -57,9 +58,9 @@ export class Unreachable {
 
   #maySend(now: number): boolean {
     const second = Math.floor(now / 1_000)
-    if (second !== this.#second) this.#answered = 0
+    if (second !== this.#second) this.#sentInSecond = 0
     this.#second = second
-    return ++this.#answered <= MAX_PER_SECOND
+    return ++this.#sentInSecond <= MAX_PER_SECOND
   }
 
   #socket(family: number): number {
@@ -73,14 +74,17 @@ export class Unreachable {
   }
 }
 
-/** The ICMP message with the first bytes of the packet that it is about; IPv6 without checksum. */
+/**
+ * The ICMP message, which quotes the headers of the lost packet. That of ICMPv6 has no checksum, because the kernel
+ * computes it for raw sockets (RFC 3542).
+ */
 export function portUnreachable({ client, destination, length }: LostDatagram): Uint8Array {
   const [source, target] = [ipPart(client), ipPart(destination)]
   const isFour = source.length === 4
   const header = isFour ? ipv4Header(source, target, length) : ipv6Header(source, target, length)
   const message = new Uint8Array(ICMP_BYTES + header.length + UDP_BYTES)
   const view = new DataView(message.buffer)
-  const [type, code] = PORT_UNREACHABLE[isFour ? 4 : 16]
+  const [type, code] = TYPE_AND_CODE[isFour ? 'icmp' : 'icmp6']
   message[0] = type
   message[1] = code
   message.set(header, ICMP_BYTES)
@@ -116,7 +120,7 @@ function ipv6Header(source: Uint8Array, target: Uint8Array, length: number): Uin
   return header
 }
 
-/** RFC 1071, of an even number of bytes. */
+/** The Internet checksum (RFC 1071) of an even number of bytes. */
 function checksum(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let sum = 0

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import { containers, podPlan } from '../testing/pod-story.ts'
-import { type Circumstances, containerEnvironment } from './container-environment.ts'
+import { containerEnvironment, type RuntimeValues } from './container-environment.ts'
 import { expand } from './expand.ts'
 
-const HERE: Circumstances = {
+const RUNTIME: RuntimeValues = {
   podIPs: ['10.0.0.7' as IpAddress, 'fd00::7' as IpAddress],
   hostIP: '192.0.2.10',
   services: [
@@ -17,7 +17,7 @@ function field(name: string, fieldPath: string) {
   return { name, valueFrom: { fieldRef: { fieldPath } } }
 }
 
-test('Services, then its own, each of which may use those before', () => {
+test('variables of Services come before those of `env`, of which each may use the ones before it', () => {
   const env = [
     { name: 'URL', value: 'http://$(WEB_SERVICE_HOST):$(WEB_SERVICE_PORT)/$(LATER)' },
     { name: 'LATER', value: 'x' },
@@ -26,7 +26,7 @@ test('Services, then its own, each of which may use those before', () => {
     { name: 'PATH', value: '/bin' },
   ]
   const plan = podPlan(containers({ env }))
-  expect(Object.fromEntries(containerEnvironment(plan, plan.containers[0]!, HERE))).toEqual({
+  expect(Object.fromEntries(containerEnvironment(plan, plan.containers[0]!, RUNTIME))).toEqual({
     PATH: '/bin',
     HOSTNAME: 'web',
     WEB_SERVICE_HOST: 'web',
@@ -49,12 +49,12 @@ test.each([
   ['status.podIP', '10.0.0.7'],
   ['status.podIPs', '10.0.0.7,fd00::7'],
   ['status.hostIP', '192.0.2.10'],
-])('%s', (path, value) => {
+])('fieldRef %s gives %j', (path, value) => {
   const metadata = { labels: { app: 'shop' }, annotations: { 'orch.io/a': 'b' } }
   const spec = { ...containers({ env: [field('A', path)] }), nodeName: 'n1' }
   const plan = podPlan({ ...spec, serviceAccountName: 'robot' }, metadata)
   expect(plan.containers[0]?.fault).toBeUndefined()
-  expect(containerEnvironment(plan, plan.containers[0]!, HERE).get('A')).toBe(value)
+  expect(containerEnvironment(plan, plan.containers[0]!, RUNTIME).get('A')).toBe(value)
 })
 
 test.each([
@@ -64,24 +64,24 @@ test.each([
   ['$(B)', '$(B)'],
   ['$A ${A} $( $', '$A ${A} $( $'],
   ['$(B)$(A', '$(B)$(A'],
-])('%s becomes %s', (text, wanted) => {
+])('with A=1, %s is expanded to %s', (text, wanted) => {
   expect(expand(text, new Map([['A', '1']]))).toBe(wanted)
 })
 
-test('variables that double each other end before the kernel would refuse them', () => {
+test('a variable that references make longer than 128 KiB is an error', () => {
   const doubled = Array.from({ length: 64 }, (_, index) => ({
     name: `V${index + 1}`,
     value: `$(V${index})$(V${index})`,
   }))
   const env = [{ name: 'V0', value: 'xxxxxxxx' }, ...doubled]
   const pod = podPlan(containers({ env }))
-  const variables = () => containerEnvironment(pod, pod.containers[0]!, HERE)
+  const variables = () => containerEnvironment(pod, pod.containers[0]!, RUNTIME)
   expect(variables).toThrow('grows beyond 131072 bytes')
 })
 
-test('so does an environment of many long variables', () => {
+test('an environment longer than 2 MiB is an error', () => {
   const value = 'x'.repeat(100_000)
   const env = Array.from({ length: 30 }, (_, index) => ({ name: `V${index}`, value }))
   const pod = podPlan(containers({ env }))
-  expect(() => containerEnvironment(pod, pod.containers[0]!, HERE)).toThrow('env grows beyond')
+  expect(() => containerEnvironment(pod, pod.containers[0]!, RUNTIME)).toThrow('env grows beyond')
 })

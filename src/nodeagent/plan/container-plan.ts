@@ -7,7 +7,7 @@ import { readUser, type UserPlan } from './user-plan.ts'
 /** How one container is run: as a process of the node, in the Pod's network namespace. */
 export interface ContainerPlan {
   readonly name: string
-  /** The image of the Pod, which is only reported in its status. */
+  /** As the Pod names it. It is only shown in the status. */
   readonly image: string
   /** Program and arguments, before `$(NAME)` is replaced. */
   readonly command: readonly string[]
@@ -16,26 +16,26 @@ export interface ContainerPlan {
   readonly workingDir: string
   readonly user: UserPlan
   readonly probes: Readonly<Partial<Record<ProbeKind, ProbePlan>>>
-  /** The hook that runs before SIGTERM. */
+  /** What the node agent does before SIGTERM. */
   readonly preStop: Handler | undefined
-  /** Why the container cannot be run: one sentence that names the field. Undefined: it can. */
+  /** Why it cannot be run as it is written: the first fault, one sentence that names the field. */
   readonly fault: string | undefined
 }
 
-/** The context of a container in its Pod. */
+/** The Pod that a container belongs to. */
 export interface ContainerSource {
-  /** Its path, for messages: `spec.containers[0]`. */
+  /** The path of the container: `spec.containers[0]`. */
   readonly at: string
   /** `spec` of the Pod. */
   readonly spec: JsonObject
-  /** Why no container of the Pod can be run; undefined: they can. */
+  /** Why nothing of the Pod can be run; it comes before those of the container. */
   readonly fault: string | undefined
 }
 
-/** Reads a container of a stored Pod. What cannot be run is its `fault`. */
-export function readContainer(container: Json, origin: ContainerSource): ContainerPlan {
-  const { at, spec } = origin
-  const faults: string[] = origin.fault === undefined ? [] : [origin.fault]
+/** Reads one entry of `spec.containers`. */
+export function readContainer(container: Json, pod: ContainerSource): ContainerPlan {
+  const { at, spec } = pod
+  const faults: string[] = pod.fault === undefined ? [] : [pod.fault]
   const source = { container, at, faults, hostNetwork: valueAt(spec, 'hostNetwork') === true }
   const probes: Partial<Record<ProbeKind, ProbePlan>> = {}
   for (const kind of PROBE_KINDS) {
@@ -73,7 +73,7 @@ function readCommand(container: Json, at: string, faults: string[]): readonly st
   return [...command, ...words('args')]
 }
 
-/** A text without a zero byte, at which system calls would end it. */
+/** The text, and a fault if it contains a zero byte: system calls end a text there. */
 function plainText(text: string, at: string, faults: string[]): string {
   if (text.includes('\0')) faults.push(`${at} must not hold a zero byte`)
   return text

@@ -1,10 +1,11 @@
 import { arrayAt, type Json, stringAt, valueAt } from '../../lib/json.ts'
 
-/** One variable: its text before `$(NAME)` is replaced, or the field of the Pod that it shows. */
+/** One variable: its text before `$(NAME)` is replaced, or the field of the Pod that is its value (`fieldRef`). */
 export type EnvironmentEntry =
   | { readonly name: string; readonly value: string }
   | { readonly name: string; readonly field: string }
 
+/** Printable ASCII without `=`. */
 const NAME = /^[\x20-\x3c\x3e-\x7e]+$/
 const FIELDS: ReadonlySet<string> = new Set([
   'metadata.name',
@@ -18,7 +19,10 @@ const FIELDS: ReadonlySet<string> = new Set([
 ])
 const KEYED_FIELD = /^metadata\.(?:labels|annotations)\['[^']+'\]$/
 
-/** `env` of a container. ConfigMaps, Secrets and resources are not supported: `faults` names them. */
+/**
+ * Reads `env` of the container at the path `at`. ConfigMaps, Secrets and resources are not supported: each use is added
+ * to `faults`, unless it is `optional`.
+ */
 export function readEnvironment(
   container: Json,
   at: string,

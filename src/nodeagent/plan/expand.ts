@@ -1,15 +1,14 @@
 import { quote } from '../../lib/quote.ts'
 
-/** What the kernel takes as one argument or variable, in bytes. */
+/** The limit of the kernel for one argument or variable, in bytes; characters are counted. */
 const MAX_LENGTH = 128 << 10
 
 const REFERENCE = /\$(?:\$|\(([^()]*)\))/g
 
 /**
  * Replaces `$(NAME)` by the variable's value, as Kubernetes does in commands
- * and environments: `$$(NAME)` stands for `$(NAME)`, and what is not known stays.
- * What references each other could grow without end.
- * @throws RangeError when the kernel would not take it
+ * and environments: `$$` stands for `$`, and a reference to an unknown variable stays as it is.
+ * @throws RangeError when the result is too long for the kernel: variables that use each other twice double in length
  */
 export function expand(text: string, variables: ReadonlyMap<string, string>): string {
   let length = 0

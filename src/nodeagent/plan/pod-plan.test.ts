@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { containers, podPlan } from '../testing/pod-story.ts'
 
-test('the defaults of Kubernetes', () => {
+test('absent fields of a Pod and a probe have the defaults of Kubernetes', () => {
   expect(podPlan()).toMatchObject({
     restartPolicy: 'Always',
     graceMs: 30_000,
@@ -18,7 +18,7 @@ test('the defaults of Kubernetes', () => {
   })
 })
 
-test('the times of a probe are a day at most', () => {
+test('longer times of a probe are reduced to one day', () => {
   const far = { initialDelaySeconds: 2 ** 31, periodSeconds: 86_401, timeoutSeconds: 2 ** 32 }
   const readinessProbe = { tcpSocket: { port: 80 }, ...far }
   const [container] = podPlan(containers({ readinessProbe })).containers
@@ -27,7 +27,7 @@ test('the times of a probe are a day at most', () => {
   expect(container?.probes.readiness).toMatchObject(times)
 })
 
-test('a deletion has its own grace', () => {
+test('the grace of a deletion is its own, or else that of the spec', () => {
   const deletionTimestamp = '2030-01-01T00:00:00Z'
   const metadata = { deletionTimestamp, deletionGracePeriodSeconds: 0 }
   expect(podPlan({}, metadata).deletionGraceMs).toBe(0)
@@ -36,7 +36,7 @@ test('a deletion has its own grace', () => {
   )
 })
 
-test('ports by name', () => {
+test('a probe may name a port of its container', () => {
   const own = { ports: [{ name: 'http', containerPort: 8080 }] }
   const readinessProbe = { tcpSocket: { port: 'http' } }
   const [container] = podPlan(containers({ ...own, readinessProbe })).containers
@@ -68,16 +68,16 @@ const faulty: readonly (readonly [own: JsonObject, words: string])[] = [
   [{ securityContext: { runAsNonRoot: true } }, 'runAsNonRoot: set runAsUser'],
 ]
 
-test.each(faulty)('%j cannot be run', (own, words) => {
+test.each(faulty)('a container with %j has the fault %j', (own, words) => {
   expect(podPlan(containers(own)).containers[0]?.fault).toContain(words)
 })
 
-test('init containers are not passed over in silence', () => {
+test('init containers are a fault of every container', () => {
   const spec = { ...containers({}), initContainers: [{ name: 'first', command: ['x'] }] }
   expect(podPlan(spec).containers[0]?.fault).toContain('spec.initContainers')
 })
 
-test('an optional source that cannot be read is left out', () => {
+test('a variable from an optional Secret is left out without a fault', () => {
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { key: 'k', optional: true } } }]
   expect(podPlan(containers({ env })).containers[0]).toMatchObject({
     fault: undefined,
@@ -85,14 +85,14 @@ test('an optional source that cannot be read is left out', () => {
   })
 })
 
-test('only a Pod in the network of the node may be probed on its loopback', () => {
+test('a probe of a loopback address is a fault, unless the Pod has hostNetwork', () => {
   const own = { readinessProbe: { tcpSocket: { host: '127.0.0.1', port: 80 } } }
   expect(podPlan(containers(own)).containers[0]?.fault).toContain('only the Pod itself')
   const plan = podPlan({ ...containers(own), hostNetwork: true })
   expect(plan.containers[0]?.fault).toBeUndefined()
 })
 
-test("a user of the container comes before the Pod's", () => {
+test('the user of the container takes precedence over that of the Pod', () => {
   const spec = {
     ...containers({ securityContext: { runAsUser: 7 } }),
     securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true },

@@ -1,10 +1,10 @@
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { type ContainerPlan, readContainer } from './container-plan.ts'
 
-/** `spec.restartPolicy`. */
+/** `spec.restartPolicy`: when a container that has ended is started again. */
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never'
 
-/** The fields of a Pod that decide how it is run. */
+/** The fields of a Pod that decide how it is run, with the defaults of Kubernetes. */
 export interface PodPlan {
   /** `namespace/name`. */
   readonly key: string
@@ -18,9 +18,9 @@ export interface PodPlan {
   readonly restartPolicy: RestartPolicy
   /** Runs in the node's network namespace, without an address of its own. */
   readonly hostNetwork: boolean
-  /** Milliseconds between SIGTERM and SIGKILL, unless its deletion has another grace period. */
+  /** Milliseconds between SIGTERM and SIGKILL, unless its deletion has another grace. */
   readonly graceMs: number
-  /** The grace period of its deletion: milliseconds; undefined: it is not being deleted. */
+  /** The same for its deletion; undefined: it is not being deleted. */
   readonly deletionGraceMs: number | undefined
   readonly containers: readonly ContainerPlan[]
   /** Conditions that other programs write and that readiness requires. */
@@ -30,12 +30,12 @@ export interface PodPlan {
 const DEFAULT_GRACE_SECONDS = 30
 const INIT_FAULT = 'spec.initContainers: this node agent runs no init containers'
 
-/** Reads a Pod as it is stored; what cannot be run is a `fault` of its containers. */
+/** Reads a Pod as the API server sent it. Never fails: what cannot be run is a `fault` of its containers. */
 export function readPod(object: JsonObject): PodPlan {
   const metadata = objectAt(object, 'metadata')
   const spec = objectAt(object, 'spec')
   const [namespace, name] = [stringAt(metadata, 'namespace'), stringAt(metadata, 'name')]
-  const graceMs = seconds(spec, 'terminationGracePeriodSeconds', DEFAULT_GRACE_SECONDS)
+  const graceMs = milliseconds(spec, 'terminationGracePeriodSeconds', DEFAULT_GRACE_SECONDS)
   const isDeleted = stringAt(metadata, 'deletionTimestamp') !== ''
   const hostNetwork = valueAt(spec, 'hostNetwork') === true
   const fault = arrayAt(spec, 'initContainers').length > 0 ? INIT_FAULT : undefined
@@ -52,7 +52,7 @@ export function readPod(object: JsonObject): PodPlan {
     hostNetwork,
     graceMs,
     deletionGraceMs: isDeleted
-      ? seconds(metadata, 'deletionGracePeriodSeconds', graceMs / 1000)
+      ? milliseconds(metadata, 'deletionGracePeriodSeconds', graceMs / 1000)
       : undefined,
     containers: arrayAt(spec, 'containers').map((container, index) => {
       return readContainer(container, { at: `spec.containers[${index}]`, spec, fault })
@@ -66,7 +66,8 @@ function restartPolicyOf(spec: JsonObject): RestartPolicy {
   return policy === 'OnFailure' || policy === 'Never' ? policy : 'Always'
 }
 
-function seconds(object: JsonObject, key: string, otherwise: number): number {
+/** A field in seconds, as milliseconds. */
+function milliseconds(object: JsonObject, key: string, defaultSeconds: number): number {
   const value = valueAt(object, key)
-  return 1000 * (typeof value === 'number' && value >= 0 ? value : otherwise)
+  return 1000 * (typeof value === 'number' && value >= 0 ? value : defaultSeconds)
 }

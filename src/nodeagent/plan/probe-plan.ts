@@ -1,33 +1,36 @@
-/** What a probe decides. */
+/** `startup`: of the field `startupProbe`, and so on. */
 export type ProbeKind = 'startup' | 'liveness' | 'readiness'
 
 /** All of them. */
 export const PROBE_KINDS = ['startup', 'liveness', 'readiness'] as const
 
-/** How a container is probed. Only the Pod itself is: a probe names no other host. */
+/** What a probe or a hook does: runs a command in the container, or connects to the Pod, never to other hosts. */
 export type Handler =
   | { readonly kind: 'exec'; readonly command: readonly string[] }
+  /** `host` as below. */
   | { readonly kind: 'tcp'; readonly port: number; readonly host: string }
   | {
       readonly kind: 'http'
       readonly port: number
       /** Empty: the Pod's address. */
       readonly host: string
+      /** HTTPS, with any certificate. */
       readonly isSecure: boolean
       readonly path: string
       readonly headers: readonly (readonly [name: string, value: string])[]
     }
 
-/** A probe of a container. All times are milliseconds. */
+/** A probe of a container. */
 export interface ProbePlan {
   readonly handler: Handler
-  /** After the start of the container. */
+  /** From the start of the container to the first probe. */
   readonly initialDelayMs: number
   readonly periodMs: number
   readonly timeoutMs: number
-  /** Successes in a row after a failure until the probe passes; `failureThreshold` is the reverse. */
+  /** The probe counts as succeeded after so many successes in a row. */
   readonly successThreshold: number
+  /** The probe counts as failed after so many failures in a row. */
   readonly failureThreshold: number
-  /** Between SIGTERM and SIGKILL, when this probe ends the container. */
+  /** The time between SIGTERM and SIGKILL when this probe ends the container; undefined: that of the Pod. */
   readonly graceMs: number | undefined
 }

@@ -9,21 +9,22 @@ import {
 } from '../../lib/json.ts'
 import type { Handler, ProbeKind, ProbePlan } from './probe-plan.ts'
 
-/** The container that a probe belongs to. */
+/** The container whose probes and hooks are read. */
 export interface ProbeSource {
   readonly container: Json
   /** `spec.containers[0]`. */
   readonly at: string
+  /** Receives what cannot be run: one sentence each, with the path of the field. */
   readonly faults: string[]
   readonly hostNetwork: boolean
 }
 
-/** One day, for all times of a probe. */
+/** One day: the limit for all times of a probe. */
 const MAX_SECONDS = 86_400
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 
-/** One probe with the defaults of Kubernetes; undefined when there is none, or none that works. */
+/** Reads one probe, with the defaults of Kubernetes; undefined when there is none, or it cannot be run (a fault). */
 export function readProbe(kind: ProbeKind, source: ProbeSource): ProbePlan | undefined {
   const probe = objectAt(source.container, `${kind}Probe`)
   if (Object.keys(probe).length === 0) return undefined
@@ -47,22 +48,22 @@ export function readProbe(kind: ProbeKind, source: ProbeSource): ProbePlan | und
   }
 }
 
-/** `exec`, `tcpSocket` or `httpGet`; anything else is a fault. */
+/** Reads `exec`, `tcpSocket` or `httpGet` of the probe or hook at the path `at`; anything else is a fault. */
 export function readHandler(
-  holder: JsonObject,
+  probeOrHook: JsonObject,
   at: string,
   source: ProbeSource,
 ): Handler | undefined {
-  const command = arrayAt(holder, 'exec', 'command').map(scalarText)
+  const command = arrayAt(probeOrHook, 'exec', 'command').map(scalarText)
   if (command.length > 0) {
     if (command.some((word) => word.includes('\0'))) {
       source.faults.push(`${at}.exec.command must not hold a zero byte`)
     }
     return { kind: 'exec', command }
   }
-  const isHttp = valueAt(holder, 'httpGet') !== undefined
+  const isHttp = valueAt(probeOrHook, 'httpGet') !== undefined
   const key = isHttp ? 'httpGet' : 'tcpSocket'
-  const target = valueAt(holder, key)
+  const target = valueAt(probeOrHook, key)
   if (target === undefined) {
     source.faults.push(`${at} must be one of exec, httpGet and tcpSocket`)
     return undefined
@@ -90,7 +91,7 @@ function httpHandler(target: Json, port: number, host: string): Handler {
   }
 }
 
-/** A user who may write Pods must not reach other hosts from the node. */
+/** Any other host than the Pod is a fault: a user who may create Pods must not reach other hosts from the node. */
 function readHost(target: Json, at: string, { faults, hostNetwork }: ProbeSource): string {
   const host = stringAt(target, 'host')
   if (host === '' || (hostNetwork && LOOPBACK.has(host))) return host
@@ -98,6 +99,7 @@ function readHost(target: Json, at: string, { faults, hostNetwork }: ProbeSource
   return ''
 }
 
+/** A port by its number, or by its name in `ports` of the container; undefined when there is no such port. */
 function portNumber(container: Json, port: Json | undefined): number | undefined {
   const named = arrayAt(container, 'ports').find((one) => stringAt(one, 'name') === port)
   const value = typeof port === 'string' ? (valueAt(named, 'containerPort') ?? port) : port

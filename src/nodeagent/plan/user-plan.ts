@@ -1,14 +1,17 @@
 import { type Json, type JsonObject, valueAt } from '../../lib/json.ts'
 
-/** As whom a container runs; undefined: as the node agent does. */
+/** The user and group of a container; undefined: those of the node agent. */
 export interface UserPlan {
   readonly uid: number | undefined
   readonly gid: number | undefined
 }
 
-const LARGEST_ID = 2 ** 31 - 1
+const MAX_ID = 2 ** 31 - 1
 
-/** The container's own `securityContext`, or the Pod's. */
+/**
+ * Reads `runAsUser`, `runAsGroup` and `runAsNonRoot`, each from the `securityContext` of the container, or else of the
+ * Pod. Adds what is wrong to `faults`.
+ */
 export function readUser(container: Json, spec: JsonObject, faults: string[]): UserPlan {
   const read = (key: string): Json | undefined =>
     valueAt(container, 'securityContext', key) ?? valueAt(spec, 'securityContext', key)
@@ -16,7 +19,7 @@ export function readUser(container: Json, spec: JsonObject, faults: string[]): U
     const value = read(key)
     if (value === undefined) return undefined
     const isId = typeof value === 'number' && Number.isInteger(value)
-    if (isId && value >= 0 && value <= LARGEST_ID) return value
+    if (isId && value >= 0 && value <= MAX_ID) return value
     faults.push(`securityContext.${key} must be a user or group id`)
     return undefined
   }

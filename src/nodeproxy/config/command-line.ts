@@ -1,21 +1,23 @@
 import type { CommandFlags, GivenFlags } from '../../settings/command-line.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
-/** What the daemon's command line requests. */
+/** The daemon's command line, parsed. */
 export interface CommandLine extends GivenFlags<NodeProxyConfiguration> {
+  /** Path of the configuration file. */
   readonly config: string | undefined
+  /** Path of a file to which the effective configuration is to be written. */
   readonly writeConfigTo: string | undefined
   /** URL of the API server; overrides that of the kubeconfig. */
   readonly master: string | undefined
   readonly cleanup: boolean
   readonly initOnly: boolean
-  /** Milliseconds that another node-proxy has to end; undefined: as the task needs it. */
+  /** Milliseconds to wait for another node-proxy to end; undefined: 30 s, or 0 with `cleanup`. */
   readonly wait: number | undefined
   readonly version: boolean
   readonly help: boolean
 }
 
-/** Flags that are no setting of the file. */
+/** The flags that are not settings: the configuration file cannot contain them. */
 export const COMMAND_FLAGS = {
   config: {
     value: 'file',

@@ -3,7 +3,10 @@ import type { SocketAddress } from '../../settings/network-types.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
-/** Addresses that are not set follow the family of bindAddress. */
+/**
+ * The configuration with IPv6 defaults where `bindAddress` is IPv6: `healthzBindAddress` on `::` and
+ * `metricsBindAddress` on `::1`, unless they are set.
+ */
 export function deriveAddresses(
   config: NodeProxyConfiguration,
   settings: Settings<NodeProxyConfiguration>,
@@ -14,13 +17,13 @@ export function deriveAddresses(
     ...config,
     healthzBindAddress: settings.has('healthzBindAddress')
       ? healthzBindAddress
-      : moveTo(healthzBindAddress, '::'),
+      : withIp(healthzBindAddress, '::'),
     metricsBindAddress: settings.has('metricsBindAddress')
       ? metricsBindAddress
-      : moveTo(metricsBindAddress, '::1'),
+      : withIp(metricsBindAddress, '::1'),
   }
 }
 
-function moveTo(address: SocketAddress | undefined, ip: '::' | '::1'): SocketAddress | undefined {
+function withIp(address: SocketAddress | undefined, ip: '::' | '::1'): SocketAddress | undefined {
   return address && { ip: ip as IpAddress, port: address.port }
 }

@@ -4,7 +4,7 @@ import { configurationDocument } from './document.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 
 describe('docs/operate/configuration.md', () => {
-  it('is what the table of fields says', async () => {
+  it('is generated from the table of fields', async () => {
     await expect(configurationDocument()).toMatchFileSnapshot(
       '../../../docs/operate/configuration.md',
     )

@@ -30,11 +30,11 @@ describe('parseFlags', () => {
       ['--nodeport-addresses=10.0.0.0/8', '--nodeport-addresses=fd00::/8'],
       ['nodePortAddresses=10.0.0.0/8', 'nodePortAddresses=fd00::/8'],
     ],
-  ])('%j gives %j', (args, settings) => {
+  ])('%j sets %j', (args, settings) => {
     expect(given(...args)).toEqual(settings)
   })
 
-  it('reads what is no setting', () => {
+  it('returns the flags that are not settings', () => {
     expect(
       line('--config=c.yaml', '--master', 'http://x', '--cleanup', '--init-only=false'),
     ).toEqual({
@@ -53,7 +53,7 @@ describe('parseFlags', () => {
     expect(line('--wait=1m30s').wait).toBe(90_000)
   })
 
-  it('accepts the logging flags of existing deployments, once each', () => {
+  it('lists each logging flag of kube-proxy once as ignored', () => {
     const args = ['--logtostderr=true', '--logtostderr', '--vmodule', 'a=1', '--stderrthreshold=2']
     expect(line(...args).ignored).toEqual(['logtostderr', 'vmodule', 'stderrthreshold'])
   })
@@ -67,7 +67,7 @@ describe('parseFlags', () => {
     [['--cleanup', '--wait=soon'], /^--wait: "soon": write a duration such as 30s or 2m$/],
     [['start'], /too many arguments.*start/],
     [['--cleanup=maybe'], /^--cleanup: "maybe": write nothing, true or false$/],
-  ])('explains %j', (args, message) => {
+  ])('refuses %j with the message %s', (args, message) => {
     expect(() => line(...args)).toThrow(message)
   })
 })

@@ -5,12 +5,12 @@ import type { Problem } from '../../settings/problem.ts'
 import type { CommandLine } from './command-line.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
-/** The parsed command line, or its first problem. */
+/** The command line, or the first problem with it. */
 export type FlagsResult =
   | { readonly ok: true; readonly line: CommandLine }
   | { readonly ok: false; readonly problem: Problem }
 
-/** Splits the daemon's arguments (without program and script) into commands and values. */
+/** Parses the daemon's arguments (without program and script). The values of settings stay unchecked text. */
 export function parseFlags(
   args: readonly string[],
   table: NodeProxyTable = SETTINGS_TABLE,
@@ -20,11 +20,11 @@ export function parseFlags(
   const { commands, settings, ignored } = parsed.line
   const { 'write-config-to': writeConfigTo, 'init-only': initOnly, wait: text, ...named } = commands
   const wait = text === undefined ? undefined : parseDuration(text)
-  if (text !== undefined && wait === undefined) return { ok: false, problem: noDuration(text) }
+  if (text !== undefined && wait === undefined) return { ok: false, problem: durationProblem(text) }
   return { ok: true, line: { ...named, writeConfigTo, initOnly, wait, settings, ignored } }
 }
 
-function noDuration(text: string): Problem {
+function durationProblem(text: string): Problem {
   const message = 'write a duration such as 30s or 2m'
   return {
     ...{ code: SETTINGS_TABLE.codes.flag, at: undefined, field: '--wait', message },

@@ -72,7 +72,7 @@ winkernel:
   sourceVip: ""
 `
 
-it('a generated KubeProxyConfiguration works as it is, without a warning', async () => {
+it('a generated KubeProxyConfiguration sets only its values that are not zero, without a warning', async () => {
   const flags = parseFlags(['--hostname-override=node-1'])
   const defaults = flags.ok && (await loadConfiguration(undefined, flags.line))
   const result =

@@ -3,10 +3,7 @@ const LOGGING = 'logs are JSON lines, readable text on a terminal'
 const JSON_ONLY = 'the daemon speaks JSON with the API server'
 const NFTABLES = 'there is no nftables mode'
 
-/**
- * Fields of a KubeProxyConfiguration that mean nothing here, with the reason.
- * Whatever stands below them is not looked at.
- */
+/** Fields of a KubeProxyConfiguration that have no effect here, with the reason. Fields below them are ignored, too. */
 export const IGNORED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['featureGates', 'node-proxy has no feature gates'],
   ['clientConnection.acceptContentTypes', JSON_ONLY],
@@ -17,7 +14,7 @@ export const IGNORED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['logging.options', LOGGING],
   ['enableProfiling', 'there are no /debug/pprof pages'],
   ['showHiddenMetricsForVersion', 'no metric is hidden'],
-  ['configSyncPeriod', 'there is no cache that would have to be replayed'],
+  ['configSyncPeriod', 'there is no informer cache to resync'],
   ['nftables.masqueradeBit', NFTABLES],
   ['nftables.masqueradeAll', NFTABLES],
   ['nftables.syncPeriod', NFTABLES],
@@ -30,7 +27,7 @@ export const IGNORED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['windowsRunAsService', WINDOWS],
 ])
 
-/** Flags of kube-proxy that deployments carry and that mean nothing here, with the reason. */
+/** Flags of kube-proxy that deployments contain and that have no effect here, with the reason. */
 export const IGNORED_FLAGS: ReadonlyMap<string, string> = new Map([
   ...[
     'logtostderr',
@@ -56,7 +53,7 @@ export const IGNORED_FLAGS: ReadonlyMap<string, string> = new Map([
   ['kube-api-content-type', JSON_ONLY],
   ['profiling', 'there are no /debug/pprof pages'],
   ['show-hidden-metrics-for-version', 'no metric is hidden'],
-  ['config-sync-period', 'there is no cache that would have to be replayed'],
+  ['config-sync-period', 'there is no informer cache to resync'],
   ['cleanup-ipvs', '--cleanup always removes what every mode has left'],
   ['windows-run-as-service', WINDOWS],
 ])

@@ -3,13 +3,13 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { CommandLine } from './command-line.ts'
 import type { LoadedConfiguration, LoadResult } from './load.ts'
 
-/** Everything the daemon starts from. */
+/** What the daemon is started with. */
 export interface Launch extends LoadedConfiguration {
   readonly line: CommandLine
-  /** What --config named, as it was read. */
+  /** The file that --config names, as it was read; undefined without the flag. */
   readonly file: ConfigurationFile | undefined
   readonly log: Logger
   readonly version: string
-  /** Checks a changed file exactly as at start, flags included. */
+  /** Loads a changed file as at the start, with the same flags. */
   reload(file: ConfigurationFile): Promise<LoadResult>
 }

@@ -62,7 +62,7 @@ describe('loadConfiguration', () => {
     })
   })
 
-  it('lets flags beat the file and the file beat defaults, and says so', async () => {
+  it('prefers flags to the file and the file to defaults, and /configz shows the origin of each value', async () => {
     const text = `${HEAD}mode: iptables\niptables:\n  syncPeriod: 10s\n`
     const { config, settings } = await loaded(text, '--iptables-sync-period=20s')
     expect(config.iptables.syncPeriod).toBe(20_000)
@@ -75,7 +75,7 @@ describe('loadConfiguration', () => {
     })
   })
 
-  it('serves on IPv6 where bindAddress is IPv6, unless it is set otherwise', async () => {
+  it('uses IPv6 addresses where bindAddress is IPv6, unless an address is set', async () => {
     const { config } = await loaded(
       undefined,
       '--bind-address=::',
@@ -95,13 +95,13 @@ describe('loadConfiguration', () => {
     expect((await loaded(undefined, ...args)).config.healthzBindAddress).toEqual(address)
   })
 
-  it('trims and lowers the node name, and refuses blanks', async () => {
+  it('removes blanks from the node name and writes it in lower case, and refuses blanks alone', async () => {
     const { config } = await loaded(undefined, '--hostname-override= Node-A ')
     expect(config.hostnameOverride).toBe('node-a')
     expect((await load(undefined, '--hostname-override=  ')).ok).toBe(false)
   })
 
-  it('adds up list flags', async () => {
+  it('combines the values of a list flag that is given twice', async () => {
     const args = ['--nodeport-addresses=10.0.0.0/8', '--nodeport-addresses=fd00::/8']
     expect((await loaded(undefined, ...args)).config.nodePortAddresses).toEqual([
       '10.0.0.0/8',
@@ -109,7 +109,7 @@ describe('loadConfiguration', () => {
     ])
   })
 
-  it('takes bindings of file and flags, and names the one that is none', async () => {
+  it('reads bindings of the file or of flags, and refuses one that is not ADDRESS=SERVICE', async () => {
     const text = `${HEAD}userspace:\n  bindMap: ["127.0.0.1:80=shop/cart"]\n`
     const flag = '--userspace-bind-map=127.0.0.1:81=shop/cart'
     const ports = ({ config }: Awaited<ReturnType<typeof loaded>>) =>
@@ -136,21 +136,21 @@ describe('loadConfiguration', () => {
     ['userspace:\n  entry: bind', /4:10: userspace\.entry: "bind": .*needs userspace\.bindMap/],
     ['metricsBindAddress: "127.0.0.1:10256"', /want the same port/],
     ['metricsBindAddress: "[::]:10256"', /want the same port/],
-  ])('refuses %j', async (text, message) => {
+  ])('refuses %j with the message %s', async (text, message) => {
     const result = await load(`${HEAD}${text}\n`)
     expect(result.ok ? [] : result.problems.map(describeProblem)).toEqual([
       expect.stringMatching(message),
     ])
   })
 
-  it('names a flag that conflicts', async () => {
+  it('names the flag whose value conflicts with another setting', async () => {
     const result = await load(undefined, '--iptables-min-sync-period=1m')
     expect(result.ok ? [] : result.problems.map(describeProblem)).toEqual([
       expect.stringMatching(/^--iptables-min-sync-period: "1m"/),
     ])
   })
 
-  it('collects problems of file and flags', async () => {
+  it('reports the problems of file and flags together', async () => {
     const result = await load(`${HEAD}mode: x\n`, '--oom-score-adj=5000')
     expect(result.ok ? 0 : result.problems.length).toBe(2)
   })
@@ -165,7 +165,7 @@ describe('loadConfiguration', () => {
 })
 
 describe('a written configuration', () => {
-  it('reads back as itself, whatever was set', async () => {
+  it('loads as the same configuration, whatever was set', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -200,8 +200,8 @@ describe('a written configuration', () => {
   })
 })
 
-describe('settings of a section of a section', () => {
-  it('leave those beside them as they are', async () => {
+describe('a setting of a nested section', () => {
+  it('changes no other setting of its section', async () => {
     const { config } = await loaded(undefined, '--ipvs-graceful-termination-tcp=1m')
     expect(config.ipvs).toMatchObject({
       scheduler: '',
@@ -219,7 +219,7 @@ describe('settings of a section of a section', () => {
 })
 
 describe('compareConfigurations', () => {
-  it('distinguishes live changes from those that need a new start', async () => {
+  it('distinguishes live changes from those that require a restart', async () => {
     const { config: running } = await loaded(undefined)
     const { config: next } = await loaded(
       undefined,

@@ -4,13 +4,13 @@ import type { ConfigurationFile } from '../../settings/read-file.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
-/** The daemon's configuration, checked, and the origin of its values. */
+/** The daemon's configuration, checked, and the origin of each value that is set. */
 export type LoadedConfiguration = load.LoadedConfiguration<NodeProxyConfiguration>
 
-/** The configuration, or all its problems. */
+/** The loaded configuration, or all problems. */
 export type LoadResult = load.LoadResult<NodeProxyConfiguration>
 
-/** Defaults, then the file, then the flags; all problems at once. */
+/** Loads the configuration: flags take precedence over the file, and the file over defaults. Reports all problems. */
 export function loadConfiguration(
   file: ConfigurationFile | undefined,
   line: GivenFlags<NodeProxyConfiguration>,

@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { chooseModes, isSubstituted } from './mode-choice.ts'
 
 describe('chooseModes', () => {
-  it('reads nothing as iptables, and auto as all there are', () => {
+  it('returns iptables for an empty mode, and all modes for auto', () => {
     expect(chooseModes('', ['iptables'])).toEqual(['iptables'])
     expect(chooseModes('iptables', ['ipvs', 'iptables'])).toEqual(['iptables'])
     expect(chooseModes('auto', ['ipvs', 'iptables'])).toEqual(['ipvs', 'iptables'])
   })
 
-  it('takes the best that there is for nftables, while there is no such mode', () => {
+  it('returns all modes for nftables only while there is no such mode', () => {
     expect(chooseModes('nftables', ['ipvs', 'iptables'])).toEqual(['ipvs', 'iptables'])
     expect(isSubstituted('nftables', ['ipvs', 'iptables'])).toBe(true)
     expect(chooseModes('nftables', ['nftables', 'iptables'])).toEqual(['nftables'])
     expect(isSubstituted('nftables', ['nftables', 'iptables'])).toBe(false)
   })
 
-  it('names the modes that exist when the wanted one does not', () => {
+  it('throws an error with the available modes for one that is not available', () => {
     expect(() => chooseModes('ipvs', ['iptables'])).toThrow(
       expect.objectContaining({
         code: 'NP_NODEPROXY_MODE_UNAVAILABLE',

@@ -1,9 +1,9 @@
 import { NodeProxyError } from '../../lib/error.ts'
 
 /**
- * The modes to try, best first: the configured one, or for `auto` all there are
- * in `available`'s order; also for `nftables`, which configurations of kube-proxy carry, while
- * there is no such mode. Throws NP_NODEPROXY_MODE_UNAVAILABLE.
+ * The modes to try, in the order of `available`, which are those of this build, best first. For `auto` and a
+ * substituted mode (`isSubstituted`) these are all of them; any other `mode` is tried alone, and an empty one is
+ * iptables. Throws NP_NODEPROXY_MODE_UNAVAILABLE for a mode that is not available.
  */
 export function chooseModes(mode: string, available: readonly string[]): readonly string[] {
   if (mode === 'auto' || isSubstituted(mode, available)) return available
@@ -19,7 +19,10 @@ export function chooseModes(mode: string, available: readonly string[]): readonl
   )
 }
 
-/** Whether the best mode that there is takes the place of the configured one. */
+/**
+ * Whether the configured mode counts as `auto`: nftables does while this build has no such mode, because
+ * configurations of kube-proxy contain it.
+ */
 export function isSubstituted(mode: string, available: readonly string[]): boolean {
   return mode === 'nftables' && !available.includes(mode)
 }

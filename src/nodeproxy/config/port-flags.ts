@@ -2,8 +2,11 @@ import type { DeprecatedFlag } from '../../settings/command-line.ts'
 import { accept, refuse } from '../../settings/value-type.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
-/** A flag with the port of an address; 0: no address. */
-function portOf(
+/**
+ * A flag with the port for the address at `path`. The IP address is `v4`, or `v6` where `bindAddress` is IPv6. Port 0
+ * sets no address, so that nothing is served.
+ */
+function portFlag(
   path: 'healthzBindAddress' | 'metricsBindAddress',
   v4: string,
   v6: string,
@@ -22,8 +25,8 @@ function portOf(
   }
 }
 
-/** The deprecated flags of kube-proxy for single ports. */
+/** The deprecated flags of kube-proxy for ports. */
 export const PORT_FLAGS: ReadonlyMap<string, DeprecatedFlag<NodeProxyConfiguration>> = new Map([
-  ['healthz-port', portOf('healthzBindAddress', '0.0.0.0', '[::]')],
-  ['metrics-port', portOf('metricsBindAddress', '127.0.0.1', '[::1]')],
+  ['healthz-port', portFlag('healthzBindAddress', '0.0.0.0', '[::]')],
+  ['metrics-port', portFlag('metricsBindAddress', '127.0.0.1', '[::1]')],
 ])

@@ -5,7 +5,7 @@ import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 type Conflict = rules.Conflict<NodeProxyConfiguration>
 
-/** What no field of the daemon can see alone, with these modes. */
+/** The rules between settings, which the type of one field cannot check: those of each mode, and the common ones. */
 export function rulesOf(
   modes: readonly ModeDefinition[],
 ): readonly rules.Rule<NodeProxyConfiguration>[] {
@@ -13,8 +13,8 @@ export function rulesOf(
 }
 
 const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
-  (config) => neededBy(config, 'BridgeInterface', 'bridgeInterface'),
-  (config) => neededBy(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
+  (config) => missingInterface(config, 'BridgeInterface', 'bridgeInterface'),
+  (config) => missingInterface(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
   ({ healthzBindAddress: healthz, metricsBindAddress: metrics }) =>
     healthz && metrics && healthz.port === metrics.port && overlap(healthz.ip, metrics.ip)
       ? {
@@ -25,15 +25,15 @@ const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
       : undefined,
 ]
 
-/** The first conflict between the fields of one mode; the table knows their paths at run time. */
+/** The first conflict between the fields of one mode, whose paths the compiler does not know. */
 function conflictOf(mode: ModeDefinition) {
   return (config: NodeProxyConfiguration): Conflict | undefined => {
-    const [first] = [...minAboveSync(mode, config), ...mode.conflicts(config)]
+    const [first] = [...periodConflicts(mode, config), ...mode.conflicts(config)]
     return first as Conflict | undefined
   }
 }
 
-function minAboveSync(
+function periodConflicts(
   mode: ModeDefinition,
   config: NodeProxyConfiguration,
 ): readonly ModeConflict[] {
@@ -48,7 +48,7 @@ function minAboveSync(
   ]
 }
 
-function neededBy(
+function missingInterface(
   config: NodeProxyConfiguration,
   mode: 'BridgeInterface' | 'InterfaceNamePrefix',
   name: 'bridgeInterface' | 'interfaceNamePrefix',
@@ -60,6 +60,7 @@ function neededBy(
   }
 }
 
+/** Whether sockets cannot listen at both IP addresses with one port. A socket at `::` takes IPv4 as well. */
 function overlap(a: string, b: string): boolean {
   return (
     a === b ||

@@ -21,7 +21,7 @@ function values(text: string): Record<string, unknown> {
 }
 
 describe('a file of the daemon', () => {
-  it('reads values of every shape, with the place of each', () => {
+  it('has values of every type, each with its file, line and column', () => {
     const text = `${OWN}mode: ipvs\nipvs:\n  strictARP: true\n  excludeCIDRs: [10.0.0.0/8]\noomScoreAdj: -5\n`
     expect(values(text)).toEqual({
       mode: 'ipvs',
@@ -35,7 +35,7 @@ describe('a file of the daemon', () => {
     })
   })
 
-  it('reads sections of sections', () => {
+  it('may have nested sections', () => {
     const text = `${OWN}ipvs:\n  scheduler: mh\n  gracefulTermination:\n    tcp: 5m\n    sctp: 0\n`
     expect(values(text)).toEqual({
       'ipvs.scheduler': 'mh',
@@ -44,7 +44,7 @@ describe('a file of the daemon', () => {
     })
   })
 
-  it('reads JSON', () => {
+  it('may be JSON', () => {
     expect(
       values(
         '{"apiVersion":"proxy.config.orch.io/v1alpha1","kind":"NodeProxyConfiguration","mode":"auto"}',
@@ -74,13 +74,13 @@ describe('a file of the daemon', () => {
     ['gracefulTermination: {tcp: 5m}', /3:1: gracefulTermination: unknown field/],
     ['conntrack: 5', /3:12: conntrack: 5: write a map of fields/],
     ['mode: {a: 1}', /3:7: mode: write one value, not a map/],
-  ])('explains %j', (line, message) => {
+  ])('with %j is refused with the message %s', (line, message) => {
     expect(problems(`${OWN}${line}\n`)).toEqual([expect.stringMatching(message)])
   })
 })
 
 describe('a NodeProxyConfiguration', () => {
-  it('means what it says: empty is none, zero is zero, null is the default', () => {
+  it('has literal values: an empty text is none, zero is zero; null is the default', () => {
     expect(
       values(`${OWN}healthzBindAddress: ""\niptables:\n  minSyncPeriod: 0s\n  syncPeriod:\n`),
     ).toEqual({ healthzBindAddress: undefined, 'iptables.minSyncPeriod': 0 })
@@ -89,7 +89,7 @@ describe('a NodeProxyConfiguration', () => {
 })
 
 describe('a KubeProxyConfiguration', () => {
-  it('takes zero values of a generated file as defaults, except where zero is a value', () => {
+  it('has zero values that are read as defaults, except where zero has a meaning', () => {
     expect(
       values(
         `${KUBE}healthzBindAddress: ""\nclientConnection: {qps: 0, burst: 0, contentType: ""}\niptables: {minSyncPeriod: 0s, syncPeriod: 0s, masqueradeBit: null}\nconntrack: {maxPerCore: 0, min: null, udpTimeout: 0s}\nmode: ""\ndetectLocalMode: ""\n`,
@@ -97,7 +97,7 @@ describe('a KubeProxyConfiguration', () => {
     ).toEqual({ 'conntrack.maxPerCore': 0, 'conntrack.udpTimeout': 0 })
   })
 
-  it('warns once for each field that means nothing here and is not empty', () => {
+  it('causes one warning for each ignored field that is not empty', () => {
     const text = `${KUBE}featureGates: {A: true, B: false}\nwinkernel:\n  enableDSR: true\n  networkName: ""\nlogging:\n  format: text\n  verbosity: 2\n  options: {json: {infoBufferSize: "0"}}\nnftables: {masqueradeAll: false, syncPeriod: 0s}\n`
     const { warnings, problems: wrong, settings } = decodeFile('c.yaml', text)
     expect(wrong).toEqual([])

@@ -9,10 +9,10 @@ import { IGNORED_FIELDS, IGNORED_FLAGS } from './ignored-fields.ts'
 import { PORT_FLAGS } from './port-flags.ts'
 import { rulesOf } from './rules.ts'
 
-/** The type of the daemon's table of settings. */
+/** See `settingsTableOf`. */
 export type NodeProxyTable = SettingsTable<NodeProxyConfiguration, typeof COMMAND_FLAGS>
 
-/** The daemon's table of settings with these modes, from which everything about them is derived. */
+/** The daemon's table of settings with these modes. `src/settings` derives parsing, help and documents from it. */
 export function settingsTableOf(modes: readonly ModeDefinition[]): NodeProxyTable {
   return settingsTable<NodeProxyConfiguration, typeof COMMAND_FLAGS>({
     program: 'node-proxy',

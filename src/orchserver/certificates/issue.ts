@@ -6,6 +6,7 @@ import {
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
   type Extension,
+  type JsonName,
   KeyUsageFlags,
   KeyUsagesExtension,
   SubjectAlternativeNameExtension,
@@ -69,8 +70,36 @@ export async function issueServer(request: ServerRequest, now: number): Promise<
   })
 }
 
+export interface ClientRequest {
+  readonly issuer: Authority
+  /** The client's key: PEM, P-256. */
+  readonly key: string
+  /** The user that the certificate stands for. */
+  readonly user: string
+  readonly groups: readonly string[]
+  /** Milliseconds. */
+  readonly life: number
+}
+
+/** A certificate by which a client is a user with groups, in PEM. */
+export async function issueClient(request: ClientRequest, now: number): Promise<string> {
+  const { issuer, key, user, groups, life } = request
+  return issue({
+    // In parts, because a text would be parsed: a name may hold a comma.
+    subject: [{ CN: [user] }, ...groups.map((group) => ({ O: [group] }))],
+    key,
+    issuer,
+    life: { from: now - LATE_CLOCKS, until: now + life },
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth]),
+    ],
+  })
+}
+
 interface Content {
-  readonly subject: string
+  readonly subject: string | JsonName
   readonly key: string
   readonly issuer: Authority
   /** Milliseconds since the Unix epoch. */

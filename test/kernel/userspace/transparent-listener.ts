@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Datagrams } from '../../../src/kernel/sockets/datagrams.ts'
+import { OriginalDestinations } from '../../../src/kernel/sockets/original-destinations.ts'
 import {
   ipOf,
   portOf,
@@ -9,7 +10,6 @@ import {
 } from '../../../src/kernel/sockets/socket-address.ts'
 import { Sockets } from '../../../src/kernel/sockets/sockets.ts'
 import { openSyscalls } from '../../../src/kernel/sockets/syscalls.ts'
-import { UntranslatedDatagrams } from '../../../src/kernel/sockets/untranslated-datagrams.ts'
 import type { Family } from '../../../src/lib/ip.ts'
 import { ip } from '../../../src/modes/testing/mode-fixtures.ts'
 
@@ -20,7 +20,7 @@ if (opened === undefined) throw new Error('this Node makes no system calls')
 const sys = opened
 const sockets = new Sockets(sys)
 const datagrams = new Datagrams(sys)
-const untranslated = new UntranslatedDatagrams(sys)
+const originalDestinations = new OriginalDestinations(sys)
 const payload = sys.allocate(2048)
 
 function textOf(address: SocketAddress | undefined): string {
@@ -62,7 +62,7 @@ export class TransparentListener {
       const client = sockets.accept(this.#tcp, peer)
       if (client < 0) return
       this.#clients.add(client)
-      const destination = sockets.untranslatedAddress(client, this.#family === 6)
+      const destination = sockets.originalDestination(client, this.#family === 6)
       say(client, `${this.#side} ${textOf(destination)}\n`)
     }
   }
@@ -84,7 +84,7 @@ export class TransparentListener {
       (view) => view && Uint8Array.from(view),
     )
     if (to === undefined || from === undefined) return
-    const destination = untranslated.destinationOf(to, from)
+    const destination = originalDestinations.destinationOf(to, from)
     const text = Buffer.from(`${this.#side} ${textOf(destination)}\n`)
     datagrams.load(text)
     datagrams.passTo(this.#udp, text.length, { from, to })

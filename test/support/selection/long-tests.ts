@@ -102,6 +102,11 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/source-address.test.ts', 'test/kernel/source-ranges.test.ts'],
   },
   {
+    reason: 'two minutes in User-mode Linux; flows sends such packets in every mode',
+    projects: ['ipvs'],
+    files: ['test/kernel/refusal.test.ts'],
+  },
+  {
     reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
     projects: ['userspace', 'ipvs'],
     files: ['test/kernel/node-ports.test.ts'],

@@ -5,7 +5,7 @@ import { selectorText } from '../shared/selector-text.ts'
 
 export const columns: readonly Column[] = [
   nameColumn,
-  column('Pod-Selector', 'Labels of the pods that it limits.', (object) =>
+  column('Pod-Selector', 'Labels of the pods that the policy applies to.', (object) =>
     selectorText(valueAt(object, 'spec', 'podSelector')),
   ),
   ageColumn,

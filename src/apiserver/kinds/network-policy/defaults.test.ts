@@ -8,13 +8,13 @@ test.each<[Raw, readonly string[]]>([
   [{ egress: [] }, ['Ingress']],
   [{ egress: [{}] }, ['Ingress', 'Egress']],
   [{ policyTypes: ['Egress'], ingress: [{}] }, ['Egress']],
-])('a policy with %j is of the types %j', (spec, policyTypes) => {
+])('a policy with %j gets the policyTypes %j and a podSelector', (spec, policyTypes) => {
   expect(applyDefaults('NetworkPolicy', { spec })).toMatchObject({
     spec: { podSelector: {}, policyTypes },
   })
 })
 
-test('ports are TCP unless they say otherwise', () => {
+test('a port without a protocol is TCP, in ingress and egress rules', () => {
   const rule = { ports: [{ port: 53 }, { port: 53, protocol: 'UDP' }] }
   const ports = [
     { port: 53, protocol: 'TCP' },

@@ -1,14 +1,17 @@
 import { own, type Raw } from '../../../resources/raw.ts'
 import { change, changeEach, defaultProtocol, fill } from '../shared/edit.ts'
 
-/** A policy that names no types limits what comes in, and what goes out if it has egress rules. */
+/**
+ * The defaults of Kubernetes. Without `policyTypes` a policy is of type Ingress, and of type Egress too if it has
+ * egress rules; a port without a protocol is TCP.
+ */
 export function defaultNetworkPolicy(policy: Raw): Raw {
   return change(policy, 'spec', (given) => {
     const spec = fill(given, { podSelector: {} })
     const rules = changeEach(changeEach(spec, 'ingress', defaultRule), 'egress', defaultRule)
     const types = own(rules, 'policyTypes')
-    const isGiven = types !== undefined && !(Array.isArray(types) && types.length === 0)
-    return isGiven ? rules : { ...rules, policyTypes: impliedTypes(rules) }
+    const isAbsent = types === undefined || (Array.isArray(types) && types.length === 0)
+    return isAbsent ? { ...rules, policyTypes: impliedTypes(rules) } : rules
   })
 }
 

@@ -2,18 +2,18 @@ import { type Cidr, cidrContains, type IpAddress } from '../../../lib/ip.ts'
 import { CIDR_FAULT, type Note, readCidr } from '../../../resources/address.ts'
 import type { Reader } from '../../../resources/reader.ts'
 
-/** A network of peers, and smaller networks inside it that are no peers. */
+/** Checks `ipBlock` of a peer: the network `cidr`, without the smaller networks of `except` inside it. */
 export function checkPeerBlock(block: Reader): void {
-  const cidr = readNetwork(block.value('cidr'), (wrong) => block.refuse('cidr', wrong))
+  const cidr = readNetwork(block.value('cidr'), (fault) => block.refuse('cidr', fault))
   for (const [index, value] of block.list('except').entries()) {
-    const hole = readNetwork(value, (wrong) => block.refuseItem('except', index, wrong))
-    if (hole !== undefined && cidr !== undefined && !isStrictSubset(hole, cidr)) {
+    const excluded = readNetwork(value, (fault) => block.refuseItem('except', index, fault))
+    if (excluded !== undefined && cidr !== undefined && !isStrictSubset(excluded, cidr)) {
       block.refuseItem('except', index, `must be a smaller network inside ${cidr}`)
     }
   }
 }
 
-/** Neither a bare address nor blanks are allowed, as in Kubernetes. */
+/** The network that a value is. An address without a prefix and blanks are faults, as in Kubernetes. */
 function readNetwork(value: unknown, note: Note): Cidr | undefined {
   if (typeof value === 'string' && /^\S+\/\S+$/.test(value)) return readCidr(value, note)
   note(CIDR_FAULT, '')

@@ -3,13 +3,14 @@ import type { Raw } from '../../../resources/raw.ts'
 import { placesOf } from '../../../resources/testing/raw-objects.ts'
 import { applyDefaults, validateObject } from '../testing/rules-by-kind.ts'
 
-function places(parts: Raw): readonly string[] {
+/** Path and value of each field that validation refuses. */
+function refusedFields(parts: Raw): readonly string[] {
   const object = { metadata: { name: 'x', namespace: 'shop' }, ...parts }
   return placesOf(validateObject('NetworkPolicy', applyDefaults('NetworkPolicy', object)))
 }
 
-function egress(rule: Raw): readonly string[] {
-  return places({ spec: { egress: [rule] } })
+function refusedFieldsOfEgress(rule: Raw): readonly string[] {
+  return refusedFields({ spec: { egress: [rule] } })
 }
 
 test.each<[Raw, readonly string[]]>([
@@ -19,8 +20,8 @@ test.each<[Raw, readonly string[]]>([
   [{ policyTypes: ['Sideways'] }, ['spec.policyTypes[0] "Sideways"']],
   [{ policyTypes: ['Egress', 'Egress'] }, ['spec.policyTypes[1] "Egress"']],
   [{ ingress: [{ from: [{}] }] }, ['spec.ingress[0].from[0] {}']],
-])('a policy with %j: %j', (spec, expected) => {
-  expect(places({ spec })).toEqual(expected)
+])('of a policy with %j these fields are refused: %j', (spec, expected) => {
+  expect(refusedFields({ spec })).toEqual(expected)
 })
 
 test.each<[Raw, readonly string[]]>([
@@ -39,8 +40,9 @@ test.each<[Raw, readonly string[]]>([
       '.ipBlock.except[2] "x"',
     ],
   ],
-])('a peer of %j: %j', (peer, expected) => {
-  expect(egress({ to: [peer] })).toEqual(expected.map((place) => `spec.egress[0].to[0]${place}`))
+])('of a peer %j these fields are refused: %j', (peer, expected) => {
+  const paths = expected.map((path) => `spec.egress[0].to[0]${path}`)
+  expect(refusedFieldsOfEgress({ to: [peer] })).toEqual(paths)
 })
 
 test.each<[Raw, readonly string[]]>([
@@ -52,7 +54,7 @@ test.each<[Raw, readonly string[]]>([
   [{ port: 'no port' }, ['port "no port"']],
   [{ port: 80, endPort: 79 }, ['endPort 79']],
   [{ port: 'dns', endPort: 80 }, ['endPort 80']],
-])('a port of %j: %j', (port, expected) => {
-  const found = expected.map((place) => `spec.egress[0].ports[0].${place}`)
-  expect(egress({ ports: [port] })).toEqual(found)
+])('of a port %j these fields are refused: %j', (port, expected) => {
+  const paths = expected.map((path) => `spec.egress[0].ports[0].${path}`)
+  expect(refusedFieldsOfEgress({ ports: [port] })).toEqual(paths)
 })

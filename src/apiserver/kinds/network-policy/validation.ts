@@ -7,9 +7,9 @@ import { checkLabelSelector } from '../shared/label-selector.ts'
 import { checkPeerBlock } from './ip-block.ts'
 
 const TYPES: readonly unknown[] = ['Ingress', 'Egress']
-const SELECTORS = ['podSelector', 'namespaceSelector'] as const
+const PEER_SELECTORS = ['podSelector', 'namespaceSelector'] as const
 
-/** What is checked is the shape; node-proxy enforces no policies. */
+/** The rules of Kubernetes for the shape of a NetworkPolicy. node-proxy does not enforce policies. */
 export function checkNetworkPolicy(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')
@@ -28,12 +28,12 @@ export function checkNetworkPolicy(object: Reader): void {
 function checkRule(rule: Reader, peers: 'from' | 'to'): void {
   for (const port of rule.objects('ports')) checkPort(port)
   for (const [index, peer] of rule.objects(peers).entries()) {
-    const given = SELECTORS.filter((key) => peer.value(key) !== undefined)
-    for (const key of given) checkLabelSelector(peer.object(key))
+    const selectors = PEER_SELECTORS.filter((key) => peer.value(key) !== undefined)
+    for (const key of selectors) checkLabelSelector(peer.object(key))
     if (peer.value('ipBlock') !== undefined) {
       checkPeerBlock(peer.object('ipBlock'))
-      if (given.length > 0) peer.refuse('ipBlock', 'must be the only field of its peer')
-    } else if (given.length === 0) {
+      if (selectors.length > 0) peer.refuse('ipBlock', 'must be the only field of its peer')
+    } else if (selectors.length === 0) {
       rule.refuseItem(peers, index, 'must have a podSelector, a namespaceSelector or an ipBlock')
     }
   }

@@ -7,12 +7,6 @@ export interface SecretType {
   readonly json?: true
 }
 
-/** Secrets that hold the token of a ServiceAccount, ours first. */
-export const TOKEN_SECRET_TYPES: readonly string[] = [
-  'orch.io/service-account-token',
-  'kubernetes.io/service-account-token',
-]
-
 /** The types with rules, of both brands; any other type is the user's own affair. */
 export const SECRET_TYPES: ReadonlyMap<string, SecretType> = new Map<string, SecretType>([
   ['orch.io/registryconfigjson', { keys: ['.registryconfigjson'], json: true }],

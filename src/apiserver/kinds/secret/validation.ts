@@ -1,10 +1,10 @@
 import { readMetadata } from '../../../resources/metadata.ts'
-import { isSubdomain, NAMES } from '../../../resources/names.ts'
+import { isSubdomain, NAMES, TOKEN_SECRET_TYPES } from '../../../resources/names.ts'
 import { isRaw } from '../../../resources/raw.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { checkData, checkDataSize, isReadable } from '../shared/data-map.ts'
 import { checkImmutableData, checkUnchanged } from '../shared/immutable.ts'
-import { SECRET_TYPES, type SecretType, TOKEN_SECRET_TYPES } from './types.ts'
+import { SECRET_TYPES, type SecretType } from './types.ts'
 
 /** A Secret in stored form. No problem with it shows any of its values. */
 export function checkSecret(object: Reader): void {

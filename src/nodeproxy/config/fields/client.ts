@@ -1,7 +1,7 @@
 import { integer, positiveNumber, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './field.ts'
 
-/** How the daemon talks to the API server and who it is. */
+/** The connection to the API server, and the node and Services that the daemon serves. */
 export const clientFields: FieldsOf<
   PathsUnder<'clientConnection'> | 'hostnameOverride' | 'proxyName'
 > = {
@@ -30,7 +30,7 @@ export const clientFields: FieldsOf<
   },
   hostnameOverride: {
     flag: 'hostname-override',
-    type: hostname(),
+    type: hostnameType(),
     fallback: '',
     doc: 'Name of the Node object of this machine. Empty: the host name. Upper case and blanks around it are removed.',
     reload: 'restart',
@@ -44,7 +44,7 @@ export const clientFields: FieldsOf<
   },
 }
 
-function hostname() {
+function hostnameType() {
   const plain = text((name) =>
     name !== '' && name.trim() === '' ? 'write a node name, or "" for the host name' : undefined,
   )

@@ -3,7 +3,7 @@ import type { NetfilterConfiguration } from '../../../modes/netfilter/settings/c
 import type { SocketAddress } from '../../../settings/network-types.ts'
 import type { ModeConfiguration } from '../../modes/mode-registry.ts'
 
-/** The values of the field for the iptables variant. */
+/** The values of `iptables.backend`. */
 export const IPTABLES_VARIANTS = ['', 'nft', 'legacy'] as const
 
 /** Which iptables writes the rules; empty: what the machine's `iptables` is. */

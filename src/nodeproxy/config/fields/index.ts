@@ -9,18 +9,21 @@ import { servingFields } from './serving.ts'
 import { trafficFields } from './traffic.ts'
 
 /**
- * The one table of settings: the common fields, which the compiler checks against
- * CommonConfiguration, and those of the modes, which it checks in the definition of each.
+ * All fields, in the order of the documentation: the common fields, which the compiler checks against
+ * CommonConfiguration, with those of the modes in between, which it checks in the definition of each.
  */
 export function fieldsOf(
   modes: readonly Pick<ModeDefinition, 'name' | 'fields'>[],
 ): FieldsOf<NodeProxyConfiguration> {
-  const before = { ...clientFields, mode: modeField(modes), ...netfilterFields }
-  const after = { ...trafficFields, ...servingFields, ...conntrackFields }
-  const common: FieldsOf<CommonConfiguration> = { ...before, ...after }
-  const parts = [before, ...modes.map(({ fields }) => fields), common]
-  const all = parts.flatMap((part) => Object.entries<AnyField>(part))
-  return Object.fromEntries(bySection(all)) as FieldsOf<NodeProxyConfiguration>
+  const beforeModes = { ...clientFields, mode: modeField(modes), ...netfilterFields }
+  const afterModes = { ...trafficFields, ...servingFields, ...conntrackFields }
+  const common: FieldsOf<CommonConfiguration> = { ...beforeModes, ...afterModes }
+  const ofModes = modes.flatMap(({ fields }) => Object.entries<AnyField>(fields))
+  // A field that is in two parts keeps its first position.
+  const all = { ...beforeModes, ...Object.fromEntries(ofModes), ...common }
+  return Object.fromEntries(
+    bySection(Object.entries<AnyField>(all)),
+  ) as FieldsOf<NodeProxyConfiguration>
 }
 
 /** Fields of one section stand together, sections in the order of their first field. */

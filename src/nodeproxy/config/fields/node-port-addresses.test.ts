@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { nodePortAddresses } from './node-port-addresses.ts'
 
 describe('nodePortAddresses', () => {
-  it('reads networks, or primary alone', () => {
+  it('accepts networks, or primary alone', () => {
     expect(nodePortAddresses.decode(['primary'])).toEqual({ ok: true, value: 'primary' })
     expect(nodePortAddresses.fromFlag('primary')).toEqual({ ok: true, value: 'primary' })
     expect(nodePortAddresses.decode(['10.0.0.0/8'])).toEqual({ ok: true, value: ['10.0.0.0/8'] })

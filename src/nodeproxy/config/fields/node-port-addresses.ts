@@ -2,7 +2,7 @@ import type { Cidr } from '../../../lib/ip.ts'
 import { cidrList, splitCommas } from '../../../settings/network-types.ts'
 import { accept, refuse, type ValueType } from '../../../settings/value-type.ts'
 
-/** Networks, or the addresses of the Node object alone. */
+/** Networks; or `primary`, the addresses of the Node object, which files write as `["primary"]`. */
 export const nodePortAddresses: ValueType<readonly Cidr[] | 'primary'> = {
   name: 'list of CIDRs, or exactly ["primary"]',
   isList: true,

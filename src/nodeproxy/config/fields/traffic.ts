@@ -4,7 +4,7 @@ import { oneOf, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './field.ts'
 import { nodePortAddresses } from './node-port-addresses.ts'
 
-/** Whose traffic is local, and which addresses are served. */
+/** How traffic of local pods is recognised, and which addresses are served. */
 export const trafficFields: FieldsOf<
   | 'detectLocalMode'
   | PathsUnder<'detectLocal'>
@@ -57,10 +57,10 @@ export const trafficFields: FieldsOf<
   },
 }
 
-/** The kernel's rule for interface names (dev_valid_name), at most IFNAMSIZ − 1 bytes. */
-function checkInterface(longest: number): (name: string) => string | undefined {
+/** Checks a name, or the start of one, by the kernel's rule (dev_valid_name): at most IFNAMSIZ − 1 = 15 bytes. */
+function checkInterface(maxLength: number): (name: string) => string | undefined {
   return (name) =>
-    name.length <= longest && /^[A-Za-z0-9._@-]*$/.test(name) && name !== '.' && name !== '..'
+    name.length <= maxLength && /^[A-Za-z0-9._@-]*$/.test(name) && name !== '.' && name !== '..'
       ? undefined
-      : `write an interface name: up to ${longest} letters, digits, ".", "_", "-" and "@"`
+      : `write an interface name: up to ${maxLength} letters, digits, ".", "_", "-" and "@"`
 }

@@ -8,21 +8,21 @@ const FORBIDDEN = { kind: 'Status', reason: 'Forbidden' }
 const OK: ApiResult<unknown> = { ok: true, value: {} }
 
 test.each<[string, ApiResult<unknown>, readonly string[]]>([
-  ['written', OK, ['events succeeded']],
+  ['that the server stores is reported as a success', OK, ['events succeeded']],
   [
-    'refused',
+    'that the server refuses is reported as a failure',
     { ok: false, failure: statusFailure(403, { ...FORBIDDEN, message: 'no permission' }) },
     ['create events: no permission'],
   ],
   [
-    'too late for its namespace',
+    'refused because its namespace is being deleted is not reported',
     {
       ok: false,
       failure: statusFailure(403, { ...FORBIDDEN, message: 'because it is being terminated' }),
     },
     [],
   ],
-])('the outcome of an Event is reported: %s', async (_, answer, expected) => {
+])('an Event %s', async (_, answer, expected) => {
   const outcomes: string[] = []
   let isDone = false
   const events = eventSender({

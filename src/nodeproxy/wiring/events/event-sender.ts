@@ -17,7 +17,10 @@ export interface EventSenderParts {
 
 const EVENTS = { verb: 'create', resource: 'events' } as const
 
-/** Creates a `NodeEvents` that posts to the API server, and counts the Events by outcome. */
+/**
+ * Creates the `NodeEvents` of the daemon: they are sent to the API server, counted in its metrics, and failures are
+ * reported. An Event that is refused because its namespace is being deleted is no failure.
+ */
 export function eventSender(parts: EventSenderParts): NodeEvents {
   const { client, clock, nodeName, metrics, apiFailures } = parts
   return new NodeEvents({

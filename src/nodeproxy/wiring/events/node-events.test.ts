@@ -58,7 +58,7 @@ describe('NodeEvents', () => {
     ])
   })
 
-  it('counts repetitions and says them again after ten minutes', () => {
+  it('counts a repeated warning and sends it again after ten minutes, with its count', () => {
     const { events, sent, outcomes, pass } = recorder()
     for (let i = 0; i < 5; i++) events.warn(rejected('x'))
     pass(600_000 - 1)
@@ -70,7 +70,7 @@ describe('NodeEvents', () => {
     expect(outcomes.filter((outcome) => outcome === 'suppressed')).toHaveLength(5)
   })
 
-  it('lets no flood through', () => {
+  it('sends 25 warnings at once, and then one in ten seconds', () => {
     const { events, sent, pass } = recorder()
     for (let i = 0; i < 5_000; i++) events.warn(rejected(`reason ${i}`))
     expect(sent).toHaveLength(25)
@@ -80,7 +80,7 @@ describe('NodeEvents', () => {
     expect(new Set(sent.map((event) => stringAt(event, 'metadata', 'name'))).size).toBe(28)
   })
 
-  it('says later what the flood held back', () => {
+  it('sends a warning that the rate limit suppressed when it is repeated later', () => {
     const { events, sent, pass } = recorder()
     for (let i = 0; i < 26; i++) events.warn(rejected(`reason ${i}`))
     pass(10_000)
@@ -88,7 +88,7 @@ describe('NodeEvents', () => {
     expect(sent.at(-1)).toMatchObject({ message: expect.stringContaining('reason 25'), count: 2 })
   })
 
-  it('survives a server that refuses', async () => {
+  it('reports an Event that could not be sent as failed', async () => {
     const { events, outcomes } = recorder(() => Promise.reject(new Error('403')))
     events.warn(rejected('x'))
     await expect.poll(() => outcomes, { timeout: 10_000 }).toEqual(['failed'])
@@ -96,7 +96,7 @@ describe('NodeEvents', () => {
 })
 
 describe('an event', () => {
-  it('about the node stands in namespace default', () => {
+  it('about the Node is in the namespace default', () => {
     const { events, sent } = recorder()
     events.warn(warnings.objectRejected(warnings.nodeReference('node-1'), 'x'))
     expect(sent[0]).toMatchObject({
@@ -106,7 +106,7 @@ describe('an event', () => {
     expect(objectAt(sent[0], 'involvedObject')).not.toHaveProperty('namespace')
   })
 
-  it('is within the limits of the API, and prints nothing that a terminal obeys', () => {
+  it('has a name and a message within the limits of the API, and no control characters', () => {
     const { events, sent } = recorder()
     const name = 'x'.repeat(253)
     const evil = '\u009b\u001b[2J\n'.repeat(1_000)
@@ -126,7 +126,7 @@ it.each([
   warnings.healthCheckBlocked(CART, 'port 3 is taken'),
   warnings.frontendConflict(CART, { frontend: '192.0.2.1:80/TCP', winner: 'a/b' as ServiceKey }),
   warnings.addressRefused(CART, { ip: '127.0.0.1', why: 'loopback' }),
-])('$reason has a stable reason and a sentence', ({ reason, message }) => {
+])('$reason is in UpperCamelCase, and its message is a sentence', ({ reason, message }) => {
   expect(reason).toMatch(/^([A-Z][a-zA-Z]+)+$/)
   expect(message).toMatch(/^[A-Z0-9].*\.$/)
 })

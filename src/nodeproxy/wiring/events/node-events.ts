@@ -7,12 +7,13 @@ import type { Warning } from './warnings.ts'
 export interface NodeEventsOptions {
   readonly clock: Clock
   readonly nodeName: string
-  /** Posts one Event. When it rejects, the Event is counted as failed and not sent again. */
+  /** Posts one Event; a rejection is counted and not retried. */
   readonly send: (event: JsonObject) => Promise<void>
   readonly onOutcome?: (reason: string, outcome: 'sent' | 'suppressed' | 'failed') => void
 }
 
-interface Memory {
+/** The occurrences of one warning. Times are epoch milliseconds. */
+interface Occurrences {
   readonly first: number
   lastSent: number
   count: number
@@ -20,21 +21,21 @@ interface Memory {
 
 /** Between two Events of the same warning. */
 const REPEAT_MS = 10 * 60_000
-/** The token bucket: Events at once, and the time until one more is allowed. */
+/** A token bucket: its size in Events, and the milliseconds after which one more may be sent. */
 const BURST = 25
 const REFILL_MS = 10_000
 const MAX_REMEMBERED = 1_000
 const COMPONENT = 'node-proxy'
 
 /**
- * Sends warnings as Events without flooding the API server. A repeated warning
- * is counted, and sent again after ten minutes with its count. All together are
- * limited to a burst of 25 and then one in ten seconds.
+ * Sends warnings as Events, at a limited rate: a warning that is repeated is counted, and sent again with its count
+ * ten minutes later at the earliest; all warnings together are limited to a burst of 25 and then one in ten seconds.
+ * A warning beyond the limits is suppressed: it is sent only when it is repeated.
  */
 export class NodeEvents {
   readonly #options: NodeEventsOptions
   /** By object, reason and message; the least recently sent first. */
-  readonly #memory = new Map<string, Memory>()
+  readonly #known = new Map<string, Occurrences>()
   #tokens = BURST
   #refilled: number
   #sequence = 0
@@ -44,22 +45,22 @@ export class NodeEvents {
     this.#refilled = options.clock.now()
   }
 
-  /** Sends the warning as an Event, or only counts it. */
+  /** Sends the warning, or suppresses it; `onOutcome` reports which. */
   warn(warning: Warning): void {
     const now = this.#options.clock.now()
     const key = JSON.stringify([warning.regarding, warning.reason, warning.message])
-    const memory = this.#memory.get(key) ?? {
+    const occurrences = this.#known.get(key) ?? {
       first: now,
       lastSent: Number.NEGATIVE_INFINITY,
       count: 0,
     }
-    memory.count += 1
-    const due = now - memory.lastSent >= REPEAT_MS && this.#takeToken(now)
-    if (due) memory.lastSent = now
-    this.#remember(key, memory, due)
-    if (!due) return this.#report(warning, 'suppressed')
+    occurrences.count += 1
+    const isDue = now - occurrences.lastSent >= REPEAT_MS && this.#takeToken(now)
+    if (isDue) occurrences.lastSent = now
+    this.#remember(key, occurrences, isDue)
+    if (!isDue) return this.#report(warning, 'suppressed')
     const reporter = { component: COMPONENT, host: this.#options.nodeName }
-    const seen = { first: memory.first, last: now, count: memory.count }
+    const seen = { first: occurrences.first, last: now, count: occurrences.count }
     this.#post({ ...warning, type: 'Warning', ...reporter, ...seen })
   }
 
@@ -73,11 +74,11 @@ export class NodeEvents {
     )
   }
 
-  #remember(key: string, memory: Memory, sent: boolean): void {
-    if (sent) this.#memory.delete(key)
-    this.#memory.set(key, memory)
-    const [oldest] = this.#memory.keys()
-    if (this.#memory.size > MAX_REMEMBERED && oldest !== undefined) this.#memory.delete(oldest)
+  #remember(key: string, occurrences: Occurrences, isSent: boolean): void {
+    if (isSent) this.#known.delete(key)
+    this.#known.set(key, occurrences)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > MAX_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
   }
 
   #takeToken(now: number): boolean {

@@ -20,7 +20,7 @@ function problem(overrides: Partial<WatchProblem> = {}): WatchProblem {
   }
 }
 
-test('a problem is logged and reported to the owner of the Service', () => {
+test('a problem of a Service is logged and sent as an Event', () => {
   const { problems, lines, sent } = rig()
   problems.report(problem())
   expect(lines).toHaveLength(1)
@@ -30,7 +30,7 @@ test('a problem is logged and reported to the owner of the Service', () => {
   ])
 })
 
-test('an address with leading zeros is InvalidObject only if another problem is', () => {
+test('an address with leading zeros has an Event of its own, unless the object has another problem', () => {
   const { problems, sent } = rig()
   const message = 'must not have leading zeros: write 10.0.0.1; its numbers are read as decimal'
   const legacy = {
@@ -46,7 +46,7 @@ test('an address with leading zeros is InvalidObject only if another problem is'
   ])
 })
 
-test('the same problem is reported once over several lists, another problem again', () => {
+test('the same problem at every relist is reported once, and again after another problem', () => {
   const { problems, lines } = rig()
   for (let relist = 0; relist < 5; relist++) problems.report(problem())
   expect(lines).toHaveLength(1)
@@ -55,14 +55,14 @@ test('the same problem is reported once over several lists, another problem agai
   expect(lines).toHaveLength(3)
 })
 
-test('no Event is sent for other resources, and objects without a name', () => {
+test('problems of Endpoints, and of an object without a name, are logged without an Event', () => {
   const { problems, lines, sent } = rig()
   problems.report(problem({ resource: 'endpoints' }))
   problems.report(problem({ key: '', kind: 'lost' }))
   expect([lines.length, sent]).toEqual([2, []])
 })
 
-test('the log record names at most five problems', () => {
+test('the log has the first five problems of an object', () => {
   const { problems, lines } = rig()
   const faults = Array.from({ length: 50 }, (_, n) => ({
     field: `f${n}`,
@@ -74,7 +74,7 @@ test('the log record names at most five problems', () => {
   expect(lines[0]).not.toContain('f5 1')
 })
 
-test('the oldest report is forgotten after 20,000 objects', () => {
+test('of 20,001 reported objects the one reported longest ago is forgotten', () => {
   const { problems, lines } = rig()
   for (let n = 0; n <= 20_000; n++) problems.report(problem({ key: `ns/s${n}` }))
   problems.report(problem({ key: 'ns/s20000' }))

@@ -12,8 +12,8 @@ const MAX_SHOWN = 5
 const MAX_REMEMBERED = 20_000
 
 /**
- * Reports objects of the API that are invalid, or partly invalid. An object is reported again only when
- * its problems change, although every list contains them again.
+ * Reports objects of the API that are invalid, or have invalid parts. Every relist finds the same
+ * problems again; an object is reported again only when its problems change.
  */
 export class ObjectProblems {
   readonly #log: Logger
@@ -26,7 +26,7 @@ export class ObjectProblems {
     this.#events = events
   }
 
-  /** Logs the problems of one object, and sends an Event if the object is a Service. */
+  /** Logs the problems of one object, and sends an Event about the most important one if the object is a Service. */
   report({ resource, key, kind, problems }: WatchProblem): void {
     const lines = problems.map(describe)
     if (!this.#isNew(`${resource} ${key}`, contentHash(`${kind} ${lines.join('\n')}`))) return
@@ -35,7 +35,7 @@ export class ObjectProblems {
       { resource, object: key, kind, problems: shown },
       'an object of the API is invalid; what is invalid of it is not programmed',
     )
-    // A legacy address is served, so any other problem comes first.
+    // A legacy address is served, so any other problem matters more.
     const worst = problems.find((problem) => !isLegacyAddress(problem)) ?? problems[0]
     if (resource !== 'services' || key === '' || worst === undefined) return
     const warning = isLegacyAddress(worst) ? legacyAddress : objectRejected

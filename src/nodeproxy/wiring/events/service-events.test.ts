@@ -64,20 +64,23 @@ test('a refused address is reported with the reason', () => {
 })
 
 test.each([
-  ['everywhere', '0.0.0.0', true],
-  ['everywhere in both families', '::', true],
-  ['an address of the node', '192.0.2.1', true],
-  ['loopback, which node ports leave alone', '127.0.0.1', false],
-  ['IPv6 loopback', '::1', false],
-])('a socket on %s behind a node port', (_, address, reported) => {
-  const { listeners, world, sent, review } = rig()
-  world.service = service({ type: 'NodePort', ports: [servicePort({ nodePort: 30_080 })] })
-  listeners.listeners = [{ protocol: 'TCP', ip: ip(address), port: 30_080 }]
-  review()
-  expect(sent.map((text) => text.split(' ')[0])).toEqual(reported ? ['NodePortInUse'] : [])
-})
+  ['0.0.0.0', true],
+  ['::', true],
+  ['192.0.2.1', true],
+  ['127.0.0.1', false],
+  ['::1', false],
+])(
+  'a process that listens on %s with a node port as its port: reported %s',
+  (address, reported) => {
+    const { listeners, world, sent, review } = rig()
+    world.service = service({ type: 'NodePort', ports: [servicePort({ nodePort: 30_080 })] })
+    listeners.listeners = [{ protocol: 'TCP', ip: ip(address), port: 30_080 }]
+    review()
+    expect(sent.map((text) => text.split(' ')[0])).toEqual(reported ? ['NodePortInUse'] : [])
+  },
+)
 
-test('a socket behind an external IP that is an address of this node', () => {
+test('a process that listens on an external IP of a Service, an address of this node, is reported', () => {
   const { listeners, world, sent, review } = rig()
   world.service = service({ externalIPs: [ip('192.0.2.1'), ip('192.0.2.77')] })
   listeners.listeners = [
@@ -89,23 +92,23 @@ test('a socket behind an external IP that is an address of this node', () => {
   expect(sent[0]).toContain('ExternalIPInUse shop/cart: External IP 192.0.2.1')
 })
 
-test('sockets are read only for new node ports and external IPs', () => {
+test('local sockets are listed when a Service gets a new node port, not at every review', () => {
   const { listeners, world, sent, review } = rig()
-  const looked: number[] = []
+  const listCalls: number[] = []
   const list = listeners.list.bind(listeners)
   listeners.list = () => {
-    looked.push(1)
+    listCalls.push(1)
     return list()
   }
   const nodePort = service({ type: 'NodePort', ports: [servicePort({ nodePort: 30_080 })] })
   world.service = nodePort
   review()
   review()
-  expect(looked).toHaveLength(1)
+  expect(listCalls).toHaveLength(1)
   world.service = undefined
   review()
   world.service = nodePort
   listeners.listeners = [{ protocol: 'TCP', ip: ip('0.0.0.0'), port: 30_080 }]
   review()
-  expect([looked.length, sent.length]).toEqual([2, 1])
+  expect([listCalls.length, sent.length]).toEqual([2, 1])
 })

@@ -24,11 +24,12 @@ export interface ServiceEventsParts {
 }
 
 /**
- * Sends Events about Services of which a part is not served, or which receive packets of a local
- * socket: once, and again if the problem disappears and returns.
+ * Reports, by Events on Services, the frontends that are not served and the local sockets that a Service shadows.
+ * Each problem is reported once, and again if it disappears and returns.
  */
 export class ServiceEvents {
   readonly #parts: ServiceEventsParts
+  /** The problems of the last review. */
   #reported: ReadonlySet<string> = new Set()
   /** The ids of the claims that were checked, by Service. */
   readonly #checked = new Map<ServiceKey, ReadonlySet<string>>()
@@ -37,7 +38,7 @@ export class ServiceEvents {
     this.#parts = parts
   }
 
-  /** These Services were compiled; `problems` are all present ones. */
+  /** To call after a compilation: `services` are those that were compiled, `problems` all that exist now. */
   review(services: readonly ServiceKey[], problems: readonly FrontendProblem[]): void {
     this.#reviewProblems(problems)
     this.#reviewSockets(services)
@@ -65,16 +66,16 @@ export class ServiceEvents {
     )
   }
 
-  /** Warns of sockets that get no packets from outside, because of a new node port or external IP. */
+  /** A process that listens on a new node port or external IP receives no more packets from outside. */
   #reviewSockets(services: readonly ServiceKey[]): void {
     const local = new Set(this.#parts.node.localAddresses)
-    const fresh = services.flatMap((key) => this.#freshClaims(key, local))
-    if (fresh.length === 0) return
+    const newClaims = services.flatMap((key) => this.#newClaims(key, local))
+    if (newClaims.length === 0) return
     const listeners = this.#parts.listeners.list()
-    for (const claim of fresh) this.#warnIfShadowed(claim, listeners)
+    for (const claim of newClaims) this.#warnIfShadowed(claim, listeners)
   }
 
-  #freshClaims(key: ServiceKey, local: ReadonlySet<IpAddress>): readonly SocketClaim[] {
+  #newClaims(key: ServiceKey, local: ReadonlySet<IpAddress>): readonly SocketClaim[] {
     const service = this.#parts.store.service(key)
     const claims = service ? claimsOf(service, local) : []
     const before = this.#checked.get(key)

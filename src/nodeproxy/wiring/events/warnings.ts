@@ -2,26 +2,26 @@ import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectReference } from '../../../resources/core-event.ts'
 import type { Protocol, ServiceKey } from '../../../resources/types.ts'
 
-/** A problem for the owner of an object, sent as an Event. */
+/** A problem with an object: the content of an Event of type Warning. */
 export interface Warning {
   readonly regarding: ObjectReference
-  /** UpperCamelCase. Never changes, because operators select Events by it. */
+  /** UpperCamelCase, stable: operators select Events by it. */
   readonly reason: string
   readonly message: string
 }
 
-/** The reference of an Event to a Service. */
+/** Refers to a Service; `uid` is absent when it is not known. */
 export function serviceReference(service: ServiceKey, uid?: string): ObjectReference {
   const [namespace, name = ''] = service.split('/')
   return { apiVersion: 'v1', kind: 'Service', name, namespace, uid: uid || undefined }
 }
 
-/** The reference of an Event to a Node, whose uid is its name, as the kubelet writes it. */
+/** Refers to a Node. Its name is the uid, as in the Events of kubelet. */
 export function nodeReference(name: string): ObjectReference {
   return { apiVersion: 'v1', kind: 'Node', name, namespace: undefined, uid: name }
 }
 
-/** A process of this node listens on a port whose traffic the Service now takes. */
+/** A process of this node listens on a node port of the Service, and receives no more packets from outside. */
 export function nodePortShadowsSocket(
   regarding: ObjectReference,
   port: { readonly nodePort: number; readonly protocol: Protocol },
@@ -34,19 +34,19 @@ export function nodePortShadowsSocket(
   }
 }
 
-/** A process of this node listens on an external IP that is the node's own address. */
+/** A process of this node listens on an external IP of the Service that is an address of this node. */
 export function externalIPShadowsSocket(
   regarding: ObjectReference,
-  socket: { readonly ip: IpAddress; readonly port: number; readonly protocol: Protocol },
+  address: { readonly ip: IpAddress; readonly port: number; readonly protocol: Protocol },
 ): Warning {
   return {
     regarding,
     reason: 'ExternalIPInUse',
-    message: `External IP ${socket.ip} is an address of this node, where a process listens on ${socket.protocol} port ${socket.port}: packets reach the Service and no longer that process.`,
+    message: `External IP ${address.ip} is an address of this node, where a process listens on ${address.protocol} port ${address.port}: packets reach the Service and no longer that process.`,
   }
 }
 
-/** The health check node port cannot be served here. */
+/** The health check node port cannot be served on this node. The reason is that of kube-proxy. */
 export function healthCheckBlocked(regarding: ObjectReference, why: string): Warning {
   return {
     regarding,
@@ -55,7 +55,7 @@ export function healthCheckBlocked(regarding: ObjectReference, why: string): War
   }
 }
 
-/** An object, or a part of it, that was refused while decoding. */
+/** An object, or a part of it, is invalid, and this node does not program it. */
 export function objectRejected(regarding: ObjectReference, why: string): Warning {
   return {
     regarding,
@@ -64,7 +64,7 @@ export function objectRejected(regarding: ObjectReference, why: string): Warning
   }
 }
 
-/** An address of an old object, which this node reads as Kubernetes does; other programs may not. */
+/** An address has leading zeros (old objects may): this node reads it as decimal, as Kubernetes does. */
 export function legacyAddress(regarding: ObjectReference, why: string): Warning {
   return {
     regarding,
@@ -73,19 +73,19 @@ export function legacyAddress(regarding: ObjectReference, why: string): Warning 
   }
 }
 
-/** Another Service has the same frontend. */
+/** Another Service has the same frontend, and takes precedence. */
 export function frontendConflict(
   regarding: ObjectReference,
-  claim: { readonly frontend: string; readonly winner: ServiceKey },
+  conflict: { readonly frontend: string; readonly winner: ServiceKey },
 ): Warning {
   return {
     regarding,
     reason: 'FrontendConflict',
-    message: `${printable(claim.frontend)} belongs to Service ${printable(claim.winner)}, which comes first by name: it gets the traffic.`,
+    message: `${printable(conflict.frontend)} belongs to Service ${printable(conflict.winner)}, which comes first by name: it gets the traffic.`,
   }
 }
 
-/** An external or load balancer IP that is not captured. */
+/** This node does not serve an external or load balancer IP of the Service. */
 export function addressRefused(
   regarding: ObjectReference,
   address: { readonly ip: string; readonly why: string },
@@ -97,7 +97,7 @@ export function addressRefused(
   }
 }
 
-/** Escapes control characters as JSON does, so that no terminal interprets them. */
+/** Escapes the control characters of ASCII as JSON does and replaces others, so that no terminal executes them. */
 function printable(text: string): string {
   return JSON.stringify(text)
     .slice(1, -1)

@@ -1,11 +1,11 @@
 import { receiveMessageOnPort } from 'node:worker_threads'
 import { Datagrams } from '../../../../kernel/sockets/datagrams.ts'
+import { OriginalDestinations } from '../../../../kernel/sockets/original-destinations.ts'
 import { PipePool } from '../../../../kernel/sockets/pipes.ts'
 import { Poller } from '../../../../kernel/sockets/poller.ts'
 import { Sockets } from '../../../../kernel/sockets/sockets.ts'
 import { openSyscalls, type Syscalls } from '../../../../kernel/sockets/syscalls.ts'
-import { Unreachable } from '../../../../kernel/sockets/unreachable.ts'
-import { UntranslatedDatagrams } from '../../../../kernel/sockets/untranslated-datagrams.ts'
+import { UnreachableSender } from '../../../../kernel/sockets/unreachable.ts'
 import { Dispatcher, MAINTENANCE_MS } from '../dispatcher.ts'
 import type { Answer, Listener, Order, WorkerSetup } from '../messages.ts'
 import { EventLoop, type Handler } from './event-loop.ts'
@@ -47,8 +47,8 @@ class NativeWorker implements Handler {
     this.#parts = {
       ...{ loop: this.#loop, routeTable, sessionTable, ...selection },
       datagrams: new Datagrams(sys),
-      unreachable: new Unreachable(sys),
-      untranslated: new UntranslatedDatagrams(sys),
+      unreachable: new UnreachableSender(sys),
+      originalDestinations: new OriginalDestinations(sys),
       io: { sockets, pipes, buffer: sys.allocate(BUFFER_BYTES) },
       connectMs: setup.limits.connectMs,
       mark: setup.mark,
@@ -62,7 +62,7 @@ class NativeWorker implements Handler {
     this.#loop.run()
     this.#parts.io.pipes.close()
     this.#parts.unreachable.close()
-    this.#parts.untranslated.close()
+    this.#parts.originalDestinations.close()
     this.#poller.close()
   }
 

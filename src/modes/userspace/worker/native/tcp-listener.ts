@@ -64,7 +64,7 @@ export class TcpListener implements Handler {
     const { at, side } = this.#listener
     const client = this.#peer.slice()
     const isSix = client[0] === AF_INET6
-    const destination = at ?? io.sockets.untranslatedAddress(socket, isSix)
+    const destination = at ?? io.sockets.originalDestination(socket, isSix)
     if (destination === undefined) {
       counters.add('unserved')
       return false

@@ -1,6 +1,6 @@
+import type { OriginalDestinations } from '../../../../kernel/sockets/original-destinations.ts'
 import { addressKey, type SocketAddress } from '../../../../kernel/sockets/socket-address.ts'
-import type { Unreachable } from '../../../../kernel/sockets/unreachable.ts'
-import type { UntranslatedDatagrams } from '../../../../kernel/sockets/untranslated-datagrams.ts'
+import type { UnreachableSender } from '../../../../kernel/sockets/unreachable.ts'
 import { admit } from '../admission.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { Listener } from '../messages.ts'
@@ -16,8 +16,8 @@ const AT_ONCE = 64
 
 /** What all UDP listeners of a thread share. */
 export interface UdpListenerParts extends NativeListenerParts, FlowParts {
-  readonly untranslated: UntranslatedDatagrams
-  readonly unreachable: Unreachable
+  readonly originalDestinations: OriginalDestinations
+  readonly unreachable: UnreachableSender
 }
 
 /** A socket at which clients' datagrams arrive: each client has a flow to one backend. */
@@ -64,7 +64,7 @@ export class UdpListener implements Handler {
   }
 
   #destinationOf(client: SocketAddress, addressed: SocketAddress): SocketAddress | undefined {
-    return this.#listener.at ?? this.#parts.untranslated.destinationOf(client, addressed)
+    return this.#listener.at ?? this.#parts.originalDestinations.destinationOf(client, addressed)
   }
 
   /**
@@ -76,7 +76,7 @@ export class UdpListener implements Handler {
     const { client, destination, match } = request
     if (routeTable.find('UDP', destination)?.served !== match.served) return false
     if (this.#listener.at || loop.now - lastActive < REMEMBERED_MS) return true
-    const wanted = this.#parts.untranslated.destinationOf(client, addressed)
+    const wanted = this.#parts.originalDestinations.destinationOf(client, addressed)
     return wanted !== undefined && addressKey(wanted) === addressKey(destination)
   }
 

@@ -1,10 +1,10 @@
-import type { Action } from './action.ts'
-import { authorize, type Decision } from './rbac/authorize.ts'
-import type { RoleReference } from './rbac/binding.ts'
-import type { Policy } from './rbac/policy.ts'
-import { ALL, type PolicyRule } from './rbac/policy-rule.ts'
-import { rulesOfUser } from './rbac/rules-of-user.ts'
-import type { User } from './user.ts'
+import type { Action } from '../action.ts'
+import type { User } from '../user.ts'
+import { authorize, type Decision } from './authorize.ts'
+import type { RoleReference } from './binding.ts'
+import type { Policy } from './policy.ts'
+import { ALL, type PolicyRule } from './policy-rule.ts'
+import { rulesOfUser } from './rules-of-user.ts'
 
 /** Decides what a user may do. */
 export interface Authorizer {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { rbacAuthorizer } from '../../auth/authorizer.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import type { StoredEntry } from '../../storage/store.ts'
+import { rbacAuthorizer } from '../../../auth/rbac/authorizer.ts'
+import type { JsonObject } from '../../../lib/json.ts'
+import type { StoredEntry } from '../../../storage/store.ts'
 import { PolicyFollower } from './policy-follower.ts'
 
 const ROLE = { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] }

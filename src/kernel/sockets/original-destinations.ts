@@ -10,10 +10,10 @@ const NLM_F_REQUEST = 1
 const REPLY_BYTES = 4096
 
 /**
- * Where datagrams were meant to go before rules of this node translated them: one query to
- * conntrack, which the kernel answers before it returns. A TCP socket reports it by a socket option.
+ * The destinations that datagrams had before rules of this node translated them: one query of conntrack each, by
+ * netlink, which the kernel answers before `send` returns. For TCP, `Sockets.originalDestination` has a socket option.
  */
-export class UntranslatedDatagrams {
+export class OriginalDestinations {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
   readonly #socket: number
@@ -26,7 +26,10 @@ export class UntranslatedDatagrams {
     this.#socket = sys.socket(AF_NETLINK, type, NETLINK_NETFILTER)
   }
 
-  /** Undefined: conntrack does not know the flow, or this process may not read it. */
+  /**
+   * The destination to which `client` sent the datagram that arrived at `translated`. Undefined: conntrack does not
+   * know the flow, or this process may not read it.
+   */
   destinationOf(client: SocketAddress, translated: SocketAddress): SocketAddress | undefined {
     const query = encodeFlowQuery({
       protocol: 'UDP',

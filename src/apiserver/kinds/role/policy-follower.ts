@@ -1,7 +1,7 @@
-import { Policy } from '../../auth/rbac/policy.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
-import type { StoredEntry } from '../../storage/store.ts'
-import type { Follower } from '../cache/feed.ts'
+import { Policy } from '../../../auth/rbac/policy.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import type { StoredEntry } from '../../../storage/store.ts'
+import type { Follower } from '../../cache/feed.ts'
 
 /** Puts one object into a policy, and takes the one of a key out of it. */
 interface PolicyPart {

@@ -4,10 +4,17 @@ import { servicesOf } from '../cache/selection.ts'
 import type { View } from '../cache/view.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 
-/** Keys of the Services that select the Pod before or after the change; none if endpoints stay the same. */
-export function podAffects(change: ObjectChange<PodObject>, view: View): readonly string[] {
+/** Keys of the Services that select the Pod before or after the change; none if no endpoint field changed. */
+export function servicesOfPodChange(
+  change: ObjectChange<PodObject>,
+  view: View,
+): readonly string[] {
   const { before, after } = change
-  if (before !== undefined && after !== undefined && isDeepEqual(facts(before), facts(after))) {
+  if (
+    before !== undefined &&
+    after !== undefined &&
+    isDeepEqual(endpointFields(before), endpointFields(after))
+  ) {
     return []
   }
   const pods = [before, after].filter((pod) => pod !== undefined)
@@ -15,6 +22,6 @@ export function podAffects(change: ObjectChange<PodObject>, view: View): readonl
 }
 
 /** The fields of a Pod on which endpoints depend: not the rest of `metadata`, which changes at every write. */
-function facts({ meta, ...rest }: PodObject): unknown {
+function endpointFields({ meta, ...rest }: PodObject): unknown {
   return { ...rest, uid: meta.uid, labels: meta.labels }
 }
