@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../../../lib/json.ts'
+import { placesOf } from '../../../../resources/testing/raw-objects.ts'
 import { CreationRefusal, type ObjectReader } from '../../../resource/resource.ts'
 import { validateObject } from '../../testing/rules-by-kind.ts'
 import { completePod } from './complete.ts'
@@ -340,4 +341,12 @@ test.each<Json>([
     if (!(outcome instanceof CreationRefusal))
       expect(validateObject('Pod', outcome)).not.toEqual([])
   }
+})
+
+test.each(['../other/x', 'a/b', '__proto__', 'X', 7])('no account is looked up by %j', (name) => {
+  const outcome = complete({ containers: [MAIN], serviceAccountName: name })
+  expect(outcome).not.toBeInstanceOf(CreationRefusal)
+  expect(placesOf(validateObject('Pod', outcome as JsonObject))).toEqual([
+    `spec.serviceAccountName ${JSON.stringify(name)}`,
+  ])
 })

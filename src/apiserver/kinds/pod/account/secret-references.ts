@@ -31,10 +31,6 @@ export function* secretReferences(spec: Json | undefined): Generator<SecretRefer
 
 function* ofVolume(volume: Json): Generator<SecretReference> {
   for (const [type, source] of Object.entries(objectAt(volume))) {
-    if (type === 'secret') {
-      yield reference('volume with secret.', stringAt(source, 'secretName'))
-      continue
-    }
     for (const [field, ...below] of NAMES_IN_VOLUMES) {
       const found = valueAt(source, field)
       if (found === undefined) continue
