@@ -93,6 +93,13 @@ export const NAMES = {
     'node-role.kubernetes.io/master',
   ],
   triggerTime: [TRIGGER_TIME, 'endpoints.orch.io/last-change-trigger-time'],
+  /** Of a ServiceAccount: its Pods reach the Secrets that it lists, and no others. Either one counts. */
+  enforceMountableSecrets: [
+    'orch.io/enforce-mountable-secrets',
+    'kubernetes.io/enforce-mountable-secrets',
+  ],
+  /** Of a Pod that its node runs from a file, whatever the value. */
+  mirror: ['orch.io/config.mirror', 'kubernetes.io/config.mirror'],
   serviceAccount: ['orch.io/service-account.name', 'kubernetes.io/service-account.name'],
   serviceAccountUid: ['orch.io/service-account.uid', 'kubernetes.io/service-account.uid'],
 } as const

@@ -25,6 +25,8 @@ export interface ServerContext {
   readonly allocator: Allocator
   /** Decides what the user of a request may do. */
   readonly authorizer: Authorizer
+  /** False: every request is an administrator's, and Pods need no accounts. */
+  readonly knowsUsers: boolean
   /** The running watches. */
   readonly watches: WatchRegistry
   /** The queues of writers of one object. */

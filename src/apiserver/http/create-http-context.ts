@@ -92,6 +92,7 @@ export function createHttpContext<A extends FollowingAllocator>(
   return {
     ...shared,
     feed,
+    knowsUsers: identity !== undefined,
     audit: options.audit ?? { begin: () => NOT_AUDITED },
     identifier: createRequestIdentifier({ feed, clock, authorizer }, identity),
     watches: new WatchRegistry(limits.watches),

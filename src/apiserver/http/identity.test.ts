@@ -99,15 +99,16 @@ test('a token of an account is accepted until the account is deleted', async () 
 
 test('a token of a Pod ends with the Pod, also when another one has its name', async () => {
   const api = await startIdentityApi()
+  const spec = { ...POD, serviceAccountName: 'builder' }
   await api.make(ACCOUNTS, { metadata: { name: 'builder' } })
-  const pod = await api.make(PODS, { metadata: { name: 'web' }, spec: POD })
+  const pod = await api.make(PODS, { metadata: { name: 'web' }, spec })
   const uid = stringAt(pod, 'metadata', 'uid')
   const token = await api.tokenFor('default', 'builder', {
     bound: { kind: 'pod', name: 'web', uid },
   })
   expect((await api.as(token, 'GET', PODS)).status).toBe(403)
   await api.as('root', 'DELETE', `${PODS}/web?gracePeriodSeconds=0`)
-  await api.make(PODS, { metadata: { name: 'web' }, spec: POD })
+  await api.make(PODS, { metadata: { name: 'web' }, spec })
   await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(401)
 })
 

@@ -1,5 +1,6 @@
 import type { WriterAccess } from '../../auth/rbac/writer-access.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Random } from '../../lib/random.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
 import type { Column } from '../table/column.ts'
 import type { AllocationRules } from './allocation.ts'
@@ -39,6 +40,11 @@ export interface Resource extends ObjectRules {
   readonly checkAmong?: AmongOthers
   /** What the verb alone does not permit: why this user may not write `next`; absent: nothing. */
   readonly checkWriter?: WriterCheck
+  /**
+   * What a new object gets from other objects before it is validated, where the server knows
+   * users; absent: nothing.
+   */
+  readonly complete?: Completion
   /** What the server warns the writer of an accepted object about; absent: nothing. */
   readonly warnings?: (next: JsonObject, old: JsonObject | undefined) => readonly string[]
   /** Absent: objects are removed when no finalizer keeps them. */
@@ -105,6 +111,40 @@ export type WriterCheck = (
   next: JsonObject,
   old: JsonObject | undefined,
 ) => StatusError | undefined
+/** What the completion of an object may use. */
+export interface CompletionInput {
+  readonly objects: ObjectReader
+  /** Of the new object, which may not say it itself. */
+  readonly namespace: string
+  readonly random: Random
+}
+
+/**
+ * The new object as it is to be validated, or the reason of a 403. `next`
+ * has its defaults, but fields of wrong types, too, which validation rejects.
+ */
+export type Completion = (input: CompletionInput, next: JsonObject) => JsonObject | CreationRefusal
+
+/** Why an object may not be created. */
+export class CreationRefusal {
+  readonly why: string
+  /** The object whose absence is the reason; undefined: something else is. */
+  readonly missing: MissingObject | undefined
+
+  constructor(why: string, missing?: MissingObject) {
+    this.why = why
+    this.missing = missing
+  }
+}
+
+/** An object that another one needs. */
+export interface MissingObject {
+  readonly resource: Resource
+  readonly namespace: string
+  readonly name: string
+  /** Whether a controller creates it by itself, so that it is worth waiting for. */
+  readonly isExpected: boolean
+}
 
 /** A read-only subresource that the server computes from an object and other objects. */
 export interface DerivedSubresource {

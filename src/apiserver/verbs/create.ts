@@ -1,7 +1,9 @@
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import type { Random } from '../../lib/random.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import type { Compare } from '../../storage/store.ts'
 import { admit, readObject, storedForm } from '../admission/admit.ts'
+import { completeObject } from '../admission/complete.ts'
 import { namespaceCondition } from '../admission/namespace-gate.ts'
 import { checkWrite } from '../admission/write-rules.ts'
 import { checkPrivileges } from '../admission/writer-rules.ts'
@@ -12,6 +14,7 @@ import { objectReply } from '../negotiation/negotiate.ts'
 import { persist, Stale, type Written } from '../persist/persist.ts'
 import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
+import { nameSuffix } from '../resource/name-suffix.ts'
 import { storageKey } from '../resource/resource.ts'
 import { requiredValue } from '../status/causes.ts'
 import { StatusError } from '../status/status.ts'
@@ -20,9 +23,7 @@ import { awaitRetry, contended } from './await-retry.ts'
 import { parseDryRun } from './dry-run.ts'
 import { requiredVersion } from './required-version.ts'
 
-/** A generated name ends in this many characters that make no words. */
-const SUFFIX_LENGTH = 5
-const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
+/** Of a generated name, before its suffix. */
 const MAX_BASE_LENGTH = 58
 
 /** POST of a collection. */
@@ -44,12 +45,14 @@ export async function create(context: ServerContext, request: ApiRequest): Promi
 export async function createObject(
   context: ServerContext,
   request: ApiRequest,
-  object: JsonObject,
+  sent: JsonObject,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<Written | StatusError> {
+  const object = await completeObject(context, request, sent)
+  if (object instanceof StatusError) return object
   const named = stringAt(object, 'metadata', 'name')
   const attempt = async (isRetry: boolean): Promise<Written | StatusError | Stale> => {
-    const name = named || generateName(context, stringAt(object, 'metadata', 'generateName'))
+    const name = named || generateName(context.random, stringAt(object, 'metadata', 'generateName'))
     const compare = await namespaceCondition(context, request, isRetry)
     if (compare instanceof StatusError) return compare
     const written = await createNamed(context, request, { object, name, compare, dryRun })
@@ -158,10 +161,6 @@ function newObject(
   return reserved.keep({ ...without(object, 'status'), metadata, ...initial }, undefined)
 }
 
-function generateName(context: ServerContext, base: string): string {
-  let suffix = ''
-  for (let index = 0; index < SUFFIX_LENGTH; index++) {
-    suffix += SUFFIX_ALPHABET[context.random.below(SUFFIX_ALPHABET.length)]
-  }
-  return base.slice(0, MAX_BASE_LENGTH) + suffix
+function generateName(random: Random, base: string): string {
+  return base.slice(0, MAX_BASE_LENGTH) + nameSuffix(random)
 }

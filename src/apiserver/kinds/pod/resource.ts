@@ -2,6 +2,7 @@ import { podWrite } from '../../../auth/node/node-writes.ts'
 import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
 import { nodeRule } from '../shared/node-rule.ts'
+import { completePod } from './account/complete.ts'
 import { columns } from './columns.ts'
 import { defaultPod } from './defaults.ts'
 import { podEnvironmentSubresource } from './environment.ts'
@@ -38,4 +39,5 @@ export const pods: Resource = {
   validate: checkPod,
   validateUpdate: checkPodUpdate,
   defaults: defaultPod,
+  complete: completePod,
 }

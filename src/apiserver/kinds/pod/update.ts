@@ -1,6 +1,8 @@
+import { NAMES } from '../../../resources/names.ts'
 import { isRaw, own, type Raw } from '../../../resources/raw.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { isSameValue } from '../../../resources/same-value.ts'
+import { checkUnchanged } from '../shared/immutable.ts'
 import { defaultPodSpec } from '../shared/pod-spec/defaults.ts'
 
 const CHANGEABLE = [
@@ -15,10 +17,16 @@ const FIXED = {
 }
 
 /**
- * A Pod runs what it was created with; a node is chosen once. What is filled in
- * today and was not when the Pod was stored is no change.
+ * A Pod runs what it was created with, and stays a mirror or none; a node is chosen once. What is
+ * filled in today and was not when the Pod was stored is no change.
  */
 export function checkPodUpdate(next: Reader, old: Reader): void {
+  const annotationsOf = (pod: Reader): Reader => pod.object('metadata').map('annotations')
+  for (const name of NAMES.mirror) checkUnchanged(annotationsOf(next), annotationsOf(old), name)
+  checkSpecUpdate(next, old)
+}
+
+function checkSpecUpdate(next: Reader, old: Reader): void {
   const [after, before] = [next.value('spec'), old.value('spec')]
   if (!isRaw(after) || !isRaw(before) || isSameValue(after, before)) return
   const isBound = (own(before, 'nodeName') ?? '') !== ''

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Raw } from '../../../resources/raw.ts'
 import { placesOf } from '../../../resources/testing/raw-objects.ts'
-import { applyDefaults, validateObject } from '../testing/rules-by-kind.ts'
+import { applyDefaults, validateObject, validateUpdate } from '../testing/rules-by-kind.ts'
 
 function places(parts: Raw): readonly string[] {
   const object = { metadata: { name: 'x', namespace: 'shop' }, ...parts }
@@ -47,6 +47,39 @@ test.each(['orch.io', 'kubernetes.io'])('a token names its account under %s', (b
   for (const one of ['orch.io', 'kubernetes.io']) {
     expect(places({ metadata, type: `${one}/service-account-token` })).toEqual([])
   }
+})
+
+test.each([
+  [{ 'orch.io': '' }, ['orch.io ""']],
+  [{ 'kubernetes.io': '../x' }, ['kubernetes.io "../x"']],
+  [{ 'orch.io': 'a', 'kubernetes.io': 'a' }, []],
+  [{ 'orch.io': 'a', 'kubernetes.io': 'b' }, ['kubernetes.io "b"']],
+  [{ 'orch.io': '', 'kubernetes.io': 'b' }, ['orch.io ""', 'kubernetes.io "b"']],
+  [{ 'example.com': 'a' }, ['orch.io (absent)']],
+])('a token of the accounts %j: %j', (accounts, expected) => {
+  const annotations = Object.fromEntries(
+    Object.entries(accounts).map(([brand, name]) => [`${brand}/service-account.name`, name]),
+  )
+  const metadata = { name: 'x', namespace: 'shop', annotations }
+  const found = expected.map((one) => {
+    const [brand, value] = one.split(' ')
+    return `metadata.annotations[${brand}/service-account.name] ${value}`
+  })
+  for (const one of ['orch.io', 'kubernetes.io']) {
+    expect(places({ metadata, type: `${one}/service-account-token` })).toEqual(found)
+  }
+  expect(places({ metadata, type: 'Opaque' })).toEqual([])
+})
+
+test.each([
+  ['Opaque', 'kubernetes.io/service-account-token'],
+  ['orch.io/service-account-token', 'kubernetes.io/service-account-token'],
+  ['kubernetes.io/service-account-token', 'Opaque'],
+  ['orch.io/tls', 'kubernetes.io/tls'],
+])('a Secret of type %s never becomes one of type %s', (before, after) => {
+  expect(placesOf(validateUpdate('Secret', { type: after }, { type: before }))).toEqual([
+    `type ${JSON.stringify(after)}`,
+  ])
 })
 
 test('bytes are limited to 1 MiB, as they are when decoded', () => {

@@ -1,5 +1,5 @@
-import { named, readMetadata } from '../../../resources/metadata.ts'
-import { NAMES, TOKEN_SECRET_TYPES } from '../../../resources/names.ts'
+import { readMetadata } from '../../../resources/metadata.ts'
+import { isSubdomain, NAMES, TOKEN_SECRET_TYPES } from '../../../resources/names.ts'
 import { isRaw } from '../../../resources/raw.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { checkData, checkDataSize, isReadable } from '../shared/data-map.ts'
@@ -20,9 +20,17 @@ export function checkSecret(object: Reader): void {
   if (rules !== undefined && isReadable(object, 'data')) checkKeys(object.map('data'), rules)
 }
 
+/** Two annotations with different names would let each program take the token for another account's. */
 function checkAccountName(annotations: Reader): void {
-  if ((named(annotations, NAMES.serviceAccount) ?? '') !== '') return
-  annotations.refuse(NAMES.serviceAccount[0], 'must name the ServiceAccount of the token')
+  const present = NAMES.serviceAccount.filter((name) => annotations.value(name) !== undefined)
+  const [first = NAMES.serviceAccount[0], ...others] = present
+  const account = annotations.value(first)
+  if (typeof account !== 'string' || !isSubdomain(account)) {
+    annotations.refuse(first, 'must name the ServiceAccount of the token')
+  }
+  for (const other of others.filter((name) => annotations.value(name) !== account)) {
+    annotations.refuse(other, `must name the same ServiceAccount as ${first}`)
+  }
 }
 
 function checkKeys(data: Reader, { keys, any, json }: SecretType): void {

@@ -1,7 +1,16 @@
 import { isLabel, isPortName } from '../../../../resources/names.ts'
 import { readAllocatedPort, readPort, readProtocol } from '../../../../resources/port.ts'
 import type { Reader } from '../../../../resources/reader.ts'
-import { checkField, checkLabel, checkOneOf, checkSubdomain, LABEL_FAULT } from '../checks.ts'
+import {
+  checkField,
+  checkLabel,
+  checkName,
+  checkOneOf,
+  checkSubdomain,
+  LABEL_FAULT,
+} from '../checks.ts'
+import { checkEnvironment } from './environment-validation.ts'
+import { checkMounts } from './mount-validation.ts'
 import { checkVolumes } from './volume-validation.ts'
 
 const RESTARTS = ['Always', 'OnFailure', 'Never']
@@ -12,10 +21,15 @@ export function checkPodSpec(spec: Reader): void {
   if (spec.list('containers').length === 0) {
     spec.refuse('containers', 'must have at least one container')
   }
+  const volumes = checkVolumes(spec)
   const names = new Set<unknown>()
-  for (const key of ['containers', 'initContainers']) {
-    for (const container of spec.objects(key)) checkContainer(container, names)
+  for (const key of ['containers', 'initContainers', 'ephemeralContainers']) {
+    for (const container of spec.objects(key)) {
+      checkContainer(container, names)
+      checkMounts(container, volumes)
+    }
   }
+  for (const secret of spec.objects('imagePullSecrets')) checkName(secret, 'subdomain')
   checkOneOf(spec, 'restartPolicy', RESTARTS)
   checkSubdomain(spec, 'nodeName')
   checkSubdomain(spec, 'serviceAccountName')
@@ -23,7 +37,6 @@ export function checkPodSpec(spec: Reader): void {
   checkLabel(spec, 'subdomain')
   spec.flag('hostNetwork')
   spec.flag('automountServiceAccountToken')
-  checkVolumes(spec)
 }
 
 function checkContainer(container: Reader, names: Set<unknown>): void {
@@ -38,4 +51,5 @@ function checkContainer(container: Reader, names: Set<unknown>): void {
     const isName = (value: unknown) => typeof value === 'string' && isPortName(value)
     checkField(port, 'name', isName, PORT_NAME_FAULT)
   }
+  checkEnvironment(container)
 }

@@ -1,52 +1,103 @@
+import { posix } from 'node:path'
 import { isIntegerIn } from '../../../../resources/integer.ts'
 import { isLabel } from '../../../../resources/names.ts'
 import type { Reader } from '../../../../resources/reader.ts'
 import { checkName, LABEL_FAULT } from '../checks.ts'
+import { checkDataKey } from './data-key.ts'
+import { isInnerFile, PATH_FAULT } from './inner-path.ts'
 
-const PATH_FAULT = 'must be a relative path without .., such as token'
 const MIN_SECONDS = 600
 const MAX_SECONDS = 2 ** 32
+const MAX_MODE = 0o777
+const SOURCES = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken', 'clusterTrustBundle']
 
-/** The volumes of a pod: their names, and what a projection writes where. */
-export function checkVolumes(spec: Reader): void {
+/**
+ * The volumes of a pod: their names, and what a projection writes where.
+ * @returns the names
+ */
+export function checkVolumes(spec: Reader): ReadonlySet<unknown> {
   const names = new Set<unknown>()
   for (const volume of spec.objects('volumes')) {
     const name = volume.value('name')
     if (typeof name !== 'string' || !isLabel(name)) volume.refuse('name', LABEL_FAULT)
     else if (names.has(name)) volume.refuse('name', 'must differ from the other volumes')
     names.add(name)
-    checkItems(volume.object('configMap'))
-    checkItems(volume.object('secret'))
-    for (const source of volume.object('projected').objects('sources')) checkSource(source)
+    if (has(volume, 'secret')) checkFiles(volume.object('secret'), 'secretName')
+    if (has(volume, 'configMap')) checkFiles(volume.object('configMap'), 'name')
+    if (has(volume, 'downwardAPI')) checkFields(volume.object('downwardAPI'), new Set())
+    if (has(volume, 'projected')) checkProjected(volume.object('projected'))
+  }
+  return names
+}
+
+function checkFiles(volume: Reader, nameKey: string): void {
+  checkName(volume, 'subdomain', nameKey)
+  checkMode(volume, 'defaultMode')
+  checkItems(volume, new Set())
+  volume.flag('optional')
+}
+
+function checkProjected(projected: Reader): void {
+  checkMode(projected, 'defaultMode')
+  const paths = new Set<string>()
+  for (const source of projected.objects('sources')) {
+    const [, ...others] = SOURCES.filter((key) => has(source, key))
+    for (const key of others) source.withhold(key, 'must be the only source of this projection')
+    for (const key of ['configMap', 'secret']) {
+      if (!has(source, key)) continue
+      checkName(source.object(key), 'subdomain')
+      checkItems(source.object(key), paths)
+      source.object(key).flag('optional')
+    }
+    if (has(source, 'downwardAPI')) checkFields(source.object('downwardAPI'), paths)
+    if (has(source, 'serviceAccountToken')) checkToken(source.object('serviceAccountToken'), paths)
   }
 }
 
-function checkSource(source: Reader): void {
-  for (const key of ['configMap', 'secret']) {
-    if (source.value(key) === undefined) continue
-    checkName(source.object(key), 'subdomain')
-    checkItems(source.object(key))
-  }
-  if (source.value('serviceAccountToken') === undefined) return
-  const token = source.object('serviceAccountToken')
-  checkPath(token)
+function checkToken(token: Reader, paths: Set<string>): void {
+  checkPath(token, paths)
   token.text('audience')
   const seconds = token.value('expirationSeconds')
   if (seconds === undefined || isIntegerIn(seconds, MIN_SECONDS, MAX_SECONDS)) return
   token.refuse('expirationSeconds', `must be from ${MIN_SECONDS} to ${MAX_SECONDS}`)
 }
 
-function checkItems(source: Reader): void {
-  for (const item of source.objects('items')) checkPath(item)
+/** Entries of a ConfigMap or Secret, each with its file. */
+function checkItems(source: Reader, paths: Set<string>): void {
+  for (const item of source.objects('items')) {
+    checkDataKey(item)
+    checkPath(item, paths)
+    checkMode(item, 'mode')
+  }
+}
+
+/** Fields of the pod, each with its file. */
+function checkFields(source: Reader, paths: Set<string>): void {
+  checkMode(source, 'defaultMode')
+  for (const item of source.objects('items')) {
+    checkPath(item, paths)
+    checkMode(item, 'mode')
+  }
 }
 
 /** A path that leads out of its volume would overwrite files of the container. */
-function checkPath(item: Reader): void {
+function checkPath(item: Reader, paths: Set<string>): void {
   const path = item.value('path')
-  const isInside =
-    typeof path === 'string' &&
-    path !== '' &&
-    !path.startsWith('/') &&
-    !path.split('/').includes('..')
-  if (!isInside) item.refuse('path', PATH_FAULT)
+  if (!isInnerFile(path)) {
+    item.refuse('path', PATH_FAULT)
+    return
+  }
+  const file = posix.normalize(path)
+  if (paths.has(file)) item.refuse('path', 'must differ from the other paths of the volume')
+  paths.add(file)
+}
+
+function checkMode(files: Reader, key: string): void {
+  const mode = files.value(key)
+  if (mode === undefined || isIntegerIn(mode, 0, MAX_MODE)) return
+  files.refuse(key, 'must be file permissions from 0 to 511 (octal 0777)')
+}
+
+function has(object: Reader, key: string): boolean {
+  return object.value(key) !== undefined
 }
