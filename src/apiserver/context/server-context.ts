@@ -1,4 +1,6 @@
+import type { TokenReviews } from '../../auth/authentication/token-reviewer.ts'
 import type { Authorizer } from '../../auth/rbac/authorizer.ts'
+import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
@@ -25,6 +27,10 @@ export interface ServerContext {
   readonly allocator: Allocator
   /** Decides what the user of a request may do. */
   readonly authorizer: Authorizer
+  /** Finds out whose token another server received. */
+  readonly tokens: TokenReviews
+  /** Undefined: the server issues no tokens. */
+  readonly issuance: TokenIssuance | undefined
   /** The running watches. */
   readonly watches: WatchRegistry
   /** The queues of writers of one object. */

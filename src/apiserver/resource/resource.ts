@@ -2,8 +2,10 @@ import type { Json, JsonObject } from '../../lib/json.ts'
 import type { StatusCause } from '../status/status.ts'
 import type { Column } from '../table/column.ts'
 import type { AllocationRules } from './allocation.ts'
+import type { AnsweredSubresource } from './answered-subresource.ts'
 import type { ContainerRules, DeletionRules, ExpiryRules } from './deletion.ts'
 import type { ObjectRules } from './object-rules.ts'
+import type { Review } from './review.ts'
 import type { SelectableFields } from './selectable-fields.ts'
 
 /** One resource: a kind of object, how it is stored and what is special about it. */
@@ -22,6 +24,10 @@ export interface Resource extends ObjectRules {
   readonly reserved?: ReservedFields
   /** What else can be read of an object; absent: nothing. */
   readonly derived?: readonly DerivedSubresource[]
+  /** What can be requested of an object by POST; absent: nothing. */
+  readonly answered?: readonly AnsweredSubresource[]
+  /** Present: its objects are questions, which are answered and never stored. */
+  readonly review?: Review
   /** Present: the number of its replicas can be read and written through the subresource `scale`. */
   readonly scale?: ScaledResource
   /** Present: clients may get, list and watch, and the server alone writes. */

@@ -36,6 +36,7 @@ export async function startIdentityApi(
       issuers: [ISSUER],
       audiences: [ISSUER],
       keys: () => [key],
+      issuer,
       authenticators: [
         {
           authenticate: ({ bearerToken }) => {
