@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { JSON_TYPE, YAML } from '../encoding/media-type.ts'
-import type { AnsweredSubresource } from '../resource/answered-subresource.ts'
 import {
+  type AnsweredSubresource,
   apiVersionOf,
   type DerivedSubresource,
   type ReservedFields,

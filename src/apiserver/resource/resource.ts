@@ -1,8 +1,9 @@
+import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { StatusCause } from '../status/status.ts'
+import type { Reader } from '../../resources/reader.ts'
+import type { StatusCause, StatusError } from '../status/status.ts'
 import type { Column } from '../table/column.ts'
 import type { AllocationRules } from './allocation.ts'
-import type { AnsweredSubresource } from './answered-subresource.ts'
 import type { ContainerRules, DeletionRules, ExpiryRules } from './deletion.ts'
 import type { ObjectRules } from './object-rules.ts'
 import type { Review } from './review.ts'
@@ -103,6 +104,28 @@ export interface DerivedSubresource {
   readonly kind: string
   /** The fields of the answer, beside its type and the object's metadata. */
   readonly derive: (objects: ObjectReader, object: JsonObject) => Promise<JsonObject>
+}
+
+/** What the server answers such a request from. */
+export interface AnswerContext {
+  /** As the newest revision has them. */
+  readonly objects: ObjectReader
+  /** Undefined: the server issues no tokens. */
+  readonly issuance: TokenIssuance | undefined
+}
+
+/** A subresource that takes POST of a document of its own, which is answered and stored nowhere. */
+export interface AnsweredSubresource {
+  readonly name: string
+  readonly type: { readonly group: string; readonly version: string; readonly kind: string }
+  /** Reports to the reader why a document is invalid. */
+  readonly validate: (document: Reader) => void
+  /** `spec` and `status` of the answer, or why there is none. */
+  readonly answer: (
+    context: AnswerContext,
+    object: JsonObject,
+    document: JsonObject,
+  ) => Promise<JsonObject | StatusError>
 }
 
 /** A resource that has `spec.replicas` and `status.replicas`. */

@@ -4,8 +4,12 @@ import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../
 import { timestamp } from '../../../lib/timestamp.ts'
 import { isIntegerIn } from '../../../resources/integer.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import type { AnswerContext, AnsweredSubresource } from '../../resource/answered-subresource.ts'
-import type { ObjectReader, Resource } from '../../resource/resource.ts'
+import type {
+  AnswerContext,
+  AnsweredSubresource,
+  ObjectReader,
+  Resource,
+} from '../../resource/resource.ts'
 import { StatusError } from '../../status/status.ts'
 import { badRequest, conflict, notFound } from '../../status/status-errors.ts'
 import { nodes } from '../node/resource.ts'

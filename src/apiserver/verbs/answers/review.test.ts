@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { PROTOBUF } from '../protobuf/decode-protobuf.ts'
-import { recordedBodies } from '../protobuf/testing/recorded-bodies.ts'
-import { encodeBody } from '../protobuf/testing/test-encoder.ts'
-import { type IdentityApi, startIdentityApi } from '../testing/identity-api.ts'
-import { startApi } from '../testing/test-api.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
+import { PROTOBUF } from '../../protobuf/decode-protobuf.ts'
+import { recordedBodies } from '../../protobuf/testing/recorded-bodies.ts'
+import { encodeBody } from '../../protobuf/testing/test-encoder.ts'
+import { type IdentityApi, startIdentityApi } from '../../testing/identity-api.ts'
+import { startApi } from '../../testing/test-api.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1'
@@ -257,15 +257,6 @@ test('a review is read in YAML, and is stored nowhere', async () => {
   const { text } = await api.as('root', 'POST', SELF_ACCESS, { body, headers })
   expect(text).toContain('allowed: true')
   expect(await api.store.revision()).toBe(before)
-})
-
-test('a local review keeps no namespace from ending', async () => {
-  const api = await startIdentityApi()
-  await api.make('/api/v1/namespaces', { metadata: { name: 'shop' } })
-  const spec = { user: 'ann', resourceAttributes: { ...GET_PODS, namespace: 'shop' } }
-  await statusOf(api, 'root', LOCAL.replace('default', 'shop'), spec)
-  expect((await api.as('root', 'DELETE', '/api/v1/namespaces/shop')).status).toBe(200)
-  expect((await api.as('root', 'GET', '/api/v1/namespaces/shop')).status).toBe(404)
 })
 
 test('discovery and OpenAPI know reviews as what is created alone', async () => {
