@@ -46,7 +46,7 @@ test('the keys are those of the moment', async () => {
   expect((await keysOf(api)).keys.map(({ alg }) => alg)).toEqual(['RS256'])
 })
 
-test('the documents are for accounts, and for everybody where the operator says so', async () => {
+test('the documents are for accounts, and for clients without credentials where the operator opens them', async () => {
   const api = await startIdentityApi([
     { name: 'ann' },
     { name: 'pod', groups: ['system:serviceaccounts'] },

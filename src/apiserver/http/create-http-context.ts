@@ -100,7 +100,7 @@ interface IdentifierParts extends CacheReader {
 
 type Identity = Pick<HttpContext, 'identifier' | 'tokens' | 'issuance' | 'openid'>
 
-/** How the server knows its users, and what it tells others of them. */
+/** How the server knows its users, and what it publishes of them. */
 function createIdentity(
   { clock, authorizer, ...caches }: IdentifierParts,
   identity: (IdentityOptions & AccountLookup) | undefined,

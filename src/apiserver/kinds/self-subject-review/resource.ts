@@ -3,7 +3,7 @@ import { reviewSelf } from './review.ts'
 
 const GROUP = 'authentication.k8s.io'
 
-/** In the versions that clients have asked for since Kubernetes 1.26; they are the same. */
+/** In every version that Kubernetes has had since 1.26; they differ in nothing. */
 export const selfSubjectReviews = reviewResource({
   plural: 'selfsubjectreviews',
   singular: 'selfsubjectreview',

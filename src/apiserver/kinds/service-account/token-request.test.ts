@@ -58,7 +58,7 @@ test('only who may create tokens of an account gets one, and only by POST', asyn
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
     expect((await api.as('root', method, path)).status).toBe(405)
   }
-  expect((await request(api, {}, 'nobody')).status).toBe(404)
+  expect((await request(api, {}, 'missing')).status).toBe(404)
 })
 
 test('a token is for an hour and for this server, unless the request says otherwise', async () => {

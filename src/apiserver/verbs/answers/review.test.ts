@@ -115,9 +115,9 @@ test.each<[string, JsonObject]>([
 
 test('a user reads what it may do, and by which binding', async () => {
   const api = await startWithReader()
-  const ask = (resourceAttributes: JsonObject) =>
+  const review = (resourceAttributes: JsonObject) =>
     statusOf(api, 'ann', SELF_ACCESS, { resourceAttributes })
-  expect(await ask({ ...GET_PODS, name: 'web' })).toEqual({
+  expect(await review({ ...GET_PODS, name: 'web' })).toEqual({
     allowed: true,
     reason: 'RBAC: allowed by RoleBinding "default/readers" of ClusterRole "reader"',
   })
@@ -129,7 +129,7 @@ test('a user reads what it may do, and by which binding', async () => {
     { ...GET_PODS, name: 'web', subresource: 'log' },
     { ...GET_PODS, name: 'web', group: 'apps' },
   ]) {
-    expect([refused, await ask(refused)]).toEqual([refused, { allowed: false }])
+    expect([refused, await review(refused)]).toEqual([refused, { allowed: false }])
   }
 })
 
@@ -164,8 +164,8 @@ test('a review of another user uses nothing of its sender', async () => {
 test('a path is decided by grants for the whole cluster alone, and the rules say the same', async () => {
   const api = await startWithReader()
   const nonResourceAttributes = { verb: 'get', path: '/metrics' }
-  const ask = () => statusOf(api, 'ann', SELF_ACCESS, { nonResourceAttributes })
-  expect((await ask())['allowed']).toBe(false)
+  const review = () => statusOf(api, 'ann', SELF_ACCESS, { nonResourceAttributes })
+  expect((await review())['allowed']).toBe(false)
   const rules = await statusOf(api, 'ann', RULES, { namespace: 'default' })
   expect(rules['incomplete']).toBe(false)
   expect(rules['resourceRules']).toContainEqual({
@@ -208,7 +208,7 @@ test('a token is reviewed for its audience, and rejected without a reason', asyn
     { token, audiences: ['vault'] },
     { token: 'ann', audiences: ['vault'] },
     { token: `${token.slice(0, -4)}AAAA` },
-    { token: 'nobody-knows-it' },
+    { token: 'unknown' },
   ]) {
     expect(await statusOf(api, 'root', TOKENS, spec)).toEqual(rejected)
   }
