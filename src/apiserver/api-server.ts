@@ -3,6 +3,7 @@ import type { PortRange } from '../lib/port-range.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
+import type { AuditLog } from './audit/audit-log.ts'
 import type { IdentityOptions } from './authentication/identity-options.ts'
 import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
 import { type Advertisement, advertise } from './background/api-services/advertise.ts'
@@ -33,6 +34,8 @@ export interface ApiServerOptions {
    * be reachable from its own machine alone.
    */
   readonly identity?: IdentityOptions
+  /** Where requests are recorded; absent: nowhere. Close it after the server. */
+  readonly audit?: Pick<AuditLog, 'begin'>
   readonly store: Store
   readonly clock?: Clock
   readonly random?: Random

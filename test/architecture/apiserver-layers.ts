@@ -24,7 +24,7 @@ export const apiserverLayers: readonly Layer[] = [
   { folder: 'routing', holds: 'the route table: paths to handlers' },
   { folder: 'health', holds: 'health checks, the life of the server, the health of the store' },
   { folder: 'authentication', holds: 'who sends the request' },
-  { folder: 'audit', holds: 'the record of requests and who sent them', planned: true },
+  { folder: 'audit', holds: 'the record of requests and who sent them' },
   { folder: 'flow-control', holds: 'how many requests run at one time, and who waits' },
   { folder: 'authorization', holds: 'what a request does' },
   { folder: 'openapi', holds: 'schemas that clients read' },

@@ -17,8 +17,13 @@ const COMMON = ['shared', 'testing']
 /** Files that must name kinds: the composition of the server. */
 const COMPOSITION = ['src/apiserver/api-server.ts', 'src/apiserver/main.ts']
 
-/** Facts about messages and API groups, whose names some kinds share. */
-const TABLES = ['src/apiserver/openapi/constraints.ts', 'src/apiserver/schema/message-of.ts']
+/** Facts about messages, API groups and audit, whose names some kinds share. */
+const TABLES = [
+  'src/apiserver/audit/event/audit-event.ts',
+  'src/apiserver/audit/policy/decode-policy.ts',
+  'src/apiserver/openapi/constraints.ts',
+  'src/apiserver/schema/message-of.ts',
+]
 
 const folders = readdirSync(join(root, KINDS), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !COMMON.includes(entry.name))

@@ -18,9 +18,16 @@ export interface RequestIdentity {
   readonly needsNoPermission?: true
 }
 
+/** A request that cannot be that of any user, and its answer. */
+export interface RefusedIdentity {
+  readonly refused: StatusError
+  /** Whose credentials were accepted, where the impersonation was not. */
+  readonly sender: User | undefined
+}
+
 /** Finds out who sends a request; 401 without acceptable credentials, 403 for a forbidden impersonation. */
 export interface Identifier {
-  identify(request: IncomingMessage, path: string): Promise<RequestIdentity | StatusError>
+  identify(request: IncomingMessage, path: string): Promise<RequestIdentity | RefusedIdentity>
 }
 
 export interface IdentifierOptions {
@@ -51,9 +58,9 @@ async function identify(
   { authenticator, anonymousPaths, check, onRejected }: IdentifierOptions,
   request: IncomingMessage,
   path: string,
-): Promise<RequestIdentity | StatusError> {
+): Promise<RequestIdentity | RefusedIdentity> {
   const credentials = credentialsOf(request)
-  if (credentials instanceof StatusError) return credentials
+  if (credentials instanceof StatusError) return { refused: credentials, sender: undefined }
   const found = await authenticator.authenticate(credentials)
   if (found !== undefined && 'rejected' in found) {
     onRejected(found.rejected)
@@ -71,13 +78,13 @@ function impersonated(
   user: User,
   rawHeaders: readonly string[],
   check: IdentifierOptions['check'],
-): RequestIdentity | StatusError {
+): RequestIdentity | RefusedIdentity {
   const impersonation = readImpersonation(rawHeaders)
   if (impersonation === undefined) return { user }
-  if ('fault' in impersonation) return badRequest(impersonation.fault)
+  if ('fault' in impersonation) return { refused: badRequest(impersonation.fault), sender: user }
   for (const action of impersonationActions(impersonation)) {
     const refused = check(user, action)
-    if (refused !== undefined) return refused
+    if (refused !== undefined) return { refused, sender: user }
   }
   return { user: impersonatedUser(impersonation), impersonator: user }
 }
@@ -86,6 +93,7 @@ function isOpen(path: string, open: readonly string[]): boolean {
   return open.some((one) => path === one || path.startsWith(`${one}/`))
 }
 
-function unauthorized(): StatusError {
-  return new StatusError({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' })
+function unauthorized(): RefusedIdentity {
+  const status = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' }
+  return { refused: new StatusError(status), sender: undefined }
 }

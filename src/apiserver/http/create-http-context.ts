@@ -11,6 +11,7 @@ import { type Random, systemRandom } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { ALLOCATIONS } from '../allocation/allocation-keys.ts'
+import { type AuditLog, NOT_AUDITED } from '../audit/audit-log.ts'
 import {
   DEFAULT_ANONYMOUS_PATHS,
   type IdentityOptions,
@@ -51,6 +52,8 @@ export interface HttpContextOptions {
   /** Replaces single limits of `defaultLimits`. */
   readonly limits?: Partial<Limits>
   /** Absent: every request is an administrator's, so only this machine may reach the server. */
+  /** Absent: nothing is audited. */
+  readonly audit?: Pick<AuditLog, 'begin'> | undefined
   readonly identity: (IdentityOptions & AccountLookup) | undefined
   /** The roles and bindings of the store. */
   readonly policy: FollowedPolicy
@@ -81,6 +84,7 @@ export function createHttpContext<A extends FollowingAllocator>(
   return {
     ...shared,
     feed,
+    audit: options.audit ?? { begin: () => NOT_AUDITED },
     ...createIdentity({ feed, clock, authorizer }, identity),
     watches: new WatchRegistry(limits.watches),
     turns: new WriteTurns(),

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { User } from '../../auth/user.ts'
+import { NOT_AUDITED } from '../audit/audit-log.ts'
+import { type AuditRecord } from '../audit/audit-record.ts'
 import { openidReply } from '../authentication/openid-documents.ts'
-import { pathAction, resourceAction } from '../authorization/request-action.ts'
+import { pathAction } from '../authorization/request-action.ts'
 import { versionReply } from '../discovery/version.ts'
 import { parseMediaType } from '../encoding/media-type.ts'
 import { limitInFlight } from '../flow-control/limit-in-flight.ts'
@@ -15,15 +17,9 @@ import { type HandlerResult, STREAMING, type StreamRequest } from '../request/ap
 import type { Exchange } from '../request/exchange.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import type { FoundRoute, Route } from '../routing/routes.ts'
-import { refusalOf } from '../status/not-permitted.ts'
 import { StatusError } from '../status/status.ts'
-import {
-  badRequest,
-  internalError,
-  methodNotAllowed,
-  noSuchPath,
-  serviceUnavailable,
-} from '../status/status-errors.ts'
+import { badRequest, internalError, methodNotAllowed, noSuchPath } from '../status/status-errors.ts'
+import { checkAccess, starting } from './access.ts'
 import type { HttpContext } from './http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget } from './request-target.ts'
@@ -54,68 +50,84 @@ export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { context } = options
   const exchange = { request, response }
+  let record = NOT_AUDITED
   try {
-    const outcome = await resultOf(options, request, response)
-    if (outcome === STREAMING) return
-    if (outcome instanceof StatusError) sendStatusError(context, exchange, outcome)
-    else send(context, exchange, outcome)
+    const begun = await begin(options, exchange)
+    record = begun.record
+    if (record.auditId !== undefined) response.setHeader('Audit-Id', record.auditId)
+    const result = record.respond(await resultOf(options, begun), response)
+    if (result === STREAMING) return
+    if (result instanceof StatusError) sendStatusError(options.context, exchange, result)
+    else send(options.context, exchange, result)
   } catch (error) {
     options.onError(error)
+    const failure = storeStatusError(error)
+    if (failure === undefined) record.panic()
+    else record.respond(failure, response)
     if (response.headersSent) response.destroy()
-    else sendStatusError(context, exchange, storeStatusError(error) ?? internalError())
+    else sendStatusError(options.context, exchange, failure ?? internalError())
   }
 }
 
-/** Checks target and headers, receives the body, takes a concurrency slot and calls the handler of the route. */
-async function resultOf(
-  options: HandlerOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<HandlerResult> {
+/** A request whose sender and action are known. */
+interface BegunRequest extends ParsedExchange {
+  readonly found: FoundRoute | undefined
+  readonly user: User
+  /** The answer, where it is known already. */
+  readonly refused: StatusError | undefined
+  readonly record: AuditRecord
+}
+
+/** Checks target, headers, sender and permission, and begins the record of the audit log. */
+async function begin(options: HandlerOptions, exchange: Exchange): Promise<BegunRequest> {
+  const { context } = options
+  const { request } = exchange
   const target = parseRequestTarget(request.url ?? '')
-  if (target instanceof StatusError) return target
   const repeated = repeatedHeader(request)
-  if (repeated !== undefined) return badRequest(`the header ${repeated} must not be repeated`)
+  const fault =
+    repeated === undefined ? undefined : badRequest(`the header ${repeated} must not be repeated`)
+  if (target instanceof StatusError || fault !== undefined) {
+    const action = pathAction(request.method ?? 'GET', request.url ?? '')
+    const record = context.audit.begin({ request, action, served: undefined, user: undefined })
+    const refused = target instanceof StatusError ? target : fault
+    return { ...exchange, ...NOTHING_KNOWN, refused, record }
+  }
   const found = options.route(target.path)
-  const exchange = { request, response, query: target.query }
-  countRequest(options.metrics, exchange, found)
-  const { context, metrics } = options
-  const user = await senderOf(context, found, { ...exchange, path: target.path })
-  if (user instanceof StatusError) return user
+  countRequest(options.metrics, { ...exchange, query: target.query }, found)
+  const access = await checkAccess(context, request, { ...target, found })
+  const { action, sender, user, decision, refused } = access
+  const record = context.audit.begin({
+    ...{ request, action, user: sender },
+    served: found?.route.kind === 'resource' ? found.route.served : undefined,
+    ...(sender !== user && sender !== undefined && { impersonated: user }),
+  })
+  if (decision !== undefined) {
+    record.authorized(decision.isAllowed ? 'allow' : 'forbid', decision.reason)
+  }
+  return { ...exchange, query: target.query, found, user, refused, record }
+}
+
+const NOTHING_KNOWN = {
+  found: undefined,
+  user: { name: '', groups: [] },
+  query: new URLSearchParams(),
+}
+
+/** Receives the body, takes a concurrency slot and calls the handler of the route. */
+async function resultOf(options: HandlerOptions, begun: BegunRequest): Promise<HandlerResult> {
+  const { found, user, refused, record, ...exchange } = begun
+  if (refused !== undefined) return refused
   if (found === undefined) return noSuchPath()
-  const body = takesBody(found, request) ? await options.bodies.receive(exchange) : NO_BODY
+  const { context, metrics, bodies } = options
+  const { request } = exchange
+  const body = takesBody(found, request) ? await bodies.receive(exchange) : NO_BODY
   if (body instanceof StatusError) return body
+  record.received(body, request.headers['content-type'] ?? '')
   const serve = async (): Promise<HandlerResult> =>
     serveRoute(options, found, { ...exchange, user, body })
   const isExempt = found.route.kind === 'health' || found.route.kind === 'metrics'
   return isExempt ? serve() : limitInFlight(context.inFlight, metrics, { ...exchange, user }, serve)
-}
-
-/** As whom the request acts, once authentication and authorization let it pass. */
-async function senderOf(
-  { identifier, authorizer, lifecycle }: HttpContext,
-  found: FoundRoute | undefined,
-  { request, query, path }: ParsedExchange & { readonly path: string },
-): Promise<User | StatusError> {
-  const identity = await identifier.identify(request, path)
-  if (identity instanceof StatusError) return lifecycle.isLoaded ? identity : starting()
-  const { user, needsNoPermission } = identity
-  if (needsNoPermission) return user
-  const method = request.method ?? 'GET'
-  const action =
-    found?.route.kind === 'resource'
-      ? resourceAction({ ...found.route, ...found, method, query })
-      : pathAction(method, decodeURIComponent(path))
-  const refused = refusalOf(authorizer, user, action)
-  if (refused === undefined) return user
-  return lifecycle.isLoaded ? refused : starting()
-}
-
-/** Before the caches are loaded, tokens and roles are not known. */
-function starting(): StatusError {
-  return serviceUnavailable('the server is starting')
 }
 
 /** Whether the request has a handler that may read its body. */

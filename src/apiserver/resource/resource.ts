@@ -31,6 +31,8 @@ export interface Resource extends ObjectRules {
   readonly review?: Review
   /** Present: the number of its replicas can be read and written through the subresource `scale`. */
   readonly scale?: ScaledResource
+  /** Present: the audit log never shows its objects. */
+  readonly isConfidential?: true
   /** Present: clients may get, list and watch, and the server alone writes. */
   readonly isReadOnly?: true
   /** Present: a collection of them cannot be deleted in one request. */

@@ -11,6 +11,7 @@ export const configMaps: Resource = {
   shortNames: ['cm'],
   categories: [],
   namespaced: true,
+  isConfidential: true,
   versions: [{ group: '', version: 'v1' }],
   createOnUpdate: false,
   updateNeedsVersion: false,

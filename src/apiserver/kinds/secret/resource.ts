@@ -11,6 +11,7 @@ export const secrets: Resource = {
   shortNames: [],
   categories: [],
   namespaced: true,
+  isConfidential: true,
   versions: [{ group: '', version: 'v1' }],
   createOnUpdate: false,
   updateNeedsVersion: false,

@@ -6,6 +6,7 @@ export const tokenReviews = reviewResource({
   singular: 'tokenreview',
   kind: 'TokenReview',
   namespaced: false,
+  isConfidential: true,
   versions: [{ group: 'authentication.k8s.io', version: 'v1' }],
   review: reviewToken,
 })

@@ -1,0 +1,143 @@
+import { canonicalGroup } from '../../../resources/api-groups.ts'
+import {
+  type AuditPolicy,
+  type AuditRule,
+  LEVELS,
+  type ResourceSelector,
+  STAGES,
+  type Stage,
+} from './audit-policy.ts'
+import type { Located } from './located-yaml.ts'
+import type { Problems } from './problems.ts'
+import { readChoice, readFields, readFlag, readItems, readTexts } from './read-fields.ts'
+
+const API_VERSIONS = ['audit.orch.io/v1', 'audit.k8s.io/v1']
+const KIND = 'Policy'
+const POLICY_FIELDS = [
+  ...['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields'],
+]
+const RULE_FIELDS = [
+  ...['level', 'users', 'userGroups', 'verbs', 'namespaces', 'resources', 'nonResourceURLs'],
+  ...['omitStages', 'omitManagedFields'],
+]
+const SELECTOR_FIELDS = ['group', 'resources', 'resourceNames']
+
+/** What the whole policy says of every rule. */
+interface Common {
+  readonly problems: Problems
+  readonly omitStages: readonly Stage[]
+  readonly omitManagedFields: boolean
+}
+
+/**
+ * The policy of a file. Whatever could be read in two ways, or would never match, is a problem:
+ * an audit policy with a slip of the pen would keep silent about it.
+ */
+export function decodePolicy(file: Located, problems: Problems): AuditPolicy {
+  const fields = readFields(file, POLICY_FIELDS, problems)
+  if (fields.size === 0) return { rules: [] }
+  readChoice(required(file, fields.get('apiVersion'), 'apiVersion'), API_VERSIONS, problems)
+  readChoice(required(file, fields.get('kind'), 'kind'), [KIND], problems)
+  const common: Common = {
+    problems,
+    omitStages: readStages(fields.get('omitStages'), problems),
+    omitManagedFields: readFlag(fields.get('omitManagedFields'), problems) ?? false,
+  }
+  const rules = required(file, fields.get('rules'), 'rules')
+  const items = readItems(rules, problems)
+  if (items.length === 0 && (Array.isArray(rules.value) || rules.value === null)) {
+    problems.add(rules, 'write at least one rule: without rules nothing is audited')
+  }
+  return { rules: items.flatMap((item) => decodeRule(item, common) ?? []) }
+}
+
+/** The field, or an absent value at the place where it should be. */
+function required(parent: Located, found: Located | undefined, name: string): Located {
+  const path = parent.path === '' ? name : `${parent.path}.${name}`
+  return found ?? { ...parent, path, value: null }
+}
+
+function decodeRule(at: Located, common: Common): AuditRule | undefined {
+  const { problems } = common
+  const fields = readFields(at, RULE_FIELDS, problems)
+  if (fields.size === 0) return undefined
+  const level = readChoice(required(at, fields.get('level'), 'level'), LEVELS, problems)
+  const texts = (name: string, check = checkExact): ReadonlySet<string> | undefined =>
+    unlessEmpty(readTexts(fields.get(name), problems, check))
+  const resources = readItems(fields.get('resources'), problems).map((item) =>
+    decodeSelector(item, problems),
+  )
+  const paths = readTexts(fields.get('nonResourceURLs'), problems, checkPath)
+  const namespaces = texts('namespaces')
+  if (paths.length > 0 && (resources.length > 0 || namespaces !== undefined)) {
+    const remedy = 'a rule is for resources or for paths; divide it into two rules'
+    problems.add(fields.get('nonResourceURLs') ?? at, remedy)
+  }
+  const omitStages = readStages(fields.get('omitStages'), problems)
+  const omitManagedFields = readFlag(fields.get('omitManagedFields'), problems)
+  if (level === undefined) return undefined
+  return {
+    level,
+    users: texts('users'),
+    userGroups: texts('userGroups'),
+    verbs: texts('verbs', checkVerb),
+    namespaces,
+    resources: resources.length === 0 ? undefined : resources,
+    nonResourceURLs: paths.length === 0 ? undefined : paths,
+    omitStages: new Set([...common.omitStages, ...omitStages]),
+    omitManagedFields: omitManagedFields ?? common.omitManagedFields,
+  }
+}
+
+function decodeSelector(at: Located, problems: Problems): ResourceSelector {
+  const fields = readFields(at, SELECTOR_FIELDS, problems)
+  const group = decodeGroup(fields.get('group'), problems)
+  const resources = readTexts(fields.get('resources'), problems, checkResource)
+  const resourceNames = readTexts(fields.get('resourceNames'), problems, checkExact)
+  if (resourceNames.length > 0 && resources.length === 0) {
+    const remedy = 'names need the resource that has them; write resources too'
+    problems.add(fields.get('resourceNames') ?? at, remedy)
+  }
+  return { group, resources, resourceNames: new Set(resourceNames) }
+}
+
+/** Canonical; absent: the core group. */
+function decodeGroup(at: Located | undefined, problems: Problems): string {
+  if (at === undefined || at.value === null) return ''
+  if (typeof at.value === 'string' && /^[a-z0-9.-]*$/.test(at.value))
+    return canonicalGroup(at.value)
+  problems.add(at, 'write one group without its version, such as "apps"; "" is the core group')
+  return ''
+}
+
+function readStages(at: Located | undefined, problems: Problems): readonly Stage[] {
+  const known: readonly string[] = STAGES
+  const check = (text: string): string | undefined =>
+    known.includes(text) ? undefined : `write ${STAGES.join(', ')}`
+  return readTexts(at, problems, check) as readonly Stage[]
+}
+
+function unlessEmpty(texts: readonly string[]): ReadonlySet<string> | undefined {
+  return texts.length === 0 ? undefined : new Set(texts)
+}
+
+/** Here `*` would be a name that nothing has, and the rule would match no request. */
+function checkExact(text: string): string | undefined {
+  return text.includes('*')
+    ? 'names are compared as they are; leave the field out for all'
+    : undefined
+}
+
+function checkVerb(verb: string): string | undefined {
+  return /[A-Z]/.test(verb) ? 'verbs are in small letters, such as get' : checkExact(verb)
+}
+
+function checkPath(path: string): string | undefined {
+  if (path !== '*' && !path.startsWith('/')) return 'write a path, which starts with a slash'
+  return path.slice(0, -1).includes('*') ? 'write * at the end alone' : undefined
+}
+
+function checkResource(text: string): string | undefined {
+  if (/^(?:\*|[a-z0-9.-]+)(?:\/(?:\*|[a-z0-9.-]+))?$/.test(text) && text !== '*/*') return undefined
+  return 'write resources in plural as in URLs: pods, pods/log, pods/*, */status or *'
+}

@@ -1,0 +1,155 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { Random } from '../../../lib/random.ts'
+import { sleep } from '../../../lib/sleep.ts'
+import type { FailureLog, LogFields } from '../../../telemetry/failure-log.ts'
+import type { AuditSink, SinkObserver } from './audit-sink.ts'
+import { LineQueue, type QueueBounds } from './line-queue.ts'
+
+/** How far a batch came: the first `lines` of it, and why not the rest. */
+export interface Delivery {
+  readonly lines: number
+  readonly failure?: DeliveryFailure
+}
+
+export interface DeliveryFailure {
+  readonly error: unknown
+  /** Whether the same lines may be taken at a later attempt. */
+  readonly canRetry: boolean
+}
+
+/** Takes batches one after another; gives up when the signal is aborted. Never rejects. */
+export type Deliver = (lines: readonly string[], signal: AbortSignal) => Promise<Delivery>
+
+/** What every sink of a server works with. */
+export interface SinkContext {
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly observer: SinkObserver
+  readonly failures: Pick<FailureLog, 'report'>
+}
+
+export interface BufferedSinkOptions extends SinkContext {
+  /** For metrics and the log. */
+  readonly name: string
+  readonly deliver: Deliver
+  /** What waits in memory; events beyond that are dropped. */
+  readonly queue: QueueBounds
+  readonly batch: QueueBounds
+  /** Milliseconds that the first event of a batch waits for others. */
+  readonly gatherMs: number
+  readonly retry: RetryOptions
+  /** Milliseconds that closing may take. */
+  readonly closeMs: number
+}
+
+export interface RetryOptions {
+  /** Milliseconds before the first repetition, doubled at each, up to `maxMs`. */
+  readonly baseMs: number
+  readonly maxMs: number
+  /** Attempts for one batch, after which it is dropped. */
+  readonly attempts: number
+}
+
+/**
+ * Holds events in bounded memory and delivers them in batches, one at a time and in order. What
+ * receives them may hang or fail: events wait, and those beyond the bound are dropped and counted.
+ */
+export class BufferedSink implements AuditSink {
+  readonly #options: BufferedSinkOptions
+  readonly #queue: LineQueue
+  /** Aborted when closing begins: nothing waits any more. */
+  readonly #closing = new AbortController()
+  /** Aborted when closing must end. */
+  readonly #deadline = new AbortController()
+  #work: Promise<void> | undefined
+
+  constructor(options: BufferedSinkOptions) {
+    this.#options = options
+    this.#queue = new LineQueue(options.queue)
+  }
+
+  write(line: string): void {
+    if (this.#closing.signal.aborted || !this.#queue.push(line)) return this.#drop(1)
+    this.#work ??= this.#run()
+  }
+
+  async close(): Promise<void> {
+    const { clock, closeMs } = this.#options
+    this.#closing.abort()
+    const cancel = clock.after(closeMs, () => this.#deadline.abort())
+    await this.#work
+    cancel()
+  }
+
+  async #run(): Promise<void> {
+    const { clock, gatherMs, batch } = this.#options
+    // Never in the call of the request that made the event.
+    await (gatherMs > 0 ? sleep(clock, gatherMs, this.#closing.signal) : Promise.resolve())
+    while (this.#queue.length > 0) {
+      await this.#deliver(this.#queue.take(batch))
+    }
+    this.#work = undefined
+  }
+
+  async #deliver(lines: readonly string[]): Promise<void> {
+    const { clock, retry } = this.#options
+    let rest = lines
+    for (let attempt = 1; ; attempt++) {
+      const { lines: delivered, failure } = await this.#attempt(rest)
+      rest = rest.slice(delivered)
+      if (failure === undefined) return
+      const isLast = attempt >= retry.attempts || this.#closing.signal.aborted
+      this.#report(failure.error)
+      if (isLast || !failure.canRetry) return this.#drop(rest.length)
+      await sleep(clock, this.#delayAfter(attempt), this.#closing.signal)
+    }
+  }
+
+  /** What hangs beyond the deadline is left alone. */
+  #attempt(lines: readonly string[]): Promise<Delivery> {
+    const { signal } = this.#deadline
+    if (signal.aborted) return Promise.resolve(LATE)
+    const { promise, resolve } = Promise.withResolvers<Delivery>()
+    const giveUp = (): void => resolve(LATE)
+    signal.addEventListener('abort', giveUp, { once: true })
+    void this.#options.deliver(lines, signal).then((delivery) => {
+      signal.removeEventListener('abort', giveUp)
+      resolve(delivery)
+    })
+    return promise
+  }
+
+  #delayAfter(attempt: number): number {
+    const { random, retry } = this.#options
+    const ceiling = Math.min(retry.maxMs, retry.baseMs * 2 ** Math.min(attempt - 1, 30))
+    return Math.ceil(ceiling / 2) + random.below(Math.floor(ceiling / 2) + 1)
+  }
+
+  #report(error: unknown): void {
+    const { name, observer } = this.#options
+    observer.failed(name)
+    this.#log('delivery', { err: error }, 'audit events could not be delivered')
+  }
+
+  #drop(events: number): void {
+    if (events === 0) return
+    const { name, observer } = this.#options
+    observer.dropped(name, events)
+    this.#log('loss', {}, 'audit events are lost: they were too many to wait, or were not taken')
+  }
+
+  #log(kind: string, fields: LogFields, message: string): void {
+    const { name: sink, failures } = this.#options
+    const summary = (): LogFields => ({ sink })
+    const record = { level: 'error', fields: { sink, ...fields }, message, summary } as const
+    failures.report(`audit ${sink} ${kind}`, record)
+  }
+}
+
+const LATE: Delivery = {
+  lines: 0,
+  failure: {
+    error: new Error('the server closes, and the events were not taken in time'),
+    canRetry: false,
+  },
+}

@@ -1,0 +1,58 @@
+import type { Writable } from 'node:stream'
+import type { AuditSink } from './audit-sink.ts'
+import { BufferedSink, type Deliver, type SinkContext } from './buffered-sink.ts'
+import { RotatedFile, type RotatedFileOptions } from './rotated-file.ts'
+import { streamOutput } from './stream-output.ts'
+
+export type FileSinkOptions = Pick<
+  RotatedFileOptions,
+  'path' | 'maxBytes' | 'maxBackups' | 'maxAgeDays'
+>
+
+/**
+ * Events into a rotated file.
+ * @throws NP_APISERVER_AUDIT_FILE when it cannot be opened now
+ */
+export async function openFileSink(
+  context: SinkContext,
+  options: FileSinkOptions,
+): Promise<AuditSink> {
+  const { clock, failures } = context
+  const onRotationFailure = (err: unknown): void =>
+    failures.report('audit rotation', {
+      level: 'error',
+      fields: { file: options.path, err },
+      message: 'the audit log could not be rotated',
+      summary: () => ({ file: options.path }),
+    })
+  const file = new RotatedFile({ ...options, clock, onRotationFailure })
+  await file.open()
+  const sink = lineSink(context, (lines) => file.append(lines))
+  return {
+    write: (line) => sink.write(line),
+    async close() {
+      await sink.close()
+      // A disk that hangs must not keep the server from ending.
+      void file.close()
+    },
+  }
+}
+
+/** Events to a stream, such as standard output. */
+export function streamSink(context: SinkContext, stream: Writable): AuditSink {
+  return lineSink(context, streamOutput(stream))
+}
+
+/** Waits as long as its output takes nothing: there is no other receiver to go to. */
+function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
+  return new BufferedSink({
+    ...context,
+    name: 'log',
+    deliver,
+    queue: { lines: 100_000, bytes: 64 << 20 },
+    batch: { lines: 1000, bytes: 2 << 20 },
+    gatherMs: 0,
+    retry: { baseMs: 250, maxMs: 2000, attempts: Number.POSITIVE_INFINITY },
+    closeMs: 2000,
+  })
+}

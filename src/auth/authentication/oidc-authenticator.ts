@@ -1,0 +1,104 @@
+import { createRemoteJWKSet, decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
+import type { Clock } from '../../lib/clock.ts'
+import { AUTHENTICATED, type User } from '../user.ts'
+import type { Authentication, Authenticator } from './authenticator.ts'
+
+/** Signature algorithms of identity providers; none that shares a secret. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'EdDSA']
+
+/** Seconds by which the clocks of two machines may differ. */
+const LEEWAY = 10
+
+/** Names of this beginning are the cluster's own: no provider outside of it may give them. */
+const RESERVED = 'system:'
+
+export interface OidcOptions {
+  /** `iss` of the tokens, exactly. An https URL. */
+  readonly issuer: string
+  /** A token must be for it. */
+  readonly clientId: string
+  /** Where the keys of the issuer are. An https URL. */
+  readonly keysUrl: URL
+  /** The claim that is the user's name; default `sub`. */
+  readonly userClaim?: string
+  /** Stands before each name; default the issuer and `#` unless the claim is `email`. */
+  readonly userPrefix?: string
+  /** The claim with the groups: a text or a list of texts; absent: none. */
+  readonly groupsClaim?: string
+  /** Stands before each group. */
+  readonly groupsPrefix?: string
+  readonly clock: Clock
+}
+
+type KeySet = ReturnType<typeof createRemoteJWKSet>
+
+/** Accepts the ID tokens of an OpenID Connect provider, which manages users outside of the cluster. */
+export class OidcAuthenticator implements Authenticator {
+  readonly #options: OidcOptions
+  readonly #keys: KeySet
+
+  /** `keys`: those of the issuer; default: fetched from `keysUrl` and kept. */
+  constructor(options: OidcOptions, keys: KeySet = createRemoteJWKSet(options.keysUrl)) {
+    this.#options = options
+    this.#keys = keys
+  }
+
+  async authenticate({
+    bearerToken,
+  }: {
+    readonly bearerToken?: string
+  }): Promise<Authentication | undefined> {
+    const { issuer, clientId, clock } = this.#options
+    if (bearerToken === undefined || issuerOf(bearerToken) !== issuer) return undefined
+    try {
+      const { payload } = await jwtVerify(bearerToken, this.#keys, {
+        ...{ issuer, audience: clientId, algorithms: ALGORITHMS, clockTolerance: LEEWAY },
+        currentDate: new Date(clock.now()),
+        requiredClaims: ['exp', 'iat'],
+      })
+      return this.#userOf(payload)
+    } catch (error) {
+      return {
+        rejected: error instanceof errors.JOSEError ? error.code : 'its keys are not available',
+      }
+    }
+  }
+
+  #userOf(payload: JWTPayload): Authentication {
+    const { issuer, userClaim = 'sub', groupsClaim, groupsPrefix = '' } = this.#options
+    const { userPrefix = userClaim === 'email' ? '' : `${issuer}#` } = this.#options
+    const claimed = payload[userClaim]
+    if (typeof claimed !== 'string' || claimed === '')
+      return rejected(`it has no claim ${userClaim}`)
+    if (userClaim === 'email' && payload['email_verified'] === false) {
+      return rejected('its email address is not verified')
+    }
+    const groups = groupsClaim === undefined ? [] : textsOf(payload[groupsClaim])
+    if (groups === undefined) return rejected(`its claim ${groupsClaim} is no list of texts`)
+    const user: User = {
+      name: userPrefix + claimed,
+      groups: [...groups.map((group) => groupsPrefix + group)],
+    }
+    const reserved = [user.name, ...user.groups].find((name) => name.startsWith(RESERVED))
+    if (reserved !== undefined) return rejected(`it claims a name of the cluster's own`)
+    return { user: { ...user, groups: [...user.groups, AUTHENTICATED] } }
+  }
+}
+
+function issuerOf(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss
+  } catch {
+    return undefined
+  }
+}
+
+function textsOf(claim: unknown): readonly string[] | undefined {
+  if (claim === undefined) return []
+  const list: readonly unknown[] = Array.isArray(claim) ? claim : [claim]
+  return list.every((one) => typeof one === 'string') ? list : undefined
+}
+
+function rejected(why: string): Authentication {
+  return { rejected: why }
+}

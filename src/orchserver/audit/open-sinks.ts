@@ -1,0 +1,69 @@
+import type { Writable } from 'node:stream'
+import type { AuditSink } from '../../apiserver/audit/sinks/audit-sink.ts'
+import type { SinkContext } from '../../apiserver/audit/sinks/buffered-sink.ts'
+import { openFileSink, streamSink } from '../../apiserver/audit/sinks/file-sink.ts'
+import { webhookSink } from '../../apiserver/audit/sinks/webhook-sink.ts'
+import { loadKubeconfig } from '../../client/connection/kubeconfig.ts'
+import { createEventsPoster } from './post-events.ts'
+
+/** Where audit events go; an empty path: not there. */
+export interface AuditOutputs {
+  /** A file, or `-`: standard output. */
+  readonly logPath: string
+  /** Bytes after which the file is put aside. */
+  readonly logMaxBytes: number
+  /** Files that were put aside and are kept; 0: all. */
+  readonly logMaxBackups: number
+  /** Days for which they are kept; 0: for ever. */
+  readonly logMaxAgeDays: number
+  /** A kubeconfig that names the server to which events are posted. */
+  readonly webhookConfigFile: string
+}
+
+export interface AuditProcess {
+  readonly stdout: Writable
+  readonly userAgent: string
+}
+
+/**
+ * Opens what audit events are written to.
+ * @throws NP_APISERVER_AUDIT_FILE, NP_CLIENT_KUBECONFIG and other codes of kubeconfigs
+ */
+export async function openAuditSinks(
+  outputs: AuditOutputs,
+  context: SinkContext,
+  process: AuditProcess,
+): Promise<readonly AuditSink[]> {
+  const log = outputs.logPath === '' ? [] : [await openLog(outputs, context, process)]
+  const webhook =
+    outputs.webhookConfigFile === '' ? [] : [await openWebhook(outputs, context, process)]
+  return [...log, ...webhook]
+}
+
+async function openLog(
+  { logPath, logMaxBytes, logMaxBackups, logMaxAgeDays }: AuditOutputs,
+  context: SinkContext,
+  { stdout }: AuditProcess,
+): Promise<AuditSink> {
+  if (logPath === '-') return streamSink(context, stdout)
+  const kept = { maxBackups: logMaxBackups, maxAgeDays: logMaxAgeDays }
+  return openFileSink(context, { path: logPath, maxBytes: logMaxBytes, ...kept })
+}
+
+async function openWebhook(
+  { webhookConfigFile }: AuditOutputs,
+  context: SinkContext,
+  { userAgent }: AuditProcess,
+): Promise<AuditSink> {
+  const { clock } = context
+  const connection = await loadKubeconfig({ path: webhookConfigFile, master: undefined, clock })
+  const poster = createEventsPoster(connection, userAgent, clock)
+  const sink = webhookSink(context, poster.post)
+  return {
+    write: (line) => sink.write(line),
+    async close() {
+      await sink.close()
+      await poster.close()
+    },
+  }
+}
