@@ -201,3 +201,24 @@ test('a server without users issues no tokens', async () => {
     'this server issues no tokens, because it knows no users',
   ])
 })
+
+test('no log and no metric holds a token, whether it is issued, reviewed or rejected', async () => {
+  const written: unknown[] = []
+  const note = (...parts: unknown[]): void => void written.push(parts)
+  const api = await startWithAccounts({
+    log: { info: note, warn: note },
+    identity: { onRejected: note },
+  })
+  const { body } = await request(api, {})
+  const token = stringAt(body, 'status', 'token')
+  const reviews = '/apis/authentication.k8s.io/v1/tokenreviews'
+  for (const sent of [token, `${token}x`]) {
+    await api.as('root', 'POST', reviews, { body: { spec: { token: sent } } })
+    await api.as(sent, 'GET', PODS)
+    const mistyped = { body: { spec: { token: [sent] } } }
+    expect((await api.as('root', 'POST', reviews, mistyped)).text).not.toContain(token)
+  }
+  written.push((await api.as('root', 'GET', '/metrics')).text)
+  expect(written.length).toBeGreaterThan(1)
+  expect(JSON.stringify(written)).not.toContain(token.slice(-20))
+})
