@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { catalogue } from '../../src/apiserver/kinds/catalogue.ts'
+import { catalogue, storedResources } from '../../src/apiserver/kinds/catalogue.ts'
 import { validateObject } from '../../src/apiserver/resource/object-rules.ts'
 import { apiVersionOf, type Resource } from '../../src/apiserver/resource/resource.ts'
 import { messageOf } from '../../src/apiserver/schema/schema.ts'
@@ -51,7 +51,9 @@ const generic = sources.filter(
 
 test.each(folders)('the folder of %s has every part', (folder) => {
   const has = (part: string) => existsSync(join(root, KINDS, folder, `${part}.ts`))
-  expect(['resource', 'columns', 'validation'].filter((part) => !has(part))).toEqual([])
+  const isReview = byFolder.get(folder)!.some(({ review }) => review !== undefined)
+  const parts = isReview ? ['resource', 'review'] : ['resource', 'columns', 'validation']
+  expect(parts.filter((part) => !has(part))).toEqual([])
   const fillsIn = byFolder.get(folder)!.some(({ defaults }) => defaults !== 'none')
   expect(has('defaults')).toBe(fillsIn)
 })
@@ -62,7 +64,7 @@ test('the catalogue has the resources of all folders, and no others', () => {
   expect(new Set(names).size).toBe(names.length)
 })
 
-test.each(catalogue.map((one) => [one.kind, one] as const))(
+test.each(storedResources.map((one) => [one.kind, one] as const))(
   '%s has columns, validation, and a schema for OpenAPI and protobuf',
   (kind, resource) => {
     expect(resource.columns.length).toBeGreaterThan(1)
@@ -73,6 +75,13 @@ test.each(catalogue.map((one) => [one.kind, one] as const))(
     expect(missing).toEqual([])
   },
 )
+
+test.each(
+  catalogue.filter(({ review }) => review !== undefined).map((one) => [one.kind, one] as const),
+)('%s is answered, and has a schema', (kind, { versions }) => {
+  const unknown = versions.filter((one) => messageOf(apiVersionOf(one), kind) === undefined)
+  expect([versions.length > 0, unknown]).toEqual([true, []])
+})
 
 test('each kind that the daemon watches has a decoder', async () => {
   const watch = (await readSources('src/watch')).filter(({ path }) => !isTest(path))

@@ -9,7 +9,7 @@ const BASE64 = Buffer.from(SECRET).toString('base64')
 
 const RULES = [
   '[{level: RequestResponse}]',
-  '[{level: RequestResponse, resources: [{group: "", resources: ["*"]}]}]',
+  '[{level: RequestResponse, resources: [{group: "", resources: ["*"]}, {group: authentication.k8s.io}]}]',
 ]
 
 function json(value: unknown): Buffer {

@@ -1,5 +1,6 @@
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import type { VerificationKey } from '../../auth/tokens/signing-key.ts'
+import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 
 /** How a server knows its users. */
 export interface IdentityOptions {
@@ -9,6 +10,12 @@ export interface IdentityOptions {
   readonly audiences: readonly string[]
   /** The keys that tokens of accounts are verified with, as they are at the moment. */
   readonly keys: () => readonly VerificationKey[]
+  /** Signs the tokens that clients request for accounts; absent: the server issues none. */
+  readonly issuer?: TokenIssuance['issuer']
+  /** Tokens that are requested with a longer life get this one, in seconds; default: 2³². */
+  readonly maxTokenLifetime?: number
+  /** Where others read the keys; default: `/openid/v1/jwks` below the first issuer. */
+  readonly jwksUri?: string
   /** Of users that are managed elsewhere; they are tried in this order, after those of accounts. */
   readonly authenticators?: readonly Authenticator[]
   /** Paths that need no credentials; default: health and version. */

@@ -3,7 +3,7 @@ import type { Json } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
-import { catalogue } from '../kinds/catalogue.ts'
+import { storedResources } from '../kinds/catalogue.ts'
 import { pods } from '../kinds/pod/resource.ts'
 import { Feed } from './feed.ts'
 
@@ -15,7 +15,7 @@ function createFeed(
   return new Feed({
     store,
     clock,
-    resources: catalogue,
+    resources: storedResources,
     followers: {},
     watchWindowChanges: 1000,
     watchWindowBytes: 1 << 20,

@@ -1,4 +1,6 @@
+import type { TokenReviews } from '../../auth/authentication/token-reviewer.ts'
 import type { Authorizer } from '../../auth/rbac/authorizer.ts'
+import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
@@ -27,6 +29,10 @@ export interface ServerContext {
   readonly authorizer: Authorizer
   /** False: every request is an administrator's, and Pods need no accounts. */
   readonly knowsUsers: boolean
+  /** Finds out whose token another server received. */
+  readonly tokens: TokenReviews
+  /** Undefined: the server issues no tokens. */
+  readonly issuance: TokenIssuance | undefined
   /** The running watches. */
   readonly watches: WatchRegistry
   /** The queues of writers of one object. */

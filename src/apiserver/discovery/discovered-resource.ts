@@ -37,7 +37,8 @@ export function discoveredResource({ resource, group }: ServedVersion): Discover
   }
 }
 
-function verbsOf({ deletedOneByOne, isReadOnly }: Resource): readonly string[] {
+function verbsOf({ deletedOneByOne, isReadOnly, review }: Resource): readonly string[] {
+  if (review !== undefined) return ['create']
   if (isReadOnly) return READ_ONLY_VERBS
   return deletedOneByOne ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS
 }
@@ -49,6 +50,7 @@ function subresourcesOf({
   status,
   reserved,
   derived = [],
+  answered = [],
 }: Resource): readonly DiscoveredSubresource[] {
   if (isReadOnly) return []
   const { group, version, kind: scaleKind } = SCALE
@@ -69,5 +71,8 @@ function subresourcesOf({
       : [{ name: reserved.subresource, kind, verbs: ['patch', 'update'] }]),
   ]
   const read = derived.map((one) => ({ name: one.name, kind: one.kind, verbs: ['get'] }))
-  return [...written, ...read]
+  const requested = answered.map(({ name, type: { kind: posted, ...groupVersion } }) => ({
+    ...{ name, kind: posted, groupVersion, verbs: ['create'] },
+  }))
+  return [...written, ...read, ...requested]
 }

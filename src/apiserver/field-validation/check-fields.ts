@@ -8,12 +8,20 @@ import { badRequest } from '../status/status-errors.ts'
 import { duplicateFields } from './duplicate-fields.ts'
 import { examineFields, type FieldFindings } from './examine-fields.ts'
 
+interface DocumentType {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
 /** The fields that a client sent. */
 export interface SentFields {
   /** The new object, in the request's version. */
   readonly object: JsonObject
   /** The object before; problems that it has already are not reported. */
   readonly before?: JsonObject
+  /** Of the object, where that is not the requested one, as for some subresources. */
+  readonly type?: DocumentType
   /** The body where it is JSON, to be searched for names that come twice. */
   readonly body?: Buffer
 }
@@ -34,13 +42,14 @@ const DIRECTIVES = ['', 'Ignore', 'Warn', 'Strict']
 export function checkFields(request: ApiRequest, sent: SentFields): StatusError | undefined {
   const directive = request.query.get('fieldValidation') ?? ''
   if (!DIRECTIVES.includes(directive)) return badRequest(wrongDirective(directive))
-  const { unknown, mistyped } = newFindings(request, sent)
-  if (mistyped.length > 0) return cannotBeHandled(request, mistyped.slice(0, MAX_MISTYPED))
+  const type = sent.type ?? { ...request.served, kind: request.served.resource.kind }
+  const { unknown, mistyped } = newFindings(type, sent)
+  if (mistyped.length > 0) return cannotBeHandled(type, mistyped.slice(0, MAX_MISTYPED))
   if (directive === 'Ignore') return undefined
   const problems = [...duplicates(sent), ...unknown.map((path) => `unknown field "${path}"`)]
   const reported = problems.slice(0, MAX_PROBLEMS)
   if (reported.length > 0 && directive === 'Strict') {
-    return cannotBeHandled(request, reported, 'strict decoding error: ')
+    return cannotBeHandled(type, reported, 'strict decoding error: ')
   }
   for (const problem of reported) request.warn(problem)
   return undefined
@@ -48,8 +57,8 @@ export function checkFields(request: ApiRequest, sent: SentFields): StatusError 
 
 const NOTHING: FieldFindings = { unknown: [], mistyped: [] }
 
-function newFindings({ served }: ApiRequest, { object, before }: SentFields): FieldFindings {
-  const message = messageOf(apiVersionOf(served), served.resource.kind)
+function newFindings(type: DocumentType, { object, before }: SentFields): FieldFindings {
+  const message = messageOf(apiVersionOf(type), type.kind)
   if (message === undefined) return NOTHING
   const found = examineFields(message, object)
   if (before === undefined || found.unknown.length + found.mistyped.length === 0) return found
@@ -71,14 +80,13 @@ function duplicates({ body }: SentFields): readonly string[] {
 }
 
 function cannotBeHandled(
-  { served }: ApiRequest,
+  { version, kind }: DocumentType,
   problems: readonly string[],
   cause = '',
 ): StatusError {
-  const { kind } = served.resource
   const list = problems.join(', ')
   return badRequest(
-    `${kind} in version "${served.version}" cannot be handled as a ${kind}: ${cause}${list}`,
+    `${kind} in version "${version}" cannot be handled as a ${kind}: ${cause}${list}`,
   )
 }
 

@@ -2,10 +2,12 @@ import { AccountAuthenticator } from '../../auth/authentication/account-authenti
 import type { AccountObjects } from '../../auth/authentication/account-objects.ts'
 import { AuthenticatorChain } from '../../auth/authentication/authenticator-chain.ts'
 import { certificateAuthenticator } from '../../auth/authentication/certificate-authenticator.ts'
+import { noTokenReviews, TokenReviewer } from '../../auth/authentication/token-reviewer.ts'
 import { nodeAuthorizer } from '../../auth/node/node-authorizer.ts'
 import type { NodePods } from '../../auth/node/node-permits.ts'
 import { type Authorizer, permitEverything, rbacAuthorizer } from '../../auth/rbac/authorizer.ts'
 import type { Policy } from '../../auth/rbac/policy.ts'
+import { TOKEN_LIFETIMES, type TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
@@ -16,11 +18,8 @@ import {
   DEFAULT_ANONYMOUS_PATHS,
   type IdentityOptions,
 } from '../authentication/identity-options.ts'
-import {
-  createIdentifier,
-  everySenderIsMaster,
-  type Identifier,
-} from '../authentication/request-identity.ts'
+import type { OpenidProvider } from '../authentication/openid-documents.ts'
+import { createIdentifier, everySenderIsMaster } from '../authentication/request-identity.ts'
 import { type CacheReader, Feed, type Follower } from '../cache/feed.ts'
 import { reportUnreadable } from '../cache/unreadable.ts'
 import { defaultLimits, type Limits } from '../context/limits.ts'
@@ -29,7 +28,7 @@ import { WatchRegistry } from '../context/watch-registry.ts'
 import { WriteTurns } from '../context/write-turns.ts'
 import { InFlightLimits } from '../flow-control/in-flight-limits.ts'
 import { Lifecycle } from '../health/lifecycle.ts'
-import { catalogue } from '../kinds/catalogue.ts'
+import { storedResources } from '../kinds/catalogue.ts'
 import type { Allocator } from '../resource/allocation.ts'
 import { refusalOf } from '../status/not-permitted.ts'
 import type { HttpContext } from './http-context.ts'
@@ -94,7 +93,7 @@ export function createHttpContext<A extends FollowingAllocator>(
     feed,
     knowsUsers: identity !== undefined,
     audit: options.audit ?? { begin: () => NOT_AUDITED },
-    identifier: createRequestIdentifier({ feed, clock, authorizer }, identity),
+    ...createIdentity({ feed, clock, authorizer }, identity),
     watches: new WatchRegistry(limits.watches),
     turns: new WriteTurns(),
     lifecycle: new Lifecycle(),
@@ -111,11 +110,17 @@ interface IdentifierParts extends CacheReader {
   readonly authorizer: Authorizer
 }
 
-function createRequestIdentifier(
+type Identity = Pick<HttpContext, 'identifier' | 'tokens' | 'issuance' | 'openid'>
+
+/** How the server knows its users, and what it publishes of them. */
+function createIdentity(
   { clock, authorizer, ...caches }: IdentifierParts,
   identity: (IdentityOptions & AccountLookup) | undefined,
-): Identifier {
-  if (identity === undefined) return everySenderIsMaster
+): Identity {
+  if (identity === undefined) {
+    const identifier = everySenderIsMaster
+    return { identifier, tokens: noTokenReviews, issuance: undefined, openid: undefined }
+  }
   const { authenticators = [], anonymousPaths = DEFAULT_ANONYMOUS_PATHS } = identity
   const { onRejected = () => undefined } = identity
   const accounts = new AccountAuthenticator({
@@ -123,11 +128,28 @@ function createRequestIdentifier(
     clock,
     objects: identity.accounts(caches),
   })
-  return createIdentifier({
+  const identifier = createIdentifier({
     authenticator: new AuthenticatorChain([certificateAuthenticator, accounts, ...authenticators]),
     check: (user, action) => refusalOf(authorizer, user, action),
     ...{ anonymousPaths, onRejected },
   })
+  const { audiences } = identity
+  const tokens = new TokenReviewer({ accounts, others: authenticators, audiences })
+  return { identifier, tokens, issuance: issuanceOf(identity), openid: openidOf(identity) }
+}
+
+function issuanceOf({
+  issuer,
+  audiences,
+  maxTokenLifetime = TOKEN_LIFETIMES.most,
+}: IdentityOptions): TokenIssuance | undefined {
+  return issuer && { issuer, audiences, maxLifetimeSeconds: maxTokenLifetime }
+}
+
+function openidOf({ issuers, jwksUri, keys }: IdentityOptions): OpenidProvider | undefined {
+  const [issuer] = issuers
+  if (issuer === undefined || !URL.canParse(issuer)) return undefined
+  return { issuer, keys, jwksUri: jwksUri ?? new URL('/openid/v1/jwks', issuer).href }
 }
 
 interface FeedContext extends Pick<HttpContext, 'store' | 'clock' | 'limits' | 'conditions'> {
@@ -143,7 +165,7 @@ function createFeed(
     ...limits,
     store,
     clock,
-    resources: catalogue,
+    resources: storedResources,
     followers: { ...policy.followers, [ALLOCATIONS]: allocator.pool },
     onError,
     onUnreadable: (all) => reportUnreadable(conditions, all),

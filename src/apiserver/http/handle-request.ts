@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { User } from '../../auth/user.ts'
 import { NOT_AUDITED } from '../audit/audit-log.ts'
 import { type AuditRecord } from '../audit/audit-record.ts'
+import { openidReply } from '../authentication/openid-documents.ts'
 import { pathAction } from '../authorization/request-action.ts'
 import { versionReply } from '../discovery/version.ts'
 import { parseMediaType } from '../encoding/media-type.ts'
@@ -161,6 +162,7 @@ function serveServerPath(
 ): HandlerResult | Promise<HandlerResult> {
   if (route.kind === 'document') return documentReply(route.document, exchange)
   if (route.kind === 'version') return versionReply(exchange.request.headers['user-agent'] ?? '')
+  if (route.kind === 'openid') return openidReply(context.openid, route.document)
   if (route.kind === 'metrics') return metricsReply(metrics, context)
   const all = checks[route.endpoint]
   const chosen = name === '' ? all : all.filter((check) => check.name === name)

@@ -5,6 +5,7 @@ import { endpointSlices } from './endpoint-slice/resource.ts'
 import { endpoints } from './endpoints/resource.ts'
 import { events } from './event/resource.ts'
 import { leases } from './lease/resource.ts'
+import { localSubjectAccessReviews } from './local-subject-access-review/resource.ts'
 import { namespaces } from './namespace/resource.ts'
 import { networkPolicies } from './network-policy/resource.ts'
 import { nodes } from './node/resource.ts'
@@ -12,9 +13,14 @@ import { pods } from './pod/resource.ts'
 import { clusterRoles, roles } from './role/resource.ts'
 import { clusterRoleBindings, roleBindings } from './role-binding/resource.ts'
 import { secrets } from './secret/resource.ts'
+import { selfSubjectAccessReviews } from './self-subject-access-review/resource.ts'
+import { selfSubjectReviews } from './self-subject-review/resource.ts'
+import { selfSubjectRulesReviews } from './self-subject-rules-review/resource.ts'
 import { services } from './service/resource.ts'
 import { serviceAccounts } from './service-account/resource.ts'
 import { serviceCidrs } from './service-cidr/resource.ts'
+import { subjectAccessReviews } from './subject-access-review/resource.ts'
+import { tokenReviews } from './token-review/resource.ts'
 
 /**
  * Every resource that this server has, in the order of discovery and of emptying
@@ -39,7 +45,18 @@ export const catalogue: readonly Resource[] = [
   clusterRoles,
   roleBindings,
   roles,
+  selfSubjectReviews,
+  tokenReviews,
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
 ]
+
+/** Those whose objects are stored; the others are questions, which are answered. */
+export const storedResources: readonly Resource[] = catalogue.filter(
+  ({ review }) => review === undefined,
+)
 
 /** The kind whose objects contain the namespaced objects of all kinds. */
 export const container = namespaces

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { JSON_TYPE, YAML } from '../encoding/media-type.ts'
 import {
+  type AnsweredSubresource,
   apiVersionOf,
   type DerivedSubresource,
   type ReservedFields,
@@ -35,7 +36,7 @@ export interface ApiPath {
 
 /** Every path of a served version, with what can be done there. */
 export function apiPaths(served: ServedVersion): readonly ApiPath[] {
-  const { namespaced, status, reserved, derived = [] } = served.resource
+  const { namespaced, status, reserved, derived = [], answered = [], review } = served.resource
   const paths = resourcePaths(served, groupVersionPath(served), (name) => `{${name}}`)
   const inside = namespaced ? ['namespace'] : []
   const at = (
@@ -45,6 +46,7 @@ export function apiPaths(served: ServedVersion): readonly ApiPath[] {
   ): ApiPath => ({ path, parameters, operations })
   const below = (subresource: string, operations: readonly Operation[]): ApiPath =>
     at(`${paths.one}${subresource}`, [...inside, 'name'], operations)
+  if (review !== undefined) return [at(paths.collection, inside, [createOperation(served)])]
   return [
     at(paths.collection, inside, collectionOperations(served)),
     below('', objectOperations(served, '')),
@@ -53,6 +55,7 @@ export function apiPaths(served: ServedVersion): readonly ApiPath[] {
       ? []
       : [below(`/${reserved.subresource}`, reservedOperations(served, reserved))]),
     ...derived.map((each) => below(`/${each.name}`, [derivedOperation(served, each)])),
+    ...answered.map((each) => below(`/${each.name}`, [answeredOperation(served, each)])),
     ...(namespaced ? [at(paths.everywhere, [], [listOperation(served, 'AllNamespaces')])] : []),
   ]
 }
@@ -60,14 +63,15 @@ export function apiPaths(served: ServedVersion): readonly ApiPath[] {
 const REMOVAL = { body: 'meta.v1.DeleteOptions', answer: 'meta.v1.Status' }
 
 function collectionOperations(served: ServedVersion): readonly Operation[] {
-  const message = messageOf(apiVersionOf(served), served.resource.kind)
-  const growing = [
-    listOperation(served, ''),
-    operation(served, ['post', 'post', WRITE], { body: message, answer: message }),
-  ]
+  const growing = [listOperation(served, ''), createOperation(served)]
   if (served.resource.deletedOneByOne) return growing
   const query = [...SELECT, ...DELETE]
   return [...growing, operation(served, ['delete', 'deletecollection', query], REMOVAL)]
+}
+
+function createOperation(served: ServedVersion): Operation {
+  const message = messageOf(apiVersionOf(served), served.resource.kind)
+  return operation(served, ['post', 'post', WRITE], { body: message, answer: message })
 }
 
 function listOperation(served: ServedVersion, suffix: string): Operation {
@@ -102,6 +106,17 @@ function derivedOperation(served: ServedVersion, { name, kind }: DerivedSubresou
   const answer = messageOf(apiVersionOf(served), kind)
   const read = operation(served, ['get', 'get', []], { body: undefined, answer }, capitalised(name))
   return { ...read, kind: { ...read.kind, kind }, types: [JSON_TYPE] }
+}
+
+function answeredOperation(served: ServedVersion, { name, type }: AnsweredSubresource): Operation {
+  const message = messageOf(apiVersionOf(type), type.kind)
+  const posted = operation(
+    served,
+    ['post', 'post', WRITE],
+    { body: message, answer: message },
+    capitalised(name),
+  )
+  return { ...posted, kind: type }
 }
 
 function operation(

@@ -18,12 +18,17 @@ export type ServedKinds = ReadonlyMap<string, readonly GroupVersionKind[]>
 /** Every kind that clients exchange with the server, its lists included, by message. */
 export function servedKinds(resources: readonly Resource[]): ServedKinds {
   const servedVersions = resources.flatMap(servedVersionsOf)
-  const kinds = servedVersions.flatMap((served) => [
-    kindOf(served, served.resource.kind),
-    kindOf(served, `${served.resource.kind}List`),
-    kindOf(served, 'DeleteOptions'),
-    ...(served.resource.derived ?? []).map(({ kind }) => kindOf(served, kind)),
-  ])
+  const kinds = servedVersions.flatMap((served) => {
+    const { answered = [], derived = [], kind, review } = served.resource
+    if (review !== undefined) return [kindOf(served, kind)]
+    return [
+      kindOf(served, kind),
+      kindOf(served, `${kind}List`),
+      kindOf(served, 'DeleteOptions'),
+      ...derived.map((one) => kindOf(served, one.kind)),
+      ...answered.map(({ type }) => type),
+    ]
+  })
   const status = { group: '', version: 'v1', kind: 'Status' }
   const byMessage = new Map<string, Map<string, GroupVersionKind>>()
   for (const kind of [...kinds, status]) {

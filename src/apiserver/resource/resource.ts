@@ -1,11 +1,14 @@
 import type { WriterAccess } from '../../auth/rbac/writer-access.ts'
+import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
+import type { Reader } from '../../resources/reader.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
 import type { Column } from '../table/column.ts'
 import type { AllocationRules } from './allocation.ts'
 import type { ContainerRules, DeletionRules, ExpiryRules } from './deletion.ts'
 import type { ObjectRules } from './object-rules.ts'
+import type { Review } from './review.ts'
 import type { SelectableFields } from './selectable-fields.ts'
 
 /** One resource: a kind of object, how it is stored and what is special about it. */
@@ -24,6 +27,10 @@ export interface Resource extends ObjectRules {
   readonly reserved?: ReservedFields
   /** What else can be read of an object; absent: nothing. */
   readonly derived?: readonly DerivedSubresource[]
+  /** What can be requested of an object by POST; absent: nothing. */
+  readonly answered?: readonly AnsweredSubresource[]
+  /** Present: its objects are questions, which are answered and never stored. */
+  readonly review?: Review
   /** Present: the number of its replicas can be read and written through the subresource `scale`. */
   readonly scale?: ScaledResource
   /** Present: the audit log never shows its objects. */
@@ -152,6 +159,28 @@ export interface DerivedSubresource {
   readonly kind: string
   /** The fields of the answer, beside its type and the object's metadata. */
   readonly derive: (objects: ObjectReader, object: JsonObject) => Promise<JsonObject>
+}
+
+/** What the server answers such a request from. */
+export interface AnswerContext {
+  /** As the newest revision has them. */
+  readonly objects: ObjectReader
+  /** Undefined: the server issues no tokens. */
+  readonly issuance: TokenIssuance | undefined
+}
+
+/** A subresource that takes POST of a document of its own, which is answered and stored nowhere. */
+export interface AnsweredSubresource {
+  readonly name: string
+  readonly type: { readonly group: string; readonly version: string; readonly kind: string }
+  /** Reports to the reader why a document is invalid. */
+  readonly validate: (document: Reader) => void
+  /** `spec` and `status` of the answer, or why there is none. */
+  readonly answer: (
+    context: AnswerContext,
+    object: JsonObject,
+    document: JsonObject,
+  ) => Promise<JsonObject | StatusError>
 }
 
 /** A resource that has `spec.replicas` and `status.replicas`. */

@@ -3,6 +3,8 @@ import type { HandlerResult, StreamRequest } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'
 import type { ScaledResource, ServedVersion } from '../resource/resource.ts'
 import { groupVersionPath, resourcePaths } from '../resource/resource-paths.ts'
+import { postAnswered } from '../verbs/answers/post-answered.ts'
+import { review } from '../verbs/answers/review.ts'
 import { create } from '../verbs/create.ts'
 import { remove } from '../verbs/delete.ts'
 import { removeCollection } from '../verbs/delete-collection.ts'
@@ -30,14 +32,32 @@ export interface ResourceRoute {
 
 /** Every path of a served version. */
 export function resourceRoutes(served: ServedVersion): ReadonlyMap<string, ResourceRoute> {
+  const answer = served.resource.review
+  if (answer !== undefined) {
+    return new Map([
+      [collection(served), routeOf(served, { POST: review.bind(undefined, answer) })],
+    ])
+  }
   return new Map([...objectRoutes(served), ...watchRoutes(served)])
+}
+
+function collection(served: ServedVersion): string {
+  return resourcePaths(served, groupVersionPath(served), parameter).collection
 }
 
 type Paths = ReadonlyMap<string, ResourceRoute>
 
 function objectRoutes(served: ServedVersion): Paths {
   const { resource } = served
-  const { deletedOneByOne, derived = [], isReadOnly, reserved, scale, status } = resource
+  const {
+    answered = [],
+    deletedOneByOne,
+    derived = [],
+    isReadOnly,
+    reserved,
+    scale,
+    status,
+  } = resource
   const { everywhere, collection, one } = resourcePaths(served, groupVersionPath(served), parameter)
   const whole = deletedOneByOne ? growingVerbs : collectionVerbs
   const paths = new Map([[everywhere, routeOf(served, { GET: listOrWatch })]])
@@ -51,6 +71,10 @@ function objectRoutes(served: ServedVersion): Paths {
   }
   for (const each of derived) {
     const verbs = { GET: getDerived.bind(undefined, each) }
+    paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
+  }
+  for (const each of answered) {
+    const verbs = { POST: postAnswered.bind(undefined, each) }
     paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
   }
   return paths

@@ -1,4 +1,5 @@
 import createRouter from 'find-my-way'
+import { OPENID_PATHS, type OpenidDocument } from '../authentication/openid-documents.ts'
 import { CUSTOM_RESOURCES_PATH, noCustomResources } from '../discovery/custom-resources.ts'
 import { discoveryDocuments } from '../discovery/discovery-documents.ts'
 import { GIT_VERSION } from '../discovery/version.ts'
@@ -13,6 +14,7 @@ export type Route =
   | { readonly kind: 'document'; readonly document: ServedDocument }
   | { readonly kind: 'health'; readonly endpoint: HealthEndpoint }
   | { readonly kind: 'metrics' }
+  | { readonly kind: 'openid'; readonly document: OpenidDocument }
   | { readonly kind: 'version' }
   | ResourceRoute
 
@@ -44,9 +46,16 @@ export function createRoutes(
   }
   on('/metrics', { kind: 'metrics' })
   on('/version', { kind: 'version' })
+  for (const [path, document] of Object.entries(OPENID_PATHS))
+    on(path, { kind: 'openid', document })
   const described = documents(resources)
   for (const [path, document] of described) on(path, { kind: 'document', document })
-  const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), ...PLAIN, ...described.keys()]
+  const paths = [
+    ...HEALTH.map((endpoint) => `/${endpoint}`),
+    ...PLAIN,
+    ...Object.keys(OPENID_PATHS),
+    ...described.keys(),
+  ]
   on('/', { kind: 'document', document: pathsDocument(paths) })
   on(CUSTOM_RESOURCES_PATH, { kind: 'document', document: noCustomResources() })
   for (const served of resources.flatMap(servedVersionsOf)) {

@@ -4,6 +4,7 @@ import type { SigningKey } from '../../auth/tokens/signing-key.ts'
 import { TokenIssuer } from '../../auth/tokens/token-issuer.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { stringAt } from '../../lib/json.ts'
+import type { IdentityOptions } from '../authentication/identity-options.ts'
 import type { Answer, CallOptions, TestApi, TestOptions } from './test-api.ts'
 import { startApi } from './test-api.ts'
 
@@ -24,10 +25,15 @@ export interface IdentityApi extends TestApi {
   tokenFor(namespace: string, name: string, more?: Partial<AccountClaims>): Promise<string>
 }
 
+export interface IdentityTestOptions extends Omit<TestOptions, 'identity'> {
+  /** Replaces parts of how the server knows its users. */
+  readonly identity?: Partial<IdentityOptions>
+}
+
 /** A server that knows users: the administrator `root`, and some others. */
 export async function startIdentityApi(
   users: readonly KnownUser[] = [],
-  options: TestOptions = {},
+  options: IdentityTestOptions = {},
 ): Promise<IdentityApi> {
   const key = newSigningKey()
   const known = [{ name: 'root', groups: ['system:masters'] }, ...users]
@@ -39,6 +45,7 @@ export async function startIdentityApi(
       issuers: [ISSUER],
       audiences: [ISSUER],
       keys: () => [key],
+      issuer,
       authenticators: [
         {
           authenticate: ({ bearerToken }) => {
@@ -48,6 +55,7 @@ export async function startIdentityApi(
           },
         },
       ],
+      ...options.identity,
     },
   })
   const as = (token: string, method: string, path: string, given: CallOptions = {}) =>

@@ -1,7 +1,7 @@
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { unreadableAt, unreadableUnder } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import { catalogue, container } from '../kinds/catalogue.ts'
+import { container, storedResources } from '../kinds/catalogue.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { storagePrefix } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
@@ -54,7 +54,7 @@ export async function checkEmptied(
 }
 
 async function discardIn(context: ServerContext, namespace: string): Promise<void> {
-  for (const resource of catalogue.filter(({ namespaced }) => namespaced)) {
+  for (const resource of storedResources.filter(({ namespaced }) => namespaced)) {
     for (const one of unreadableUnder(context, resource, namespace)) {
       await discard(context, resource, one)
     }
@@ -63,7 +63,7 @@ async function discardIn(context: ServerContext, namespace: string): Promise<voi
 
 /** A resource of which something is left in a namespace. What goes with its namespace keeps none. */
 async function leftIn(context: ServerContext, namespace: string): Promise<string | undefined> {
-  for (const resource of catalogue) {
+  for (const resource of storedResources) {
     if (!resource.namespaced || resource.goesWithNamespace) continue
     const prefix = storagePrefix(resource, namespace)
     const page = await context.store.list({ prefix, limit: 1 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { catalogue } from '../../apiserver/kinds/catalogue.ts'
+import { storedResources } from '../../apiserver/kinds/catalogue.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
@@ -179,7 +179,7 @@ test('the cache keeps only the metadata of a Secret, without labels and annotati
 
 test('the garbage collector watches every kind that clients write, except Events', () => {
   const known = Object.entries(COLLECTION_ROUTES).map(([plural, route]) => ({ plural, ...route }))
-  const served = catalogue.flatMap(({ plural, kind, namespaced, versions, isReadOnly }) => {
+  const served = storedResources.flatMap(({ plural, kind, namespaced, versions, isReadOnly }) => {
     const [{ group, version } = { group: '', version: '' }] = versions
     const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
     return plural === 'events' || isReadOnly ? [] : [{ plural, root, kind, namespaced }]

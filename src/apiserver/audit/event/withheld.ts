@@ -5,13 +5,10 @@ import type { ServedVersion } from '../../resource/resource.ts'
 
 const confidential = catalogue.filter((resource) => resource.isConfidential)
 
-/** Names of resources that are confidential in every group: those of kinds, and those of tokens. */
-const RESOURCES = new Set([...confidential.map(({ plural }) => plural), 'tokenreviews'])
+/** Names of resources that are confidential in every group. */
+const RESOURCES = new Set(confidential.map(({ plural }) => plural))
 const SUBRESOURCES = new Set(['token'])
-const KINDS = new Set([
-  ...confidential.map(({ kind }) => kind.toLowerCase()),
-  ...['tokenreview', 'tokenrequest'],
-])
+const KINDS = new Set([...confidential.map(({ kind }) => kind.toLowerCase()), 'tokenrequest'])
 
 /**
  * Whether bodies of such requests are never shown, whatever the policy says: of confidential

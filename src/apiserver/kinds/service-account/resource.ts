@@ -1,5 +1,6 @@
 import type { Resource } from '../../resource/resource.ts'
 import { columns } from './columns.ts'
+import { tokenRequest } from './token-request.ts'
 import { checkServiceAccount } from './validation.ts'
 
 export const serviceAccounts: Resource = {
@@ -11,6 +12,7 @@ export const serviceAccounts: Resource = {
   namespaced: true,
   returnsDeleted: true,
   versions: [{ group: '', version: 'v1' }],
+  answered: [tokenRequest],
   createOnUpdate: false,
   updateNeedsVersion: false,
   countsGenerations: false,

@@ -1,0 +1,125 @@
+import type { BoundKind, BoundObject } from '../../../auth/tokens/account-claims.ts'
+import { TOKEN_LIFETIMES } from '../../../auth/tokens/token-issuance.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
+import { timestamp } from '../../../lib/timestamp.ts'
+import { isIntegerIn } from '../../../resources/integer.ts'
+import type { Reader } from '../../../resources/reader.ts'
+import type {
+  AnswerContext,
+  AnsweredSubresource,
+  ObjectReader,
+  Resource,
+} from '../../resource/resource.ts'
+import { StatusError } from '../../status/status.ts'
+import { badRequest, conflict, notFound } from '../../status/status-errors.ts'
+import { nodes } from '../node/resource.ts'
+import { pods } from '../pod/resource.ts'
+import { secrets } from '../secret/resource.ts'
+
+/** `POST …/serviceaccounts/<name>/token`: a token for the account, which the server keeps nowhere. */
+export const tokenRequest: AnsweredSubresource = {
+  name: 'token',
+  type: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
+  validate: checkTokenRequest,
+  answer: answerTokenRequest,
+}
+
+/** A token with more would be longer than those that the server accepts. */
+const MAX_AUDIENCE_BYTES = 4096
+
+const LIFETIME_FAULT = `must be a number of seconds from ${TOKEN_LIFETIMES.least} to ${TOKEN_LIFETIMES.most}`
+
+function checkTokenRequest(document: Reader): void {
+  const spec = document.object('spec')
+  const seconds = spec.value('expirationSeconds')
+  const { least, most } = TOKEN_LIFETIMES
+  if (seconds !== undefined && !isIntegerIn(seconds, least, most)) {
+    spec.refuse('expirationSeconds', LIFETIME_FAULT)
+  }
+  const audiences = JSON.stringify(spec.list('audiences'))
+  if (Buffer.byteLength(audiences) > MAX_AUDIENCE_BYTES) {
+    spec.refuse('audiences', `must have at most ${MAX_AUDIENCE_BYTES} bytes as JSON`)
+  }
+}
+
+async function answerTokenRequest(
+  { objects, issuance }: AnswerContext,
+  account: JsonObject,
+  document: JsonObject,
+): Promise<JsonObject | StatusError> {
+  if (issuance === undefined) return issuesNone()
+  const { name, namespace, uid } = identityOf(account)
+  const spec = objectAt(document, 'spec')
+  const bound = boundObject(objects, account, spec)
+  if (bound instanceof StatusError) return bound
+  const requested = arrayAt(spec, 'audiences').filter((one) => typeof one === 'string')
+  const audiences = requested.length === 0 ? [...issuance.audiences] : requested
+  const wished = Number(valueAt(spec, 'expirationSeconds') ?? TOKEN_LIFETIMES.usual)
+  const lifetimeSeconds = Math.min(wished, issuance.maxLifetimeSeconds)
+  const claims = { namespace, account: { name, uid }, ...(bound !== undefined && { bound }) }
+  const { token, expiresAt } = await issuance.issuer.issue({ claims, audiences, lifetimeSeconds })
+  return {
+    spec: { ...spec, audiences, expirationSeconds: lifetimeSeconds },
+    status: { token, expirationTimestamp: timestamp(expiresAt.getTime()) },
+  }
+}
+
+interface Bindable {
+  readonly kind: BoundKind
+  readonly resource: Resource
+}
+
+/** By the kind that a request names. */
+const BINDABLE: ReadonlyMap<string, Bindable> = new Map([
+  [pods.kind, { kind: 'pod', resource: pods }],
+  [secrets.kind, { kind: 'secret', resource: secrets }],
+  [nodes.kind, { kind: 'node', resource: nodes }],
+])
+
+/** The object with which the token ends; undefined: the request names none. */
+function boundObject(
+  objects: ObjectReader,
+  account: JsonObject,
+  spec: JsonObject,
+): BoundObject | StatusError | undefined {
+  const reference = valueAt(spec, 'boundObjectRef')
+  if (reference === undefined) return undefined
+  const [apiVersion, kind] = [stringAt(reference, 'apiVersion'), stringAt(reference, 'kind')]
+  const bindable = ['', 'v1'].includes(apiVersion) ? BINDABLE.get(kind) : undefined
+  if (bindable === undefined) {
+    return badRequest(
+      `a token cannot be bound to an object of the kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}: only to a Pod, Secret or Node of v1`,
+    )
+  }
+  const { resource } = bindable
+  const name = stringAt(reference, 'name')
+  const subject = { plural: resource.plural, group: '', name }
+  const object = objects.get(resource, identityOf(account).namespace, name)
+  if (object === undefined) return notFound(subject)
+  if (resource === pods && !isPodOf(object, account)) {
+    return badRequest(
+      `a token of the account ${JSON.stringify(identityOf(account).name)} cannot be bound to a Pod of another account`,
+    )
+  }
+  const { uid } = identityOf(object)
+  if (!['', uid].includes(stringAt(reference, 'uid'))) {
+    return conflict(subject, 'the UID in boundObjectRef is not that of the object')
+  }
+  return { kind: bindable.kind, name, uid }
+}
+
+function isPodOf(pod: JsonObject, account: JsonObject): boolean {
+  return stringAt(pod, 'spec', 'serviceAccountName') === identityOf(account).name
+}
+
+function identityOf(object: JsonObject) {
+  const [name, namespace, uid] = ['name', 'namespace', 'uid'].map((field) =>
+    stringAt(object, 'metadata', field),
+  ) as [string, string, string]
+  return { name, namespace, uid }
+}
+
+function issuesNone(): StatusError {
+  const message = 'this server issues no tokens, because it knows no users'
+  return new StatusError({ code: 404, reason: 'NotFound', message, details: {} })
+}

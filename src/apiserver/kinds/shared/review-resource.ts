@@ -1,0 +1,22 @@
+import type { Resource } from '../../resource/resource.ts'
+import type { Review } from '../../resource/review.ts'
+
+type Declared = Pick<Resource, 'plural' | 'singular' | 'kind' | 'namespaced' | 'versions'> &
+  Partial<Pick<Resource, 'validate' | 'isConfidential'>> & { readonly review: Review }
+
+/** A kind whose objects are questions: the server answers them and stores none. */
+export function reviewResource(declared: Declared): Resource {
+  return {
+    validate: () => undefined,
+    ...declared,
+    shortNames: [],
+    categories: [],
+    createOnUpdate: false,
+    updateNeedsVersion: false,
+    countsGenerations: false,
+    fields: () => ({}),
+    columns: [],
+    validateUpdate: 'none',
+    defaults: 'none',
+  }
+}
