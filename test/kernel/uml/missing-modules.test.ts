@@ -70,7 +70,7 @@ test.each([
     msg: 'node-proxy ends',
     err: {
       code: CODE,
-      message: `this kernel missing ${things} that the mode needs`,
+      message: `this kernel lacks ${things} that the mode needs`,
       hint: missing.map(({ remedy }) => remedy).join('; '),
     },
   })
