@@ -52,7 +52,7 @@ const singles = bindings.map((binding) => {
 const report = {
   roles: ROLES,
   bindings: BINDINGS,
-  indexedPerSecond: spread(() => rate(QUESTIONS, (index) => ask(policy, index))),
+  indexedPerSecond: spread(() => rate(QUESTIONS, (index) => decide(policy, index))),
   scannedPerSecond: spread(() => rate(SCANNED, scan)),
 }
 process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`)
@@ -65,7 +65,7 @@ function policyOf(some: readonly JsonObject[]): Policy {
 }
 
 /** Half of the questions are permitted. */
-function ask(of: Policy, index: number): boolean {
+function decide(of: Policy, index: number): boolean {
   const user = {
     name: `user-${index % USERS}`,
     groups: [`group-${index % 50}`, 'system:authenticated'],
@@ -80,7 +80,7 @@ function ask(of: Policy, index: number): boolean {
 
 /** Every binding on its own, as without an index. */
 function scan(index: number): boolean {
-  return singles.some((one) => ask(one, index))
+  return singles.some((one) => decide(one, index))
 }
 
 function rate(count: number, question: (index: number) => boolean): number {

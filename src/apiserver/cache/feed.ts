@@ -60,7 +60,7 @@ export class Feed {
     return [...this.caches.values()].flatMap((cache) => [...cache.unreadable.values()])
   }
 
-  cache(resource: Resource): ResourceCache {
+  cache(resource: Pick<Resource, 'plural'>): ResourceCache {
     return this.caches.get(resource.plural)!
   }
 

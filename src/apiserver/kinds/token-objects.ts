@@ -1,26 +1,22 @@
 import type { AccountObjects, LiveObject } from '../../auth/authentication/account-objects.ts'
-import type { BoundKind } from '../../auth/tokens/account-claims.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { TOKEN_KEY, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
 import type { CacheReader } from '../cache/feed.ts'
 import type { Item } from '../cache/item.ts'
-import { type Resource, storageKey } from '../resource/resource.ts'
-import { nodes } from './node/resource.ts'
-import { pods } from './pod/resource.ts'
+import { type StoredResource, storageKey } from '../resource/resource.ts'
 import { secrets } from './secret/resource.ts'
 import { serviceAccounts } from './service-account/resource.ts'
-
-const BOUND: Readonly<Record<BoundKind, Resource>> = { pod: pods, secret: secrets, node: nodes }
+import { BINDABLE } from './shared/bindable.ts'
 
 /** The objects that tokens depend on, as the caches show them; each state is read once. */
 export function storedAccounts({ feed }: CacheReader): AccountObjects {
   const live = readOnce(liveObject)
   const token = readOnce(tokenOf)
-  const item = (resource: Resource, namespace: string, name: string): Item | undefined =>
+  const item = (resource: StoredResource, namespace: string, name: string): Item | undefined =>
     feed.cache(resource).get(storageKey(resource, namespace, name))
   return {
     account: (namespace, name) => live(item(serviceAccounts, namespace, name)),
-    bound: (namespace, { kind, name }) => live(item(BOUND[kind], namespace, name)),
+    bound: (namespace, { kind, name }) => live(item(BINDABLE[kind], namespace, name)),
     tokenInSecret: (namespace, name) => token(item(secrets, namespace, name)),
   }
 }

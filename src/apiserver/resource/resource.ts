@@ -1,5 +1,6 @@
 import type { WriterAccess } from '../../auth/rbac/writer-access.ts'
 import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
+import type { User } from '../../auth/user.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Reader } from '../../resources/reader.ts'
@@ -95,7 +96,7 @@ export interface ReservedFields {
 /** The other objects that a kind may read, as the caches show them. */
 export interface ObjectReader {
   /** Undefined: there is none. `namespace` is empty for a cluster-scoped resource. */
-  get(resource: Resource, namespace: string, name: string): JsonObject | undefined
+  get(resource: StoredResource, namespace: string, name: string): JsonObject | undefined
   /** In key order, each decoded when it is reached; an empty namespace means all. */
   list(resource: Resource, namespace: string): Iterable<JsonObject>
   /** The storage keys of the objects that cannot be read. */
@@ -163,6 +164,8 @@ export interface DerivedSubresource {
 
 /** What the server answers such a request from. */
 export interface AnswerContext {
+  /** Who requests it. */
+  readonly user: User
   /** As the newest revision has them. */
   readonly objects: ObjectReader
   /** Undefined: the server issues no tokens. */
@@ -213,12 +216,15 @@ export function servedVersionsOf(resource: Resource): readonly ServedVersion[] {
   return resource.versions.map((version) => ({ ...version, resource }))
 }
 
+/** What the key of an object depends on. */
+export type StoredResource = Pick<Resource, 'plural' | 'namespaced'>
+
 /** Where all objects of a resource are stored, and those of one namespace. */
-export function storagePrefix(resource: Resource, namespace = ''): string {
+export function storagePrefix(resource: StoredResource, namespace = ''): string {
   return namespace === '' ? `/${resource.plural}/` : `/${resource.plural}/${namespace}/`
 }
 
 /** The key of an object in the store. */
-export function storageKey(resource: Resource, namespace: string, name: string): string {
+export function storageKey(resource: StoredResource, namespace: string, name: string): string {
   return `${storagePrefix(resource, resource.namespaced ? namespace : '')}${name}`
 }

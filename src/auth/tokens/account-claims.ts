@@ -24,7 +24,7 @@ export interface AccountClaims {
 /** `iss` of the tokens in Secrets, which Kubernetes fixed before issuers were URLs. */
 export const SECRET_ISSUER = 'kubernetes/serviceaccount'
 
-const BOUND_KINDS: readonly BoundKind[] = ['pod', 'secret', 'node']
+export const BOUND_KINDS: readonly BoundKind[] = ['pod', 'secret', 'node']
 
 /** The private claims of a token, under the names that Kubernetes gives them. */
 export function accountPayload(claims: AccountClaims): JsonObject {

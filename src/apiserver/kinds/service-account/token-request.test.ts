@@ -150,6 +150,7 @@ test.each(['', '../shop/web', 'shop/web', '%2e%2e/shop/web'])(
   async (name) => {
     const api = await startWithAccounts()
     await api.make('/api/v1/namespaces', { metadata: { name: 'shop' } })
+    await api.make(ACCOUNTS.replace('default', 'shop'), { metadata: { name: 'builder' } })
     const spec = { ...POD, serviceAccountName: 'builder' }
     await api.make(PODS.replace('default', 'shop'), { metadata: { name: 'web' }, spec })
     const { status } = await request(api, { boundObjectRef: { kind: 'Pod', name } })

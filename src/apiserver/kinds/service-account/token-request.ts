@@ -1,20 +1,14 @@
-import type { BoundKind, BoundObject } from '../../../auth/tokens/account-claims.ts'
+import { tokenRefusal } from '../../../auth/node/node-writes.ts'
+import { BOUND_KINDS, type BoundObject } from '../../../auth/tokens/account-claims.ts'
 import { TOKEN_LIFETIMES } from '../../../auth/tokens/token-issuance.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import { timestamp } from '../../../lib/timestamp.ts'
 import { isIntegerIn } from '../../../resources/integer.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import type {
-  AnswerContext,
-  AnsweredSubresource,
-  ObjectReader,
-  Resource,
-} from '../../resource/resource.ts'
+import type { AnswerContext, AnsweredSubresource, ObjectReader } from '../../resource/resource.ts'
 import { StatusError } from '../../status/status.ts'
-import { badRequest, conflict, notFound } from '../../status/status-errors.ts'
-import { nodes } from '../node/resource.ts'
-import { pods } from '../pod/resource.ts'
-import { secrets } from '../secret/resource.ts'
+import { badRequest, conflict, forbidden, notFound } from '../../status/status-errors.ts'
+import { BINDABLE } from '../shared/bindable.ts'
 
 /** `POST …/serviceaccounts/<name>/token`: a token for the account, which the server keeps nowhere. */
 export const tokenRequest: AnsweredSubresource = {
@@ -43,7 +37,7 @@ function checkTokenRequest(document: Reader): void {
 }
 
 async function answerTokenRequest(
-  { objects, issuance }: AnswerContext,
+  { user, objects, issuance }: AnswerContext,
   account: JsonObject,
   document: JsonObject,
 ): Promise<JsonObject | StatusError> {
@@ -52,6 +46,11 @@ async function answerTokenRequest(
   const spec = objectAt(document, 'spec')
   const bound = boundObject(objects, account, spec)
   if (bound instanceof StatusError) return bound
+  const pod = bound?.kind === 'pod' ? objects.get(BINDABLE.pod, namespace, bound.name) : undefined
+  const refusal = tokenRefusal(user, name, document, pod)
+  if (refusal !== undefined) {
+    return forbidden({ plural: 'serviceaccounts', group: '', name }, refusal)
+  }
   const requested = arrayAt(spec, 'audiences').filter((one) => typeof one === 'string')
   const audiences = requested.length === 0 ? [...issuance.audiences] : requested
   const wished = Number(valueAt(spec, 'expirationSeconds') ?? TOKEN_LIFETIMES.usual)
@@ -64,18 +63,6 @@ async function answerTokenRequest(
   }
 }
 
-interface Bindable {
-  readonly kind: BoundKind
-  readonly resource: Resource
-}
-
-/** By the kind that a request names. */
-const BINDABLE: ReadonlyMap<string, Bindable> = new Map([
-  [pods.kind, { kind: 'pod', resource: pods }],
-  [secrets.kind, { kind: 'secret', resource: secrets }],
-  [nodes.kind, { kind: 'node', resource: nodes }],
-])
-
 /** The object with which the token ends; undefined: the request names none. */
 function boundObject(
   objects: ObjectReader,
@@ -85,18 +72,18 @@ function boundObject(
   const reference = valueAt(spec, 'boundObjectRef')
   if (reference === undefined) return undefined
   const [apiVersion, kind] = [stringAt(reference, 'apiVersion'), stringAt(reference, 'kind')]
-  const bindable = ['', 'v1'].includes(apiVersion) ? BINDABLE.get(kind) : undefined
-  if (bindable === undefined) {
+  const boundKind = BOUND_KINDS.find((one) => BINDABLE[one].kind === kind)
+  if (boundKind === undefined || !['', 'v1'].includes(apiVersion)) {
     return badRequest(
       `a token cannot be bound to an object of the kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}: only to a Pod, Secret or Node of v1`,
     )
   }
-  const { resource } = bindable
+  const resource = BINDABLE[boundKind]
   const name = stringAt(reference, 'name')
   const subject = { plural: resource.plural, group: '', name }
   const object = objects.get(resource, identityOf(account).namespace, name)
   if (object === undefined) return notFound(subject)
-  if (resource === pods && !isPodOf(object, account)) {
+  if (boundKind === 'pod' && !isPodOf(object, account)) {
     return badRequest(
       `a token of the account ${JSON.stringify(identityOf(account).name)} cannot be bound to a Pod of another account`,
     )
@@ -105,7 +92,7 @@ function boundObject(
   if (!['', uid].includes(stringAt(reference, 'uid'))) {
     return conflict(subject, 'the UID in boundObjectRef is not that of the object')
   }
-  return { kind: bindable.kind, name, uid }
+  return { kind: boundKind, name, uid }
 }
 
 function isPodOf(pod: JsonObject, account: JsonObject): boolean {

@@ -32,7 +32,8 @@ export async function postAnswered(
   if (found instanceof StatusError) return found
   const { issuance, clock } = context
   const objects = objectReader(context)
-  const answer = await subresource.answer({ objects, issuance }, decodeStored(found), document)
+  const given = { user: request.user, objects, issuance }
+  const answer = await subresource.answer(given, decodeStored(found), document)
   if (answer instanceof StatusError) return answer
   const { kind } = subresource.type
   const { name, namespace } = request

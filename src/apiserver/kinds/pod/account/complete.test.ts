@@ -24,7 +24,7 @@ function complete(spec: Json, account: JsonObject = {}, annotations: JsonObject 
   const stored = { metadata: { name, namespace: 'shop', ...annotated(rest) }, ...rest }
   const objects: ObjectReader = {
     get: (resource, namespace, wanted) =>
-      `${resource.kind} ${namespace}/${wanted}` === `ServiceAccount shop/${name}`
+      `${resource.plural} ${namespace}/${wanted}` === `serviceaccounts shop/${name}`
         ? stored
         : undefined,
     list: () => [],
