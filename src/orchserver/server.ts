@@ -11,6 +11,7 @@ import { kubeconfigPath } from './access/kubeconfig-path.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
 import { startBackgroundServices } from './background-services.ts'
+import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
 import { madeCertificate } from './certificates/made-certificate.ts'
@@ -57,6 +58,7 @@ export async function runServer(
     ...{ server, kubeconfig, log, clock },
     address: { host: config.bindAddress, port: config.securePort },
     source: measuredCertificate(certificateSource(config, log), processMetrics),
+    admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
   held.defer(() => waitBriefly(clock, front.close()))
   const socket = await openOwnSocket({ server, dataDir: config.dataDir, clock })
