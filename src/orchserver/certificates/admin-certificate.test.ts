@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../testing/new-folder.ts'
 import { adminCertificate } from './admin-certificate.ts'
 import { issueClient } from './issue.ts'
+import { madeCertificate } from './made-certificate.ts'
 import { newKey } from './pem.ts'
 
 const DAY = 86_400_000
@@ -34,9 +35,7 @@ describe('the certificate of the administrator', () => {
     const { cert, key } = await at(folder, 0)
     const parsed = new X509Certificate(cert)
     const root = new X509Certificate(readFileSync(join(folder, 'ca.crt')))
-    expect({ ...parsed.toLegacyObject().subject }).toEqual({
-      ...{ CN: 'orch-admin', O: 'system:masters' },
-    })
+    expect(parsed.subject).toBe('CN=orch-admin\nO=system:masters')
     expect([parsed.ca, parsed.keyUsage]).toEqual([false, ['1.3.6.1.5.5.7.3.2']])
     expect(parsed.checkIssued(root) && parsed.verify(root.publicKey)).toBe(true)
     expect(parsed.validToDate.getTime() - START).toBe(365 * DAY)
@@ -75,12 +74,27 @@ describe('the certificate of the administrator', () => {
     ['another group', 'orch-admin', ['dev'], 0],
     ['no group', 'orch-admin', [], 0],
     ['more groups', 'orch-admin', ['system:masters', 'dev'], 0],
+    ['a group in its name', 'orch-admin\nO=system:masters', [], 0],
     ['a life that is over', 'orch-admin', ['system:masters'], -400],
   ])('is made anew where it has %s', async (_name, user, groups, day) => {
     const folder = newFolder()
     await at(folder, 0)
     const planted = await plant(folder, user, groups, day)
     expect((await at(folder, 0)).cert).not.toBe(planted)
+  })
+
+  it('is made anew where it is that of a server', async () => {
+    const folder = newFolder()
+    const first = await at(folder, 0)
+    await madeCertificate({
+      ...{ folder, names: { dns: ['a'], ips: [] } },
+      clock: { now: () => START, after: () => () => undefined },
+    }).current()
+    for (const end of ['crt', 'key']) {
+      copyFileSync(join(folder, `server.${end}`), join(folder, `admin.${end}`))
+    }
+    const next = await at(folder, 0)
+    expect(new X509Certificate(next.cert).subject).toBe(new X509Certificate(first.cert).subject)
   })
 
   it('is made anew for another authority, and where the key is that of another', async () => {

@@ -1,6 +1,5 @@
 import { MASTERS } from '../../auth/user.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { isOfUser } from './certificate-validity.ts'
 import { type KeptKind, keptCertificate } from './kept-certificate.ts'
 
 /** The user of the kubeconfig that is written at every start. */
@@ -40,9 +39,16 @@ export function adminCertificate(options: AdminCertificateOptions): ClientCertif
   }
 }
 
+/** As Node prints it: a line for each part, with line breaks inside of values escaped. */
+const SUBJECT = `CN=${ADMIN}\nO=${MASTERS}`
+
+/** RFC 5280 §4.2.1.12: id-kp-clientAuth. */
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
+
 const KIND: KeptKind = {
   name: 'admin',
-  isFit: (certificate) => isOfUser(certificate, ADMIN, [MASTERS]),
+  isFit: ({ subject, keyUsage }) =>
+    subject === SUBJECT && keyUsage?.length === 1 && keyUsage[0] === CLIENT_AUTH,
   async issue(issuer, key, now) {
     const { issueClient } = await import('./issue.ts')
     return issueClient({ issuer, key, user: ADMIN, groups: [MASTERS], life: YEAR }, now)
