@@ -36,9 +36,9 @@ export interface AccountSubject {
 
 type Values = CommandValues<KubeconfigFlags>
 
-const DAYS_30 = 30 * 86_400_000
-const LEAST_LIFE = TOKEN_LIFETIMES.least * 1000
-const MOST_LIFE = TOKEN_LIFETIMES.most * 1000
+const DEFAULT_LIFE = 30 * 86_400_000
+const MIN_LIFE = TOKEN_LIFETIMES.least * 1000
+const MAX_LIFE = TOKEN_LIFETIMES.most * 1000
 const MAX_NAME_LENGTH = 256
 
 /** What the flags of the command request, or the first thing that is wrong with them. */
@@ -46,8 +46,8 @@ export function kubeconfigRequest(values: Values): KubeconfigRequest | Problem {
   const subject = subjectOf(values)
   if ('code' in subject) return subject
   const text = values['valid-for']
-  const life = text === undefined ? DAYS_30 : parseDuration(text)
-  if (life === undefined || life < LEAST_LIFE || life > MOST_LIFE) {
+  const life = text === undefined ? DEFAULT_LIFE : parseDuration(text)
+  if (life === undefined || life < MIN_LIFE || life > MAX_LIFE) {
     return problem('valid-for', text, 'write a duration such as 720h, of at least 10m')
   }
   const server = serverOf(values.server)

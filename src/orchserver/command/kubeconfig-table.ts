@@ -46,7 +46,7 @@ const TABLE = settingsTable<OrchServerConfiguration, typeof KUBECONFIG_FLAGS>({
   ...SETTINGS_TABLE,
   program: 'orch-server kubeconfig',
   about:
-    'orch-server kubeconfig gives access to somebody else: it writes a kubeconfig with a client certificate of a user (--user) or a token of a service account (--service-account). What they may do is up to the bindings of their names and groups.',
+    'orch-server kubeconfig gives access to another user: it writes a kubeconfig with a client certificate of a user (--user) or a token of a service account (--service-account). What they may do is up to the bindings of their names and groups.',
   commandFlags: KUBECONFIG_FLAGS,
 })
 

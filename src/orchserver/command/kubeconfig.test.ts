@@ -346,7 +346,7 @@ describe('orch-server kubeconfig --service-account', () => {
     expect(err).toMatch(/start orch-server again, which writes kubeconfig/)
   })
 
-  it('asks for no token where the file of another program is in the way', async () => {
+  it('requests no token where the file of another program is in the way', async () => {
     const { dataDir, publish } = await dataDirectory()
     await publish('https://127.0.0.1:1')
     const path = join(newFolder(), 'config')

@@ -46,8 +46,8 @@ export async function runKubeconfig(
     if ('code' in request) return answers.refuse([request])
     const loaded = await loadSettings(parsed.line)
     if (!loaded.ok) return answers.refuse(loaded.problems)
-    const tell = (text: string): void => void terminal.stderr.write(`orch-server: ${text}\n`)
-    const text = await provide(request, { config: loaded.config, tell })
+    const report = (text: string): void => void terminal.stderr.write(`orch-server: ${text}\n`)
+    const text = await provide(request, { config: loaded.config, report })
     return text === undefined ? 0 : answers.print(text)
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
@@ -65,7 +65,7 @@ const WRONG_LINE: ReadonlySet<string> = new Set([
 interface Surroundings {
   readonly config: OrchServerConfiguration
   /** Writes a line for the operator. */
-  readonly tell: (text: string) => void
+  readonly report: (text: string) => void
 }
 
 /** Writes the file, or returns the text for the standard output. */
@@ -86,7 +86,7 @@ async function provide(
 async function forUser(
   { user, groups }: UserSubject,
   { life, server }: KubeconfigRequest,
-  { config, tell }: Surroundings,
+  { config, report }: Surroundings,
 ): Promise<Kubeconfig> {
   const issuer = await readAuthority(join(config.dataDir, 'pki'))
   const now = systemClock.now()
@@ -96,11 +96,11 @@ async function forUser(
   const kubeconfig = isNamed
     ? { server, authority: issuer.cert, user: { name: user, credential } }
     : await likeThatOf(await adminConnection(path), server, { name: user, credential })
-  tell(
+  report(
     `the certificate of ${quote(user)} is good until ${timestamp(now + life)}, and nothing ends it before: remove the bindings of the user and of its groups to take its rights away, or replace the authority`,
   )
   if (groups.includes(MASTERS)) {
-    tell(
+    report(
       `warning: the group ${quote(MASTERS)} may do everything, and this right cannot be taken away: the certificate has it until it ends or the authority is replaced`,
     )
   }
@@ -110,7 +110,7 @@ async function forUser(
 async function forAccount(
   { account, audiences }: AccountSubject,
   { life, server }: KubeconfigRequest,
-  { config, tell }: Surroundings,
+  { config, report }: Surroundings,
 ): Promise<Kubeconfig> {
   const { accountToken } = await import('../access/account-token.ts')
   const connection = await adminConnection(kubeconfigPath(config))
@@ -118,7 +118,7 @@ async function forAccount(
   const name = `${account.namespace}/${account.name}`
   const less =
     granted.life < life ? `, less than the ${formatDuration(life)} that were requested` : ''
-  tell(
+  report(
     `the token of the service account ${name} is good until ${granted.end} (${formatDuration(granted.life)}${less}), or until the account is deleted`,
   )
   return likeThatOf(connection, server, { name, credential: { token: granted.token } })
