@@ -10,7 +10,8 @@ export interface CertificateNames {
 
 export interface NameSources {
   readonly hostname: string
-  readonly bindAddress: IpAddress
+  /** At which other machines reach the server. */
+  readonly address: IpAddress
   /** The first two addresses of each Service range: where the API's own Services are. */
   readonly serviceAddresses: readonly IpAddress[]
   readonly extraNames: readonly string[]
@@ -18,7 +19,7 @@ export interface NameSources {
 
 /** Everything that clients call the server; each name once. */
 export function certificateNames(sources: NameSources): CertificateNames {
-  const { hostname, bindAddress, serviceAddresses, extraNames } = sources
+  const { hostname, address, serviceAddresses, extraNames } = sources
   const isAddress = (name: string): boolean => isIP(name) !== 0
   const services = API_SERVICE_NAMES.flatMap((name) => {
     const full = `${name}.${API_SERVICE_NAMESPACE}`
@@ -28,7 +29,7 @@ export function certificateNames(sources: NameSources): CertificateNames {
   const ips = [
     '127.0.0.1',
     '::1',
-    bindAddress,
+    address,
     ...serviceAddresses,
     ...extraNames.filter(isAddress),
   ]
