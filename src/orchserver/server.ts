@@ -7,11 +7,13 @@ import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { componentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig-path.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
 import { reachableAddress } from './access/server-addresses.ts'
 import { startBackgroundServices } from './background-services.ts'
+import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
 import { madeCertificate } from './certificates/made-certificate.ts'
@@ -47,7 +49,8 @@ export async function runServer(
   const { store, election, broken, isNew } = await openStore(config, { clock, onError })
   if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
-  const identity = await openIdentity(config, { clock, log, own: [] })
+  const own = componentTokens()
+  const identity = await openIdentity(config, { clock, log, own: [own.authenticator] })
   held.defer(() => identity.stop())
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const server = createApiServer({
@@ -64,9 +67,12 @@ export async function runServer(
     clientAuthorities: identity.clientAuthorities,
     address: { host: config.bindAddress, port: config.securePort },
     source: measuredCertificate(certificateSource(config, log), processMetrics),
+    admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
   held.defer(() => waitBriefly(clock, front.close()))
-  const socket = await openOwnSocket({ server, dataDir: config.dataDir, clock })
+  const socket = await openOwnSocket({
+    ...{ server, dataDir: config.dataDir, token: own.token, clock },
+  })
   const shared = { config, socket, version, election, metrics, processMetrics }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
   held.use(await startBackgroundServices({ ...shared, clock, log, identity: contents }))
@@ -82,10 +88,7 @@ function ownAddresses(): readonly IpAddress[] {
   return all.flatMap(({ address }) => parseIp(address) ?? [])
 }
 
-function certificateSource(
-  config: OrchServerConfiguration,
-  log: Logger,
-): CertificateSource {
+function certificateSource(config: OrchServerConfiguration, log: Logger): CertificateSource {
   const { tls, dataDir, services } = config
   if (tls.certFile !== '') {
     const given = givenCertificate(tls.certFile, tls.keyFile)

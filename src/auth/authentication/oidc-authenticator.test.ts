@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { newSigningKey } from '../testing/forge.ts'
 import { toJwk } from '../tokens/signing-key.ts'
-import { discoverKeys } from './oidc-discovery.ts'
 import { OidcAuthenticator, type OidcOptions } from './oidc-authenticator.ts'
+import { discoverKeys } from './oidc-discovery.ts'
 
 const ISSUER = 'https://login.example'
 const key = newSigningKey()
@@ -42,7 +42,10 @@ function token(claims: object, by = key): Promise<string> {
 }
 
 test('a token of the provider is a user, under a name that no other provider gives', async () => {
-  const { authenticator, requests } = await provider({ groupsClaim: 'groups', groupsPrefix: 'oidc:' })
+  const { authenticator, requests } = await provider({
+    groupsClaim: 'groups',
+    groupsPrefix: 'oidc:',
+  })
   for (const groups of [['dev', 'ops'], 'dev', undefined]) {
     const bearerToken = await token({ groups })
     expect(await authenticator.authenticate({ bearerToken })).toEqual({

@@ -44,7 +44,10 @@ export function discoverKeys(
   }
 }
 
-async function readMetadata(issuer: string, fetchDocument: FetchDocument): Promise<JWTVerifyGetKey> {
+async function readMetadata(
+  issuer: string,
+  fetchDocument: FetchDocument,
+): Promise<JWTVerifyGetKey> {
   const base = issuer.replace(/\/$/u, '')
   const document = await fetchDocument(`${base}/.well-known/openid-configuration`)
   if (document.status !== 200) throw new Error(`the metadata of ${issuer}: ${document.status}`)

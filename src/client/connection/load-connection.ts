@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Connection } from './connection.ts'
-import { anonymous } from './credential/credential.ts'
+import { anonymous, bearer, fixedCredential } from './credential/credential.ts'
 import { loadInCluster } from './in-cluster.ts'
 import { loadKubeconfig } from './kubeconfig.ts'
 import { parseServerUrl } from './server-url.ts'
@@ -27,11 +27,11 @@ export async function loadConnection(options: LoadConnectionOptions): Promise<Co
 }
 
 /** An anonymous connection through a Unix socket, without TLS. */
-export function connectionBySocket(socketPath: string): Connection {
+export function connectionBySocket(socketPath: string, token?: string): Connection {
   return {
     ...{ origin: 'http://localhost', basePath: '', socketPath, source: socketPath },
     tls: undefined,
-    credentials: anonymous,
+    credentials: token === undefined ? anonymous : fixedCredential(bearer(token)),
   }
 }
 

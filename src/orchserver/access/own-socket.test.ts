@@ -15,7 +15,7 @@ it('is refused where its path is too long, or taken by what is no socket', async
     [dataDir, `${taken} cannot be removed: ERR_FS_EISDIR`],
     [join(dataDir, 'x'.repeat(100)), expect.stringContaining('107 bytes')],
   ] as const) {
-    const opening = openOwnSocket({ server, dataDir: folder, clock: systemClock })
+    const opening = openOwnSocket({ server, dataDir: folder, token: 't', clock: systemClock })
     await expect(opening).rejects.toMatchObject({ code: 'NP_ORCHSERVER_SOCKET', message })
   }
 })

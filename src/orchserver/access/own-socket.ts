@@ -12,6 +12,7 @@ const MAX_PATH_BYTES = 107
 export interface OwnSocketOptions {
   readonly server: Pick<ApiServer, 'listen'>
   readonly dataDir: string
+  readonly token: string
   readonly clock: Clock
 }
 
@@ -30,13 +31,14 @@ export interface OwnSocket {
 export async function openOwnSocket({
   server,
   dataDir,
+  token,
   clock,
 }: OwnSocketOptions): Promise<OwnSocket> {
   const socketPath = socketPathIn(dataDir)
   await removeOld(socketPath)
   await server.listen({ socketPath })
   await chmod(socketPath, 0o600)
-  const connection = connectionBySocket(socketPath)
+  const connection = connectionBySocket(socketPath, token)
   return { client: (userAgent) => createApiClient({ connection, userAgent, clock }) }
 }
 

@@ -10,7 +10,10 @@ const ALL_OF_THE_MACHINE: readonly string[] = ['0.0.0.0', '::']
  * one it serves on; where it serves on all of the machine the first that is not of the loopback, or the loopback.
  */
 export function reachableAddress(
-  { bindAddress, advertiseAddress }: Pick<OrchServerConfiguration, 'bindAddress' | 'advertiseAddress'>,
+  {
+    bindAddress,
+    advertiseAddress,
+  }: Pick<OrchServerConfiguration, 'bindAddress' | 'advertiseAddress'>,
   interfaces: Interfaces = networkInterfaces(),
 ): IpAddress {
   if (advertiseAddress !== '') return advertiseAddress

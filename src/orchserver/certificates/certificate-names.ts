@@ -26,13 +26,7 @@ export function certificateNames(sources: NameSources): CertificateNames {
     return [name, full, `${full}.svc`, `${full}.svc.cluster.local`]
   })
   const dns = ['localhost', hostname, ...services, ...extraNames.filter((name) => !isAddress(name))]
-  const ips = [
-    '127.0.0.1',
-    '::1',
-    address,
-    ...serviceAddresses,
-    ...extraNames.filter(isAddress),
-  ]
+  const ips = ['127.0.0.1', '::1', address, ...serviceAddresses, ...extraNames.filter(isAddress)]
   return {
     dns: [...new Set(dns.map((name) => name.toLowerCase()))],
     ips: [...new Set(ips.map((ip) => formatIp(ipBytes(ip as IpAddress))))],

@@ -1,7 +1,7 @@
 import { Agent, fetch } from 'undici'
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
-import { discoverKeys, type FetchedDocument } from '../../auth/authentication/oidc-discovery.ts'
 import { OidcAuthenticator } from '../../auth/authentication/oidc-authenticator.ts'
+import { discoverKeys, type FetchedDocument } from '../../auth/authentication/oidc-discovery.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { certificateFault, readPem, unusable } from '../certificates/pem.ts'

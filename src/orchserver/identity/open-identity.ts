@@ -9,7 +9,12 @@ import { FailureLog } from '../../telemetry/failure-log.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { createFailureLog } from '../system/failure-log.ts'
-import { type AccountKeys, ensureSigningKey, parseAccountKeys, readKeyFiles } from './account-keys.ts'
+import {
+  type AccountKeys,
+  ensureSigningKey,
+  parseAccountKeys,
+  readKeyFiles,
+} from './account-keys.ts'
 import { readClientAuthorities } from './client-authorities.ts'
 import { type Followed, followFiles } from './followed-files.ts'
 import { openOidcProvider } from './oidc-provider.ts'
