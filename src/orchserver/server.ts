@@ -7,7 +7,7 @@ import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { componentTokens } from './access/component-tokens.ts'
+import { createComponentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig-path.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
@@ -49,7 +49,7 @@ export async function runServer(
   const { store, election, broken, isNew } = await openStore(config, { clock, onError })
   if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
-  const own = componentTokens()
+  const own = createComponentTokens()
   const identity = await openIdentity(config, { clock, log, own: [own.authenticator] })
   held.defer(() => identity.stop())
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
@@ -71,7 +71,7 @@ export async function runServer(
   })
   held.defer(() => waitBriefly(clock, front.close()))
   const socket = await openOwnSocket({
-    ...{ server, dataDir: config.dataDir, token: own.token, clock },
+    ...{ server, dataDir: config.dataDir, tokens: own, clock },
   })
   const shared = { config, socket, version, election, metrics, processMetrics }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
