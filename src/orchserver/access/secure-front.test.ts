@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createApiServer } from '../../apiserver/api-server.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { adminCertificate } from '../certificates/admin-certificate.ts'
+import { openAuthority } from '../certificates/authority.ts'
 import { madeCertificate } from '../certificates/made-certificate.ts'
 import type { CertificateSource } from '../certificates/serving-certificate.ts'
+import type { Followed } from '../identity/followed-files.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { openSecureFront } from './secure-front.ts'
 
@@ -29,8 +32,18 @@ async function open(given?: CertificateSource) {
   const log = await createLogger({ verbosity: 0, pretty: false, stream })
   const source = given ?? madeCertificate({ folder, names: NAMES, clock })
   const address = { host: '127.0.0.1', port: 0 }
+  const advertised = '127.0.0.1' as IpAddress
+  const ca = await openAuthority(folder, clock.now())
+  const listeners: ((next: string) => void)[] = []
+  const clientAuthorities: Followed<string> = {
+    current: () => ca.cert,
+    onChange: (listener) => void listeners.push(listener),
+    stop: () => undefined,
+  }
   const admin = adminCertificate({ folder, clock })
-  const front = await openSecureFront({ server, address, source, admin, kubeconfig, clock, log })
+  const front = await openSecureFront({
+    ...{ server, address, advertised, clientAuthorities, source, admin, kubeconfig, clock, log },
+  })
   const logged = (change: () => Promise<void>): Promise<string> =>
     new Promise((resolve) => {
       record = resolve

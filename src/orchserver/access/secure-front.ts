@@ -1,9 +1,11 @@
 import type { ApiServer } from '../../apiserver/api-server.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
+import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { ADMIN, type ClientCertificateSource } from '../certificates/admin-certificate.ts'
 import type { CertificateSource } from '../certificates/serving-certificate.ts'
+import type { Followed } from '../identity/followed-files.ts'
 import { follow } from '../system/follow.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 
@@ -16,6 +18,10 @@ export interface SecureAddress {
 export interface SecureFrontOptions {
   readonly server: Pick<ApiServer, 'listen' | 'advertise'>
   readonly address: SecureAddress
+  /** Where Pods, and the clients of the kubeconfig, reach the server. */
+  readonly advertised: IpAddress
+  /** Whose client certificates are accepted. */
+  readonly clientAuthorities: Followed<string>
   readonly source: CertificateSource
   /** What the kubeconfig proves with that its reader is the administrator. */
   readonly admin: ClientCertificateSource
@@ -28,6 +34,8 @@ export interface SecureFrontOptions {
 /** The TLS listener of the server, with its address and certificate kept up to date. */
 export interface SecureFront {
   readonly url: string
+  /** By which clients verify the server, PEM; undefined: they know it already. */
+  readonly authority: string | undefined
   /**
    * The server leaves the Service for Pods, and its certificate is not renewed any more; the
    * server closes its socket itself.
@@ -41,16 +49,22 @@ export interface SecureFront {
  */
 export async function openSecureFront(options: SecureFrontOptions): Promise<SecureFront> {
   const { server, address, source, admin, kubeconfig, clock, log } = options
+  const { advertised, clientAuthorities } = options
   // One after the other: both may make the authority.
   const first = { serving: await source.current(), admin: await admin.current() }
-  const listener = await server.listen({ ...address, tls: first.serving })
+  const listener = await server.listen({
+    ...{ ...address, tls: first.serving },
+    clientAuthorities: clientAuthorities.current(),
+  })
+  clientAuthorities.onChange((next) => listener.replaceClientAuthorities(next))
+  const url = `https://${hostOf(advertised)}:${listener.port}`
   const publish = ({ serving, admin: credential }: typeof first): Promise<void> =>
     writeKubeconfig(kubeconfig, {
-      ...{ server: listener.url, authority: serving.authority },
+      ...{ server: url, authority: serving.authority },
       user: { name: ADMIN, credential },
     })
   await publish(first)
-  const advertisement = server.advertise({ address: address.host, port: listener.port })
+  const advertisement = server.advertise({ address: advertised, port: listener.port })
   if (advertisement.unreachable !== undefined) {
     log.info({ reason: advertisement.unreachable }, 'no Service leads Pods to this server')
   }
@@ -81,7 +95,12 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     unfollow()
     return advertisement.stop()
   }
-  return { url: listener.url, close }
+  return { url, authority: first.serving.authority, close }
+}
+
+/** As URLs have it. */
+function hostOf(address: IpAddress): string {
+  return familyOf(address) === 6 ? `[${address}]` : address
 }
 
 /** What a source says, or said last: that one certificate cannot be renewed keeps no other from it. */

@@ -13,8 +13,9 @@ import { helpText } from '../../settings/help.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
-import { refuseForeignBind } from '../config/loopback-only.ts'
+
 import { loadSettings } from './load-settings.ts'
+
 import { type SubCommand, splitSubCommand } from './sub-command.ts'
 
 /** The rest of the program, loaded only when it is to run. */
@@ -64,7 +65,6 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
 }
 
 async function serve(config: OrchServerConfiguration, host: Host): Promise<ExitCode> {
-  refuseForeignBind(config)
   const { createLogger } = await import('../../telemetry/logger.ts')
   const log = await createLogger({
     verbosity: config.logging.verbosity,
