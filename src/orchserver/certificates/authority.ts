@@ -1,8 +1,8 @@
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import { writePrivateFile } from '../system/private-file.ts'
+import { createPrivateFile, writePrivateFile } from '../system/private-file.ts'
 import { belongTogether, isDue } from './certificate-validity.ts'
-import { newKey, readIfPresent, unusable } from './pem.ts'
+import { newKey, readIfPresent, readPem, unusable } from './pem.ts'
 
 /** The certificate authority of one installation. */
 export interface InstalledAuthority {
@@ -17,7 +17,8 @@ export interface InstalledAuthority {
 /**
  * The authority of a folder, made the first time. It keeps its key and its name
  * for ever: what it issued stays good when its own certificate is renewed, and
- * clients that trust the old one need the new one only when the old one ends.
+ * clients that trust the old one need the new one only when the old one ends. Of several callers
+ * that make it at the same time one does, and the others get what it made.
  */
 export async function openAuthority(folder: string, now: number): Promise<InstalledAuthority> {
   const files = { cert: join(folder, 'ca.crt'), key: join(folder, 'ca.key') }
@@ -29,7 +30,8 @@ export async function openAuthority(folder: string, now: number): Promise<Instal
   const subject = kept?.subject ?? `CN=orch-server authority ${randomBytes(4).toString('hex')}`
   const { issueAuthority } = await import('./issue.ts')
   const made = await issueAuthority({ subject, key }, now)
-  await writePrivateFile(files.cert, made)
+  if (kept !== undefined) await writePrivateFile(files.cert, made)
+  else if (!(await createPrivateFile(files.cert, made))) return openAuthority(folder, now)
   return { subject, key, cert: made, certificate: new X509Certificate(made) }
 }
 
@@ -65,8 +67,7 @@ interface Files {
 async function firstKey(files: Files, cert: string | undefined): Promise<string> {
   if (cert !== undefined) throw unusable(files.key, 'does not exist', adviceOn(files))
   const key = newKey()
-  await writePrivateFile(files.key, key)
-  return key
+  return (await createPrivateFile(files.key, key)) ? key : readPem(files.key)
 }
 
 /** What certificates are issued with. */
