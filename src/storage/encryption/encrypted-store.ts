@@ -47,7 +47,10 @@ export function encryptedStore(store: Store, encryption: Encryption): Store {
 }
 
 /** The entry with its value in clear. */
-export function decryptEntry(encryption: Encryption, entry: StoredEntry): StoredEntry {
+export function decryptEntry(
+  encryption: { readonly keys: Pick<Keyring, 'find'> } & Pick<Encryption, 'prefixes'>,
+  entry: StoredEntry,
+): StoredEntry {
   const { key, value, damaged } = entry
   if (damaged === true || !isConfidential(encryption, key) || !isEncrypted(value)) return entry
   const result = decryptValue(encryption.keys, key, value)

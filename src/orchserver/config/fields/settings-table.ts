@@ -3,6 +3,7 @@ import { COMMAND_FLAGS } from '../command-flags.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { RULES } from '../rules.ts'
 import { CONTROLLER_FIELDS } from './controllers.ts'
+import { ENCRYPTION_FIELDS } from './encryption.ts'
 import { LIMIT_FIELDS } from './limits.ts'
 import { SANDBOX_NODE_FIELDS } from './sandbox-node.ts'
 import { SERVING_FIELDS } from './serving.ts'
@@ -16,6 +17,7 @@ export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMM
   fields: {
     ...SERVING_FIELDS,
     ...STORAGE_FIELDS,
+    ...ENCRYPTION_FIELDS,
     ...CONTROLLER_FIELDS,
     ...SANDBOX_NODE_FIELDS,
     ...LIMIT_FIELDS,
