@@ -6,11 +6,18 @@ import type { StoredEntry } from '../../storage/store.ts'
 import { CONFIDENTIAL_PREFIXES } from './confidential-prefixes.ts'
 import type { KeyFile } from './key-file.ts'
 
+/** What was found about the encryption of values. */
+export interface EncryptionRemark {
+  readonly text: string
+  /** Whether the content of the values was examined. */
+  readonly isVerified: boolean
+}
+
 export interface EncryptedExamination {
   /** Why the server cannot use a value, as it is stored; undefined: it can, or nothing but its key is known. */
   readonly examine: (entry: StoredEntry) => string | undefined
-  /** After all values: by which keys they are encrypted, and which of them could not be verified. */
-  remarks(): readonly string[]
+  /** After all values: one for each key that they are encrypted with, and one for those in clear. */
+  remarks(): readonly EncryptionRemark[]
 }
 
 export interface ExaminationKeys {
@@ -41,18 +48,27 @@ export function examineEncrypted(at: ExaminationKeys): EncryptedExamination {
       }
       return examineStored(decryptEntry(encryption, entry))
     },
-    remarks: () => [
-      ...[...counts].map(([name, count]) => remark(at, find(name) !== undefined, name, count)),
-      ...(inClear === 0 ? [] : [`${valuesAre(inClear)} in clear: an older version wrote them`]),
-    ],
+    remarks: () => {
+      const encrypted = [...counts].map(([name, count]) =>
+        remark(at, { name, count, isVerified: find(name) !== undefined }),
+      )
+      const text = `${valuesAre(inClear)} in clear: an older version wrote them`
+      return inClear === 0 ? encrypted : [...encrypted, { text, isVerified: true }]
+    },
   }
 }
 
-function remark({ path, file }: ExaminationKeys, isKnown: boolean, name: string, count: number) {
-  const values = `${valuesAre(count)} encrypted with the key ${quote(name)}`
-  if (isKnown) return values
+interface Counted {
+  readonly name: string
+  readonly count: number
+  readonly isVerified: boolean
+}
+
+function remark({ path, file }: ExaminationKeys, { name, count, isVerified }: Counted) {
+  const text = `${valuesAre(count)} encrypted with the key ${quote(name)}`
+  if (isVerified) return { text, isVerified }
   const why = file === undefined ? `${path} does not exist` : `${path} does not have it`
-  return `${values}, without which they are lost, and were not verified: ${why}`
+  return { text: `${text}, without which they are lost, and were not verified: ${why}`, isVerified }
 }
 
 function valuesAre(count: number): string {

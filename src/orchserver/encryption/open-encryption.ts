@@ -1,12 +1,13 @@
 import type { Clock } from '../../lib/clock.ts'
 import { encryptedStore } from '../../storage/encryption/encrypted-store.ts'
+import { keyNameOf } from '../../storage/encryption/encrypted-value.ts'
 import { Keyring } from '../../storage/encryption/keyring.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { CONFIDENTIAL_PREFIXES, KEY_CHECK } from './confidential-prefixes.ts'
 import { followKeys } from './follow-keys.ts'
-import { parseKeyFile } from './key-file.ts'
+import { type KeyFile, parseKeyFile } from './key-file.ts'
 import {
   isReadableForOthers,
   keyFilePath,
@@ -40,7 +41,7 @@ export async function openEncryption(
   }
   const encryption = { keys: new Keyring(file.keys), prefixes: CONFIDENTIAL_PREFIXES }
   const encrypted = encryptedStore(store, encryption)
-  await writeKeyCheck(encrypted)
+  await writeKeyCheck(store, encrypted, file)
   await requireKeys(store, path, file)
   const stop = followKeys({ path, text, encryption, store, clock, log })
   const close = async (): Promise<void> => {
@@ -59,9 +60,13 @@ async function textFor(store: Store, path: string, mayMake: boolean): Promise<st
 }
 
 /** Writes the key check where there is none, and in place of one whose key is lost. */
-async function writeKeyCheck(encrypted: Store): Promise<void> {
-  const entry = await encrypted.get(KEY_CHECK)
-  if (entry !== undefined && entry.undecryptable === undefined) return
+async function writeKeyCheck(
+  store: Store,
+  encrypted: Store,
+  { lost }: Pick<KeyFile, 'lost'>,
+): Promise<void> {
+  const entry = await store.get(KEY_CHECK)
+  if (entry !== undefined && !lost.has(keyNameOf(entry.value) ?? '')) return
   const compare = [{ key: KEY_CHECK, modRevision: entry?.modRevision ?? 0 }]
   const value = Buffer.from('{}')
   await encrypted.txn({ compare, operations: [{ op: 'put', key: KEY_CHECK, value }] })

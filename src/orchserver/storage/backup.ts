@@ -25,9 +25,9 @@ export async function backUp(where: Where, file: string): Promise<string> {
   refuseTruncatedWalAtRest(store)
   const { examine, remarks } = await examinationFor(where)
   await writeBackup(store, file, examine)
-  const secrets = remarks().map((line) => ` ${line}.`)
   const keyFile = quote(keyFilePath(where))
-  return `wrote ${file}: the store of ${where.dataDir}, without certificates, and without the encryption keys: keep a copy of ${keyFile} elsewhere.${secrets.join('')}`
+  const found = remarks().map(({ text }) => ` ${text}.`)
+  return `wrote ${file}: the store of ${where.dataDir}, with Secrets encrypted. It holds neither their keys nor certificates: keep a copy of ${keyFile} elsewhere.${found.join('')}`
 }
 
 /** Values whose key is not at hand are copied as they are. */
@@ -73,7 +73,7 @@ export async function restore(
       `warning: ${quote(file)} has no checksum of its content, because an older version wrote it: every object in it was read, but whether they are what was backed up could not be verified`,
     )
   }
-  for (const line of remarks()) if (line.includes('not verified')) warn(`warning: ${line}`)
+  for (const { text, isVerified } of remarks()) if (!isVerified) warn(`warning: ${text}`)
   return `restored ${file} to ${dataDir}. The store goes on at revision ${revision}: clients list everything again.`
 }
 

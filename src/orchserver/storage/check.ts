@@ -7,7 +7,11 @@ import { inspectFile } from '../../storage/embedded/backup/inspect-file.ts'
 import { currentFile } from '../../storage/embedded/directory/store-file.ts'
 import type { Store } from '../../storage/store.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
-import { type EncryptedExamination, examineEncrypted } from '../encryption/examine-encrypted.ts'
+import {
+  type EncryptedExamination,
+  type EncryptionRemark,
+  examineEncrypted,
+} from '../encryption/examine-encrypted.ts'
 import { keyFilePath, readKeyFile } from '../encryption/read-key-file.ts'
 import { readEtcdTls } from './etcd-tls.ts'
 
@@ -99,7 +103,7 @@ function compactedError(revision: number): NodeProxyError {
 interface Inspected {
   readonly findings: readonly Finding[]
   readonly keys: number
-  readonly remarks: readonly string[]
+  readonly remarks: readonly EncryptionRemark[]
 }
 
 function reportOf(what: string, { findings, keys, remarks }: Inspected): CheckReport {
@@ -107,5 +111,8 @@ function reportOf(what: string, { findings, keys, remarks }: Inspected): CheckRe
   const sum = isClean
     ? `${what} is intact: ${keys} keys can be read`
     : `${what} is damaged: ${findings.length} findings; objects that are named can be deleted (kubectl delete) while the server runs, else restore a backup`
-  return { lines: [...findings.map(describeFinding), ...remarks, sum], isClean }
+  return {
+    lines: [...findings.map(describeFinding), ...remarks.map(({ text }) => text), sum],
+    isClean,
+  }
 }

@@ -58,12 +58,15 @@ test('nothing is written where there is nothing to do, and history stays', async
   expect((await inner.list({ prefix: '/', revision: first })).refused).toBeUndefined()
 })
 
-test('earlier versions in clear leave the history', async () => {
-  const { inner, rewrite } = opened([A])
+test('earlier versions in clear leave the history, later changes of others stay in it', async () => {
+  const { inner, clock, rewrite } = opened([A])
   const first = await write(inner, put('/secrets/x', '1'), put('/secrets/gone', '2'))
-  await write(inner, { op: 'delete', key: '/secrets/gone' })
+  const last = (await write(inner, { op: 'delete', key: '/secrets/gone' })) + 1
+  clock.after(5000, () => void write(inner, put('/services/x', '3')))
   await rewrite()
   expect(await inner.list({ prefix: '/', revision: first })).toMatchObject({ refused: 'compacted' })
+  const then = await inner.list({ prefix: '/', revision: last })
+  expect(then.refused ?? then.entries.map(({ key }) => key)).toEqual(['/secrets/x'])
 })
 
 test('a value that is written meanwhile is left to its writer', async () => {
