@@ -175,8 +175,10 @@ it('a store that fails is tried again', async () => {
 })
 
 it('closing ends what runs', async () => {
-  const { inner, store, clock } = await running([A])
+  const inner = createMemoryStore()
   await write(inner, put(KEY, 'text'))
+  const { store, clock, records } = await running([A], inner)
+  expect(clock.pending()).toEqual([10_000, 600_000])
   await store.close()
-  expect(clock.pending()).toEqual([])
+  expect([clock.pending(), records]).toEqual([[], []])
 })

@@ -5,7 +5,7 @@ import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { isEncrypted, keyNameOf } from '../../storage/encryption/encrypted-value.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
-import { put, write } from '../../storage/testing/conformance-steps.ts'
+import { put, remove, write } from '../../storage/testing/conformance-steps.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { KEY_CHECK } from './confidential-prefixes.ts'
 import { openEncryption } from './open-encryption.ts'
@@ -108,6 +108,16 @@ it('refuses a store whose Secrets no key decrypts, and changes nothing', async (
     })
   }
   expect(await inner.revision()).toBe(revision)
+})
+
+it('refuses them also where the key check is missing', async () => {
+  const { inner, open } = server()
+  const first = await open(keyFile(A))
+  await write(first, put(KEY, 'text'), remove(KEY_CHECK))
+  await first.close()
+  const code = 'NP_ORCHSERVER_ENCRYPTION_KEY'
+  await expect(open(keyFile(B))).rejects.toMatchObject({ code })
+  expect(await inner.get(KEY_CHECK)).toBeUndefined()
 })
 
 it('makes no key for a store that needs another, such as one that was restored without it', async () => {

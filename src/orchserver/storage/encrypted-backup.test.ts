@@ -183,3 +183,16 @@ it('a restore into the same directory warns of nothing', async () => {
   )
   expect(warnings).toEqual([])
 })
+
+it('a backup can be restored beside keys of another store, with a warning', async () => {
+  const { backup } = await withBackup()
+  const [fresh, warnings] = [newFolder(), [] as string[]]
+  mkdirSync(dirname(keysOf(fresh)))
+  writeFileSync(keysOf(fresh), keyLine('other'))
+  await restore(
+    at(fresh),
+    backup,
+    manner((text) => warnings.push(text)),
+  )
+  expect(warnings).toEqual([expect.stringContaining(`${keysOf(fresh)} does not have it`)])
+})
