@@ -97,7 +97,11 @@ it.runIf(hasEtcd())(
     expect(JSON.stringify(read)).toContain(Buffer.from(passwords[0]!).toString('base64'))
     const keys = join(await newFolder(), 'keys')
     await writeFile(keys, `other:${createHash('sha256').update('other').digest('base64')}`)
-    const foreign = startOrchServer({ flags: [...flags, `--encryption-key-file=${keys}`] })
-    await expect(foreign).rejects.toThrow('NP_ORCHSERVER_ENCRYPTION_KEY')
+    const start = async (): Promise<void> => {
+      await using _foreign = await startOrchServer({
+        flags: [...flags, `--encryption-key-file=${keys}`],
+      })
+    }
+    await expect(start()).rejects.toThrow('NP_ORCHSERVER_ENCRYPTION_KEY')
   },
 )
