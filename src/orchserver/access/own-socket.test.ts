@@ -6,7 +6,7 @@ import type { User } from '../../auth/user.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { type Json, valueAt } from '../../lib/json.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { createComponentTokens } from './component-tokens.ts'
+import { type ComponentTokens, createComponentTokens } from './component-tokens.ts'
 import { controllerUser, nodeAgentUser } from './component-users.ts'
 import { openOwnSocket } from './own-socket.ts'
 
@@ -31,13 +31,13 @@ it('is refused where its path is too long, or taken by what is no socket', async
 })
 
 /** What a client of the socket is told of itself, and the status of reads of Services and Secrets. */
-async function seenBy(user: User, isKnown: boolean): Promise<readonly unknown[]> {
+async function seenBy(user: User, known?: ComponentTokens): Promise<readonly unknown[]> {
   const tokens = createComponentTokens()
   const { server } = await startIdentityApi([], {
     identity: { authenticators: [tokens.authenticator] },
   })
   const parts = { server, dataDir: newFolder(), clock: systemClock }
-  const socket = await openOwnSocket({ ...parts, tokens: isKnown ? tokens : undefined })
+  const socket = await openOwnSocket({ ...parts, tokens: known ?? tokens })
   const client = socket.client('test/1', user)
   onTestFinished(() => client.close())
   const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
@@ -52,7 +52,11 @@ async function seenBy(user: User, isKnown: boolean): Promise<readonly unknown[]>
 
 it('each client acts as its user, and has the rights of that one only', async () => {
   const name = 'system:serviceaccount:kube-system:endpoint-controller'
-  expect(await seenBy(controllerUser('endpoint-controller'), true)).toEqual([name, 404, 403])
-  expect(await seenBy(nodeAgentUser('n1'), true)).toEqual(['system:node:n1', 404, 403])
-  expect(await seenBy(controllerUser('endpoint-controller'), false)).toEqual([undefined, 401, 401])
+  expect(await seenBy(controllerUser('endpoint-controller'))).toEqual([name, 404, 403])
+  expect(await seenBy(nodeAgentUser('n1'))).toEqual(['system:node:n1', 404, 403])
+  expect(await seenBy(controllerUser('endpoint-controller'), createComponentTokens())).toEqual([
+    undefined,
+    401,
+    401,
+  ])
 })

@@ -4,6 +4,7 @@ import type { OrchServerConfiguration } from '../configuration.ts'
 import { RULES } from '../rules.ts'
 import { AUTHENTICATION_FIELDS } from './authentication.ts'
 import { CONTROLLER_FIELDS } from './controllers.ts'
+import { ENCRYPTION_FIELDS } from './encryption.ts'
 import { LIMIT_FIELDS } from './limits.ts'
 import { SANDBOX_NODE_FIELDS } from './sandbox-node.ts'
 import { SERVICE_ACCOUNT_FIELDS } from './service-accounts.ts'
@@ -20,6 +21,7 @@ export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMM
     ...AUTHENTICATION_FIELDS,
     ...SERVICE_ACCOUNT_FIELDS,
     ...STORAGE_FIELDS,
+    ...ENCRYPTION_FIELDS,
     ...CONTROLLER_FIELDS,
     ...SANDBOX_NODE_FIELDS,
     ...LIMIT_FIELDS,
