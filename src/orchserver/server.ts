@@ -10,6 +10,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { kubeconfigPath } from './access/kubeconfig-path.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
+import { openServerAudit } from './audit/open-server-audit.ts'
 import { startBackgroundServices } from './background-services.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
@@ -46,8 +47,10 @@ export async function runServer(
   if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
+  const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
+  held.defer(() => audit.close())
   const server = createApiServer({
-    store,
+    ...{ store, audit },
     moreMetrics: async () => (await metrics.text()) + (await processMetrics.text()),
     ...serverOptions(config, log),
   })

@@ -2,14 +2,15 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { readOwnKubeconfig } from '../access/kubeconfig.ts'
 import { kubeconfigPath } from '../access/kubeconfig-path.ts'
 import { socketPathIn } from '../access/own-socket.ts'
+import { checkAudit } from '../audit/check-audit.ts'
 import { givenCertificate } from '../certificates/given-certificate.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
  * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, a kubeconfig that belongs to another program, a data directory whose path
- * is too long for its socket. Reads files and makes nothing. Undefined: none of these.
+ * be used, an audit policy that is none, a kubeconfig that belongs to another program, a data
+ * directory whose path is too long for its socket. Reads files and makes nothing. Undefined: none of these.
  */
 export async function checkStart(
   config: OrchServerConfiguration,
@@ -19,6 +20,7 @@ export async function checkStart(
     socketPathIn(dataDir)
     if (tls.certFile !== '') await givenCertificate(tls.certFile, tls.keyFile).current()
     if (etcd.servers.length > 0) await readEtcdTls(etcd)
+    await checkAudit(config.audit)
     await readOwnKubeconfig(kubeconfigPath(config))
     return undefined
   } catch (error) {

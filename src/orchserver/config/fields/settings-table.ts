@@ -2,6 +2,7 @@ import { settingsTable } from '../../../settings/table.ts'
 import { COMMAND_FLAGS } from '../command-flags.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { RULES } from '../rules.ts'
+import { AUDIT_FIELDS } from './audit.ts'
 import { CONTROLLER_FIELDS } from './controllers.ts'
 import { LIMIT_FIELDS } from './limits.ts'
 import { SANDBOX_NODE_FIELDS } from './sandbox-node.ts'
@@ -18,6 +19,7 @@ export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMM
     ...STORAGE_FIELDS,
     ...CONTROLLER_FIELDS,
     ...SANDBOX_NODE_FIELDS,
+    ...AUDIT_FIELDS,
     ...LIMIT_FIELDS,
   },
   kind: { apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' },
