@@ -22,6 +22,9 @@ kind: Policy
 rules: [{level: RequestResponse}]
 `
 
+/** How the store keeps the values of ConfigMaps, which are no secrets. */
+const SETTINGS = ['setting: in clear', 'binary setting: base64', 'patched setting: in clear']
+
 const secrets = new KnownValues()
 const settings = new KnownValues()
 let audited: AuditedServer
@@ -109,8 +112,8 @@ test('all of it was there to be searched', () => {
 })
 
 test('a value is found where it may be: those of ConfigMaps in the store and in a backup', () => {
-  expect(settings.foundIn(left.files)).toEqual(['setting: in clear'])
-  expect(settings.foundIn(left.backup)).toEqual(['setting: in clear'])
+  expect(settings.foundIn(left.files)).toEqual(SETTINGS)
+  expect(settings.foundIn(left.backup)).toEqual(SETTINGS)
 })
 
 test('the writes of Secrets that should fail were refused', () => {
@@ -128,6 +131,6 @@ test.each(['backup', 'files'] as const)('no value of a Secret and no token is in
 
 test('no value is in an error', () => {
   const told = careless.refusals.map(({ status, text }) => ({ status, text }))
-  expect(told.length).toBeGreaterThan(100)
+  expect(told.length).toBeGreaterThan(50)
   expect(told.filter(({ text }) => secrets.foundIn(text).length > 0)).toEqual([])
 })

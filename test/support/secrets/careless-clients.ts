@@ -30,12 +30,17 @@ export interface Careless {
   readonly refusals: Answer[]
 }
 
+type Target = readonly [method: string, path: string]
+
+/** A body that is no text is sent as JSON. */
+type Content = Omit<Attempt, 'body'> & { readonly body?: unknown }
+
 /** Sends a request and keeps the answer when it is an error. */
 export async function send(
   { refusals }: Pick<Careless, 'refusals'>,
   client: Attacker,
-  [method, path]: readonly [method: string, path: string],
-  attempt: Omit<Attempt, 'body'> & { readonly body?: unknown } = {},
+  [method, path]: Target,
+  attempt: Content = {},
 ): Promise<Answer> {
   const { body, ...rest } = attempt
   const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -105,24 +110,30 @@ async function filledToken({ admin }: Careless): Promise<string> {
 /** Reads everything in several ways, and changes it. */
 export async function useObjects(careless: Careless): Promise<void> {
   const { admin, secrets, settings } = careless
-  const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
-  const protobuf = { accept: 'application/vnd.kubernetes.protobuf' }
-  for (const path of [SECRETS, `${SECRETS}/opaque`, CONFIG_MAPS, '/api/v1/secrets']) {
-    for (const headers of [{}, table, protobuf]) {
-      await send(careless, admin, ['GET', path], { headers })
-    }
-    await send(careless, admin, ['GET', `${path}?watch=true&timeoutSeconds=1`])
+  const succeed = async (...[target, attempt]: [Target, Content?]): Promise<void> => {
+    const { status, text } = await send(careless, admin, target, attempt)
+    if (status >= 400) throw new Error(`${target.join(' ')}: ${status} ${text}`)
   }
-  const patch = (name: string, type: string, body: unknown): Promise<Answer> =>
-    send(careless, admin, ['PATCH', `${name}?fieldManager=m&force=true`], { type, body })
+  const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+  const yaml = { accept: 'application/yaml' }
+  for (const path of [SECRETS, `${SECRETS}/opaque`, CONFIG_MAPS, '/api/v1/secrets']) {
+    for (const headers of [{}, table, yaml]) {
+      await succeed(['GET', path], { headers })
+    }
+  }
+  for (const path of [SECRETS, CONFIG_MAPS, '/api/v1/secrets']) {
+    await succeed(['GET', `${path}?watch=true&timeoutSeconds=1`])
+  }
+  const patch = (path: string, type: string, body: unknown): Promise<void> =>
+    succeed(['PATCH', `${path}?fieldManager=m`], { type, body })
   const opaque = `${SECRETS}/opaque`
   await patch(opaque, PATCHES.merge, { stringData: { m: secrets.make('merge patch') } })
   await patch(opaque, PATCHES.strategic, { stringData: { s: secrets.make('strategic patch') } })
   await patch(opaque, PATCHES.json, [
     { op: 'add', path: '/data/j', value: base64(secrets.make('JSON patch')) },
   ])
-  await patch(opaque, PATCHES.apply, {
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'opaque' } },
+  await patch(`${SECRETS}/applied`, PATCHES.apply, {
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'applied' } },
     stringData: { y: secrets.make('applied') },
   })
   const map = `${CONFIG_MAPS}/settings`
@@ -130,9 +141,9 @@ export async function useObjects(careless: Careless): Promise<void> {
   const { text } = await admin.call('GET', opaque)
   const whole = JSON.parse(text) as { data: Record<string, string> }
   whole.data['u'] = base64(secrets.make('update'))
-  await send(careless, admin, ['PUT', opaque], { body: whole })
+  await succeed(['PUT', opaque], { body: whole })
   // A second time it is a conflict.
   whole.data['u'] = base64(secrets.make('conflicting update'))
   await send(careless, admin, ['PUT', opaque], { body: whole })
-  await send(careless, admin, ['DELETE', `${SECRETS}/user`])
+  await succeed(['DELETE', `${SECRETS}/user`])
 }

@@ -63,11 +63,6 @@ const WRITES: Readonly<Record<string, FailingWrite>> = {
     SECRETS,
     (value) => json({ ...NEW, stringData: { a: value.repeat(40_000) } }),
   ],
-  'more than a request may hold': [
-    'POST',
-    SECRETS,
-    (value) => json({ ...NEW, stringData: { a: value.repeat(90_000) } }),
-  ],
   'JSON that ends early': [
     'POST',
     SECRETS,
