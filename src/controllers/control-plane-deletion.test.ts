@@ -6,13 +6,13 @@ import {
   SERVICES,
   SLICES,
   service,
-  startApi,
   type TestApi,
 } from '../apiserver/testing/test-api.ts'
 import { isDeepEqual } from '../lib/equal.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
+import { startSecuredApi } from './testing/secured-api.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
@@ -27,7 +27,7 @@ const WEB = { selector: { app: 'web' } }
 let api: TestApi
 
 beforeEach(async () => {
-  api = await startApi()
+  api = await startSecuredApi()
   startControlPlane(api.url)
 })
 

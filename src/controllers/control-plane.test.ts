@@ -5,13 +5,13 @@ import {
   SERVICES,
   SLICES,
   service,
-  startApi,
   type TestApi,
 } from '../apiserver/testing/test-api.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectSoon } from './testing/expect-soon.ts'
+import { startSecuredApi } from './testing/secured-api.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
@@ -19,7 +19,7 @@ let api: TestApi
 let records: readonly string[]
 
 beforeEach(async () => {
-  api = await startApi()
+  api = await startSecuredApi()
   records = startControlPlane(api.url)
 })
 

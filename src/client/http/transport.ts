@@ -69,7 +69,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function attempt(request: TransportRequest): Promise<HttpResponse> {
-    const secure = connection.tls !== undefined
+    const secure = connection.tls !== undefined || connection.socketPath !== undefined
     const credential = secure ? await connection.credentials.current() : {}
     if (credential.authorization !== undefined) {
       observer.authenticated(connection.credentials.kind, credential.expiresAt)

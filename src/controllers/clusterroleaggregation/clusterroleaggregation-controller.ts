@@ -16,6 +16,7 @@ import { SETTLED } from '../runner/controller.ts'
  */
 export const clusterRoleAggregationController: Controller = {
   name: 'clusterroleaggregation',
+  account: 'clusterrole-aggregation-controller',
   watches: { clusterroles: affected },
   reconcile,
 }

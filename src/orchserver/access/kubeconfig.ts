@@ -1,16 +1,23 @@
 import { readFile, stat } from 'node:fs/promises'
 import { stringify } from 'yaml'
 import { NodeProxyError } from '../../lib/error.ts'
+import type { ClientCertificate } from '../certificates/admin-certificate.ts'
 import { writePrivateFile } from '../system/private-file.ts'
 
 export interface Kubeconfig {
   readonly server: string
   /** PEM; undefined: an authority that the machine trusts already. */
   readonly authority: string | undefined
+  readonly user: KubeconfigUser
 }
 
-/** kubectl prompts for a user name where there is no credential; no server reads this one. */
-const PLACEHOLDER = 'no-authentication-yet'
+/** How the requests of a kubeconfig are authenticated. */
+export interface KubeconfigUser {
+  /** What the user is called in the file. */
+  readonly name: string
+  /** A client certificate and its key, in PEM, or a bearer token. */
+  readonly credential: ClientCertificate | { readonly token: string }
+}
 
 /** How a file is recognised that may be written again. */
 const MARK = '# Written by orch-server at every start.\n'
@@ -56,15 +63,24 @@ function refused(path: string, what: string): NodeProxyError {
   })
 }
 
-function kubeconfigText({ server, authority }: Kubeconfig): string {
+function kubeconfigText({ server, authority, user }: Kubeconfig): string {
   const data = authority && { 'certificate-authority-data': btoa(authority) }
+  const { name } = user
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'orch', cluster: { server, ...data } }],
-    users: [{ name: 'admin', user: { token: PLACEHOLDER } }],
-    contexts: [{ name: 'orch', context: { cluster: 'orch', user: 'admin' } }],
+    users: [{ name, user: credentialFields(user) }],
+    contexts: [{ name: 'orch', context: { cluster: 'orch', user: name } }],
     'current-context': 'orch',
   }
   return MARK + stringify(config, { lineWidth: 0 })
+}
+
+function credentialFields({ credential }: KubeconfigUser): Readonly<Record<string, string>> {
+  if ('token' in credential) return { token: credential.token }
+  return {
+    'client-certificate-data': btoa(credential.cert),
+    'client-key-data': btoa(credential.key),
+  }
 }

@@ -16,7 +16,6 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { COMMAND_FLAGS } from '../config/command-flags.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
-import { refuseForeignBind } from '../config/loopback-only.ts'
 import { type SubCommand, splitSubCommand } from './sub-command.ts'
 
 /** The rest of the program, loaded only when it is to run. */
@@ -72,7 +71,6 @@ async function load(line: Line) {
 }
 
 async function serve(config: OrchServerConfiguration, host: Host): Promise<ExitCode> {
-  refuseForeignBind(config)
   const { createLogger } = await import('../../telemetry/logger.ts')
   const log = await createLogger({
     verbosity: config.logging.verbosity,

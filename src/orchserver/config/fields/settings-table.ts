@@ -3,9 +3,11 @@ import { COMMAND_FLAGS } from '../command-flags.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { RULES } from '../rules.ts'
 import { AUDIT_FIELDS } from './audit.ts'
+import { AUTHENTICATION_FIELDS } from './authentication.ts'
 import { CONTROLLER_FIELDS } from './controllers.ts'
 import { LIMIT_FIELDS } from './limits.ts'
 import { SANDBOX_NODE_FIELDS } from './sandbox-node.ts'
+import { SERVICE_ACCOUNT_FIELDS } from './service-accounts.ts'
 import { SERVING_FIELDS } from './serving.ts'
 import { STORAGE_FIELDS } from './storage.ts'
 
@@ -16,6 +18,8 @@ export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMM
     'orch-server is the control plane of a small cluster: an API server for kubectl, client libraries and node-proxy, with a store of its own or on etcd. `orch-server backup FILE` writes its store to a file while it runs, `orch-server restore FILE` takes it back, `orch-server check` names what is damaged in a store, or `orch-server check FILE` in a backup.',
   fields: {
     ...SERVING_FIELDS,
+    ...AUTHENTICATION_FIELDS,
+    ...SERVICE_ACCOUNT_FIELDS,
     ...STORAGE_FIELDS,
     ...CONTROLLER_FIELDS,
     ...SANDBOX_NODE_FIELDS,
