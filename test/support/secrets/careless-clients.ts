@@ -98,10 +98,11 @@ export async function makeObjects(careless: Careless): Promise<readonly string[]
   ]
 }
 
-/** The token that a controller writes into the Secret, seen by a watch. */
+/** The token that a controller writes into the Secret. */
 async function filledToken({ admin }: Careless): Promise<string> {
   for (;;) {
-    const { text } = await admin.call('GET', `${SECRETS}/token`)
+    const { status, text } = await admin.call('GET', `${SECRETS}/token`)
+    if (status !== 200) throw new Error(`the Secret of a token: ${status} ${text}`)
     const token = stringAt(JSON.parse(text), 'data', 'token')
     if (token !== '') return Buffer.from(token, 'base64').toString()
   }
