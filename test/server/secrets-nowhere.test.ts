@@ -14,7 +14,7 @@ import {
 import { type Careless, makeObjects, useObjects } from '../support/secrets/careless-clients.ts'
 import { failToWrite } from '../support/secrets/failing-writes.ts'
 import { KnownValues } from '../support/secrets/known-values.ts'
-import { misplaceCredentials } from '../support/secrets/misplaced-credentials.ts'
+import { misplaceCredentials, type Statuses } from '../support/secrets/misplaced-credentials.ts'
 
 /** As much as a policy can ask for: every request, with both bodies. */
 const EVERYTHING = `apiVersion: audit.orch.io/v1
@@ -33,7 +33,8 @@ let careless: Careless
 let left: Readonly<
   Record<'logs' | 'audit log' | 'webhook' | 'metrics' | 'backup' | 'files', Buffer>
 >
-let statuses: Readonly<Record<string, number>>
+let statuses: Statuses
+let accepted: Statuses
 const folder = mkdtempSync(join(tmpdir(), 'np-secrets-'))
 
 beforeAll(async () => {
@@ -49,7 +50,7 @@ beforeAll(async () => {
   const tokens = await makeObjects(careless)
   await useObjects(careless)
   statuses = await failToWrite(careless)
-  await misplaceCredentials(careless, tokens)
+  accepted = await misplaceCredentials(careless, tokens, join(server.dataDir, 'pki', 'sa.key'))
   await useKubectl()
   left = await collect()
 })
@@ -120,6 +121,13 @@ test('the writes of Secrets that should fail were refused', () => {
   expect(Object.entries(statuses).filter(([, status]) => status < 400 || status >= 500)).toEqual([])
 })
 
+test('tokens that were issued were accepted, and no others', () => {
+  expect(accepted).toEqual({
+    ...{ 'issued 0': 200, 'issued 1': 200, 'expired token': 401, 'opaque token': 401 },
+    ...{ 'token of another key': 401, 'token of another algorithm': 401 },
+  })
+})
+
 test.each(['logs', 'audit log', 'webhook', 'metrics'] as const)('no value is in: %s', (place) => {
   expect(secrets.foundIn(left[place])).toEqual([])
   expect(settings.foundIn(left[place])).toEqual([])
@@ -131,6 +139,6 @@ test.each(['backup', 'files'] as const)('no value of a Secret and no token is in
 
 test('no value is in an error', () => {
   const told = careless.refusals.map(({ status, text }) => ({ status, text }))
-  expect(told.length).toBeGreaterThan(50)
+  expect(told.length).toBeGreaterThan(150)
   expect(told.filter(({ text }) => secrets.foundIn(text).length > 0)).toEqual([])
 })
