@@ -11,6 +11,8 @@ export interface AuditedServer extends AsyncDisposable {
   readonly server: OrchServerProcess
   /** What it wrote to standard output and standard error. */
   said(): Buffer
+  /** The file of the audit log. */
+  readonly logPath: string
   /** The audit log, with the files that were put aside. */
   auditLog(): Promise<Buffer>
   /** The bodies that the webhook got. */
@@ -27,15 +29,16 @@ export async function startAuditedServer(
   const webhook = await startWebhook()
   const kubeconfig = join(folder, 'webhook.yaml')
   await writeFile(kubeconfig, webhookKubeconfig(webhook.url))
+  const logPath = join(folder, 'log', 'audit.log')
   const server = await startOrchServer({
     flags: [
-      ...[`--audit-policy-file=${policy}`, `--audit-log-path=${join(folder, 'log', 'audit.log')}`],
+      ...[`--audit-policy-file=${policy}`, `--audit-log-path=${logPath}`],
       ...[`--audit-webhook-config-file=${kubeconfig}`, '--audit-log-maxsize=1', ...flags],
     ],
     onOutput: (bytes) => said.push(bytes),
   })
   return {
-    server,
+    ...{ server, logPath },
     said: () => Buffer.concat(said),
     auditLog: () => filesUnder(join(folder, 'log')),
     posted: () => Buffer.concat(webhook.bodies),
