@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Json, type JsonObject, stringAt, valueAt } from '../../src/lib/json.ts'
-import { type Attacker, createAttacker, createStranger } from '../support/hostile/attacker.ts'
+import { type Attacker, createAnonymous, createAttacker } from '../support/hostile/attacker.ts'
 import { type AuditedServer, startAuditedServer } from '../support/secrets/audited-server.ts'
 
 const POLICY = fileURLToPath(new URL('../../config/audit-policy.yaml', import.meta.url))
@@ -25,9 +25,9 @@ async function startWithPolicy(): Promise<AuditedServer> {
   return startAuditedServer(POLICY, [`--token-auth-file=${tokens}`])
 }
 
-/** Sends a request as a user of the table, as the administrator, or as nobody; its status. */
+/** Sends a request as a user of the table, as the administrator, or without credentials; its status. */
 async function clientsOf({ server }: AuditedServer) {
-  const [admin, stranger] = [await createAttacker(server), await createStranger(server)]
+  const [admin, anonymous] = [await createAttacker(server), await createAnonymous(server)]
   const send = async (client: Attacker, line: string, body?: unknown, token?: string) => {
     const [method = '', path = ''] = line.split(' ')
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
@@ -37,9 +37,9 @@ async function clientsOf({ server }: AuditedServer) {
   }
   return {
     admin: (line: string, body?: unknown) => send(admin, line, body),
-    nobody: (line: string) => send(stranger, line),
+    withoutUser: (line: string) => send(anonymous, line),
     as: (name: keyof typeof USERS, line: string, body?: unknown) =>
-      send(stranger, line, body, `token-of-${name}`),
+      send(anonymous, line, body, `token-of-${name}`),
   }
 }
 
@@ -59,7 +59,7 @@ function eventsOf(log: Buffer, user: string): readonly string[] {
         Object.hasOwn(event, body),
       )
       const what = `${text(event, 'verb')} ${text(event, 'requestURI')}`
-      const code = String(valueAt(event, 'responseStatus', 'code'))
+      const code = JSON.stringify(valueAt(event, 'responseStatus', 'code'))
       return `${stage}${what} ${code}: ${[text(event, 'level'), ...bodies].join(', ')}`
     })
 }
@@ -70,7 +70,7 @@ function text(event: Json, field: string): string {
 
 test('config/audit-policy.yaml: what is recorded of whom, at which level, with which bodies', async () => {
   await using audited = await startWithPolicy()
-  const { admin, nobody, as } = await clientsOf(audited)
+  const { admin, withoutUser, as } = await clientsOf(audited)
   const [proxy, node] = ['system:kube-proxy', 'system:node:n1'] as const
 
   expect(await as(proxy, 'GET /api/v1/services')).toBe(200)
@@ -84,7 +84,7 @@ test('config/audit-policy.yaml: what is recorded of whom, at which level, with w
   expect(await as(node, `PATCH ${LEASES}/n1`, { spec: { holderIdentity: 'n1' } })).toBe(200)
   expect(await as(node, `GET ${HERE}/secrets/mine`)).toBe(403)
 
-  expect(await nobody('GET /api/v1/secrets')).toBe(401)
+  expect(await withoutUser('GET /api/v1/secrets')).toBe(401)
 
   for (const path of ['/healthz', '/version', '/apis', '/metrics', '/readyz?verbose']) {
     expect(await admin(`GET ${path}`)).toBe(200)

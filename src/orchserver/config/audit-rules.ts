@@ -3,8 +3,8 @@ import type { OrchServerConfiguration } from './configuration.ts'
 import { isRotationSet } from './log-rotation.ts'
 
 /**
- * Settings of the audit log that do not go together. Nobody notices that nothing is recorded until
- * it is needed, so a policy without an output, and an output without a policy, are refused.
+ * Settings of the audit log that do not go together. That nothing is recorded is noticed
+ * when a record is needed, so a policy without an output, and an output without a policy, are refused.
  */
 export const AUDIT_RULES: readonly Rule<OrchServerConfiguration>[] = [
   ({ audit }) =>

@@ -13,7 +13,7 @@ export const DEFAULT_ROTATION: LogRotation = {
   logMaxAgeDays: 0,
 }
 
-/** Whether an operator asked for another rotation. */
+/** Whether another rotation than the default is set. */
 export function isRotationSet(rotation: LogRotation): boolean {
   const names = ['logMaxMegabytes', 'logMaxBackups', 'logMaxAgeDays'] as const
   return names.some((name) => rotation[name] !== DEFAULT_ROTATION[name])

@@ -36,7 +36,7 @@ export async function createAttacker(server: OrchServerProcess): Promise<Attacke
 }
 
 /** Without the client certificate of the kubeconfig. */
-export async function createStranger(server: OrchServerProcess): Promise<Attacker> {
+export async function createAnonymous(server: OrchServerProcess): Promise<Attacker> {
   const { ca } = await definedMaterial(server)
   return attackerWith(server, ca === undefined ? {} : { ca })
 }

@@ -21,7 +21,7 @@ export interface Careless {
   /** May do everything. */
   readonly admin: Attacker
   /** Has no credentials but those that it is given. */
-  readonly stranger: Attacker
+  readonly anonymous: Attacker
   /** Of Secrets, tokens and passwords. */
   readonly secrets: KnownValues
   /** Of ConfigMaps, which may be in the store and in backups. */

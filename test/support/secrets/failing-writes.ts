@@ -174,7 +174,7 @@ const WRITES: Readonly<Record<string, FailingWrite>> = {
   ],
   'a token for an account that is none': [
     'POST',
-    SECRETS.replace('/secrets', '/serviceaccounts/nobody/token'),
+    SECRETS.replace('/secrets', '/serviceaccounts/missing/token'),
     (value) => json({ spec: { audiences: [1], boundObjectRef: { uid: value } } }),
   ],
 }

@@ -22,7 +22,7 @@ export class KnownValues {
     return value
   }
 
-  /** A value that a server made, such as a token, of which the last part is what nobody can guess. */
+  /** A value that a server made, such as a token, of which the last part cannot be guessed. */
   know(label: string, value: string): string {
     this.#add(label, value.slice(-PART))
     this.#add(label, value.slice(-2 * PART, -PART))

@@ -37,7 +37,7 @@ export async function misplaceCredentials(
   issued: readonly string[],
   keyFile: string,
 ): Promise<Statuses> {
-  const { admin, stranger, secrets } = careless
+  const { admin, anonymous, secrets } = careless
   const key = readSigningKey(readFileSync(keyFile, 'utf8'), keyFile)
   const bad = badTokens(careless, key, issued[0]!)
   const good = Object.fromEntries(issued.map((token, index) => [`issued ${index}`, token]))
@@ -45,18 +45,20 @@ export async function misplaceCredentials(
   for (const [label, token] of Object.entries({ ...good, ...bad })) {
     secrets.know(label, token)
     const headers = { authorization: `Bearer ${token}` }
-    statuses[label] = (await send(careless, stranger, ['GET', '/api'], { headers })).status
-    for (const client of [admin, stranger]) await misplace(careless, client, token)
+    statuses[label] = (await send(careless, anonymous, ['GET', '/api'], { headers })).status
+    for (const client of [admin, anonymous]) await misplace(careless, client, token)
   }
   for (const token of issued) {
     for (const path of [`${SECRETS}/${token}`, `/api/v1/${token}`, `/${token}/healthz`]) {
-      for (const client of [admin, stranger]) await send(careless, client, ['GET', path])
+      for (const client of [admin, anonymous]) await send(careless, client, ['GET', path])
     }
   }
   const password = secrets.make('password of a user')
   const basic = Buffer.from(`ann:${password}`).toString('base64')
-  await send(careless, stranger, ['GET', SECRETS], { headers: { authorization: `Basic ${basic}` } })
-  await send(careless, stranger, ['GET', `${SECRETS}?password=${encodeURIComponent(password)}`])
+  await send(careless, anonymous, ['GET', SECRETS], {
+    headers: { authorization: `Basic ${basic}` },
+  })
+  await send(careless, anonymous, ['GET', `${SECRETS}?password=${encodeURIComponent(password)}`])
   return statuses
 }
 
