@@ -27,12 +27,16 @@ export interface RefusedIdentity {
 
 /** Finds out who sends a request; 401 without acceptable credentials, 403 for a forbidden impersonation. */
 export interface Identifier {
-  identify(request: IncomingMessage, path: string): Promise<RequestIdentity | RefusedIdentity>
+  /** `path`: what the request is about; undefined: a resource, which no one reaches without credentials. */
+  identify(
+    request: IncomingMessage,
+    path: string | undefined,
+  ): Promise<RequestIdentity | RefusedIdentity>
 }
 
 export interface IdentifierOptions {
   readonly authenticator: Authenticator
-  /** The paths that need no credentials, exactly or with a part after a slash. */
+  /** The paths that need no credentials, exactly or with a part after a slash; resources always do. */
   readonly anonymousPaths: readonly string[]
   /** Undefined: the user may do it; else the answer to the request. */
   readonly check: (user: User, action: Action) => StatusError | undefined
@@ -57,7 +61,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
 async function identify(
   { authenticator, anonymousPaths, check, onRejected }: IdentifierOptions,
   request: IncomingMessage,
-  path: string,
+  path: string | undefined,
 ): Promise<RequestIdentity | RefusedIdentity> {
   const credentials = credentialsOf(request)
   if (credentials instanceof StatusError) return { refused: credentials, sender: undefined }
@@ -89,7 +93,8 @@ function impersonated(
   return { user: impersonatedUser(impersonation), impersonator: user }
 }
 
-function isOpen(path: string, open: readonly string[]): boolean {
+function isOpen(path: string | undefined, open: readonly string[]): boolean {
+  if (path === undefined) return false
   return open.some((one) => path === one || path.startsWith(`${one}/`))
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Action } from '../../auth/action.ts'
+import { type Action, isPathAction } from '../../auth/action.ts'
 import type { User } from '../../auth/user.ts'
 import { pathAction, resourceAction } from '../authorization/request-action.ts'
 import type { FoundRoute } from '../routing/routes.ts'
@@ -32,7 +32,7 @@ export async function checkAccess(
   { path, query, found }: RequestTarget & { readonly found: FoundRoute | undefined },
 ): Promise<Access> {
   const action = actionOf(request.method ?? 'GET', { path, query, found })
-  const identity = await identifier.identify(request, path)
+  const identity = await identifier.identify(request, isPathAction(action) ? path : undefined)
   // Before the caches are loaded, tokens and roles are not known.
   const orStarting = (refused: StatusError) => (lifecycle.isLoaded ? refused : starting())
   if ('refused' in identity) {

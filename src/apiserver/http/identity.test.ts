@@ -40,6 +40,20 @@ test('without credentials health and version are shown, and nothing else', async
   expect((await api.call('POST', PODS, { body: {} })).status).toBe(401)
 })
 
+test.each(['/api', '/apis', '/api/v1/namespaces/default/pods', '/openapi'])(
+  'an anonymous path %s opens documents, never resources',
+  async (open) => {
+    const api = await startIdentityApi([], { identity: { anonymousPaths: [open] } })
+    for (const path of [PODS, '/api/v1/secrets', `${RBAC}/clusterroles`, `${PODS}/web/status`]) {
+      expect([path, (await api.call('GET', path)).status]).toEqual([path, 401])
+    }
+    const body = { metadata: { name: 'web' }, spec: POD }
+    expect((await api.call('POST', PODS, { body })).status).toBe(401)
+    const document = await api.call('GET', open)
+    expect(document.status).toBe(open === PODS ? 401 : open === '/openapi' ? 404 : 200)
+  },
+)
+
 test.each([
   ['an unknown token', 'Bearer unknown-token', 401],
   ['another scheme', 'Basic cm9vdDpyb290', 400],
