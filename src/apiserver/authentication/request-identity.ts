@@ -4,6 +4,7 @@ import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import { impersonatedUser, impersonationActions } from '../../auth/impersonation/impersonation.ts'
 import { readImpersonation } from '../../auth/impersonation/impersonation-headers.ts'
 import { ANONYMOUS, MASTERS, UNAUTHENTICATED, UNSECURED, type User } from '../../auth/user.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 import { credentialsOf } from './request-credentials.ts'
@@ -36,6 +37,7 @@ export interface Identifier {
 
 export interface IdentifierOptions {
   readonly authenticator: Authenticator
+  readonly clock: Pick<Clock, 'now'>
   /** The paths that need no credentials, exactly or with a part after a slash; resources always do. */
   readonly anonymousPaths: readonly string[]
   /** Undefined: the user may do it; else the answer to the request. */
@@ -59,11 +61,11 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
 }
 
 async function identify(
-  { authenticator, anonymousPaths, check, onRejected }: IdentifierOptions,
+  { authenticator, clock, anonymousPaths, check, onRejected }: IdentifierOptions,
   request: IncomingMessage,
   path: string | undefined,
 ): Promise<RequestIdentity | RefusedIdentity> {
-  const credentials = credentialsOf(request)
+  const credentials = credentialsOf(request, clock.now())
   if (credentials instanceof StatusError) return { refused: credentials, sender: undefined }
   const found = await authenticator.authenticate(credentials)
   if (found !== undefined && 'rejected' in found) {
