@@ -58,6 +58,13 @@ function actionOf(
   method: string,
   { path, query, found }: RequestTarget & { readonly found: FoundRoute | undefined },
 ): Action {
-  if (found?.route.kind !== 'resource') return pathAction(method, decodeURIComponent(path))
+  if (found === undefined) return pathAction(method, decodeURIComponent(path))
+  if (found.route.kind !== 'resource') return pathAction(method, servedPath(path))
   return resourceAction({ ...found.route, ...found, method, query })
+}
+
+/** The path as the route table reads it: decoded, and without a slash at the end, which it ignores. */
+function servedPath(path: string): string {
+  const decoded = decodeURIComponent(path)
+  return decoded === '/' ? decoded : decoded.replace(/\/$/u, '')
 }
