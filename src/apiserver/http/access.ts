@@ -37,7 +37,10 @@ export async function checkAccess(
   const orStarting = (refused: StatusError) => (lifecycle.isLoaded ? refused : starting())
   if ('refused' in identity) {
     const { refused, sender } = identity
-    const common = { action, sender, user: sender ?? NO_USER, decision: undefined }
+    const { code, message } = refused.status
+    // The only permission that is asked for so early is that to impersonate.
+    const decision = code === 403 ? { isAllowed: false, reason: message } : undefined
+    const common = { action, sender, user: sender ?? NO_USER, decision }
     return { ...common, refused: orStarting(refused) }
   }
   const { user, impersonator: sender = user } = identity
