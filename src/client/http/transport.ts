@@ -44,7 +44,7 @@ export interface TransportOptions {
   readonly observer: ClientObserver
 }
 
-/** Whether nobody reads what is sent: by encryption, or because it stays on this machine. */
+/** Whether no other machine reads what is sent: by encryption, or because it stays on this machine. */
 function isPrivate({ tls, socketPath }: Connection): boolean {
   return tls !== undefined || socketPath !== undefined
 }

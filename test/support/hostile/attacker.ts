@@ -18,7 +18,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** Speaks HTTPS to a server as no library would. */
+/** Speaks HTTPS to a server as no library would; the server knows it as an administrator. */
 export interface Attacker {
   /** One request on a connection of its own. */
   call(method: string, path: string, attempt?: Attempt): Promise<Answer>
