@@ -1,7 +1,8 @@
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { accountGroups, accountUserName } from '../../auth/service-account-name.ts'
-import { createTemporaryFolder } from '../../client/testing/temporary-folder.ts'
 import { type IdentityApi, type IdentityTestOptions, startIdentityApi } from './identity-api.ts'
 
 const NAMESPACE = 'kube-system'
@@ -24,7 +25,7 @@ export async function startSecuredApi(
     return { name, groups: accountGroups(NAMESPACE), token }
   })
   const api = await startIdentityApi(users, options)
-  const folder = createTemporaryFolder()
+  const folder = await mkdtempDisposable(join(tmpdir(), 'secured-api-'))
   onTestFinished(() => folder.remove())
   const socketPath = join(folder.path, 'server.sock')
   await api.server.listen({ socketPath })
