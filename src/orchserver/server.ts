@@ -7,10 +7,13 @@ import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { createComponentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig-path.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
+import { reachableAddress } from './access/server-addresses.ts'
 import { startBackgroundServices } from './background-services.ts'
+import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
 import { madeCertificate } from './certificates/made-certificate.ts'
@@ -19,6 +22,7 @@ import type { CertificateSource } from './certificates/serving-certificate.ts'
 import { warningOfValidity } from './certificates/validity-warning.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { rangeWarnings } from './config/range-warnings.ts'
+import { openIdentity } from './identity/open-identity.ts'
 import { createProcessMetrics } from './metrics/process-metrics.ts'
 import { openEncryptedStore } from './storage/open-encrypted-store.ts'
 import { apiServerFailure, createFailureLog } from './system/failure-log.ts'
@@ -49,9 +53,13 @@ export async function runServer(
   })
   if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
+  const own = createComponentTokens()
+  const identity = await openIdentity(config, { clock, log, own: [own.authenticator] })
+  held.defer(() => identity.stop())
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const server = createApiServer({
     store,
+    identity: identity.options,
     moreMetrics: async () => (await metrics.text()) + (await processMetrics.text()),
     ...serverOptions(config, log),
   })
@@ -59,13 +67,19 @@ export async function runServer(
   const kubeconfig = kubeconfigPath(config)
   const front = await openSecureFront({
     ...{ server, kubeconfig, log, clock },
+    advertised: reachableAddress(config),
+    clientAuthorities: identity.clientAuthorities,
     address: { host: config.bindAddress, port: config.securePort },
     source: measuredCertificate(certificateSource(config, log), processMetrics),
+    admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
   held.defer(() => waitBriefly(clock, front.close()))
-  const socket = await openOwnSocket({ server, dataDir: config.dataDir, clock })
+  const socket = await openOwnSocket({
+    ...{ server, dataDir: config.dataDir, tokens: own, clock },
+  })
   const shared = { config, socket, version, election, metrics, processMetrics }
-  held.use(await startBackgroundServices({ ...shared, clock, log }))
+  const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
+  held.use(await startBackgroundServices({ ...shared, clock, log, identity: contents }))
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
   const end = await Promise.race([stop, broken])
   server.drain()
@@ -78,17 +92,15 @@ function ownAddresses(): readonly IpAddress[] {
   return all.flatMap(({ address }) => parseIp(address) ?? [])
 }
 
-function certificateSource(
-  { tls, dataDir, bindAddress, services }: OrchServerConfiguration,
-  log: Logger,
-): CertificateSource {
+function certificateSource(config: OrchServerConfiguration, log: Logger): CertificateSource {
+  const { tls, dataDir, services } = config
   if (tls.certFile !== '') {
     const given = givenCertificate(tls.certFile, tls.keyFile)
     return warningOfValidity(given, { clock: systemClock, log })
   }
   const names = certificateNames({
     hostname: hostname(),
-    bindAddress,
+    address: reachableAddress(config),
     serviceAddresses: services.clusterIPRange.flatMap((cidr) =>
       apiServicesOf(createAddressRange(cidr)).map(({ ip }) => ip),
     ),

@@ -46,6 +46,11 @@ export interface Listener {
    * @throws TypeError for a listener without TLS
    */
   replaceCertificate(certificate: Certificate): void
+  /**
+   * Accepts client certificates of other authorities, PEM, on new connections.
+   * @throws TypeError for a listener that was opened without any
+   */
+  replaceClientAuthorities(authorities: string): void
   /** Ends the watches, gives running requests two seconds to finish and closes the socket. */
   close(): Promise<void>
 }
@@ -66,9 +71,20 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
       resolve()
     })
   })
+  let certificate = tls
+  let authorities = clientAuthorities
+  const renew = (): void => replaceContext(server, certificate, authorities)
   return {
     ...locationOf(server.address(), tls === undefined ? 'http' : 'https'),
-    replaceCertificate: (certificate) => replaceCertificate(server, certificate, clientAuthorities),
+    replaceCertificate(next) {
+      certificate = next
+      renew()
+    },
+    replaceClientAuthorities(next) {
+      if (authorities === undefined) throw new TypeError('clients show it no certificates')
+      authorities = next
+      renew()
+    },
     close: () => closeServer(server, handler.context),
   }
 }
@@ -115,12 +131,14 @@ function secureContext(certificate: Certificate, clientAuthorities?: string): Se
   return { ...certificate, ...clients, minVersion: 'TLSv1.2' }
 }
 
-function replaceCertificate(
+function replaceContext(
   server: Server,
-  certificate: Certificate,
-  clientAuthorities?: string,
+  certificate: Certificate | undefined,
+  clientAuthorities: string | undefined,
 ): void {
-  if (!(server instanceof HttpsServer)) throw new TypeError('plain HTTP has no certificate')
+  if (!(server instanceof HttpsServer) || certificate === undefined) {
+    throw new TypeError('plain HTTP has no certificate')
+  }
   server.setSecureContext(secureContext(certificate, clientAuthorities))
 }
 

@@ -6,6 +6,7 @@ import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { newSigningKey } from '../testing/forge.ts'
 import { toJwk } from '../tokens/signing-key.ts'
 import { OidcAuthenticator, type OidcOptions } from './oidc-authenticator.ts'
+import { discoverKeys } from './oidc-discovery.ts'
 
 const ISSUER = 'https://login.example'
 const key = newSigningKey()
@@ -13,20 +14,26 @@ const clock = new FakeClock()
 const now = clock.now() / 1000
 const CLAIMS = { iss: ISSUER, aud: 'orch', sub: 'u-7', iat: now, exp: now + 600 }
 
-/** A local provider; returns an authenticator that trusts it, and how often its keys were read. */
-async function provider(options: Partial<OidcOptions> = {}) {
-  const keys = { keys: [await toJwk(key)] }
-  let reads = 0
-  const server = createServer((_, response) => {
-    reads++
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(keys))
+/** A local provider; returns an authenticator that trusts it, and what was requested of it. */
+async function provider(options: Partial<OidcOptions> = {}, metadata: object = {}) {
+  const documents: Record<string, object> = {
+    '/.well-known/openid-configuration': {
+      ...{ issuer: ISSUER, jwks_uri: `${ISSUER}/keys`, ...metadata },
+    },
+    '/keys': { keys: [await toJwk(key)] },
+  }
+  const requests: string[] = []
+  const server = createServer(({ url = '' }, response) => {
+    requests.push(url)
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(documents[url]))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
-  const keysUrl = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`)
-  const common = { issuer: ISSUER, clientId: 'orch', clock, keysUrl }
+  const local = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const keys = discoverKeys(ISSUER, (url) => fetch(url.replace(ISSUER, local)), clock)
+  const common = { issuer: ISSUER, clientId: 'orch', clock, keys }
   const authenticator = new OidcAuthenticator({ ...common, ...options })
-  return { authenticator, reads: () => reads, close: () => server.close() }
+  return { authenticator, requests, close: () => server.close() }
 }
 
 function token(claims: object, by = key): Promise<string> {
@@ -35,7 +42,10 @@ function token(claims: object, by = key): Promise<string> {
 }
 
 test('a token of the provider is a user, under a name that no other provider gives', async () => {
-  const { authenticator, reads } = await provider({ groupsClaim: 'groups', groupsPrefix: 'oidc:' })
+  const { authenticator, requests } = await provider({
+    groupsClaim: 'groups',
+    groupsPrefix: 'oidc:',
+  })
   for (const groups of [['dev', 'ops'], 'dev', undefined]) {
     const bearerToken = await token({ groups })
     expect(await authenticator.authenticate({ bearerToken })).toEqual({
@@ -45,7 +55,7 @@ test('a token of the provider is a user, under a name that no other provider giv
       },
     })
   }
-  expect(reads()).toBe(1)
+  expect(requests).toEqual(['/.well-known/openid-configuration', '/keys'])
 })
 
 test('a verified email address is a name by itself', async () => {
@@ -94,4 +104,35 @@ test('a provider that is away costs a rejection, nothing else', async () => {
   expect(await authenticator.authenticate({ bearerToken: await token({}) })).toEqual({
     rejected: 'its keys are not available',
   })
+})
+
+test.each<[string, object]>([
+  ['another issuer', { issuer: 'https://evil.example' }],
+  ['keys that are not read over https', { jwks_uri: 'http://login.example/keys' }],
+  ['no keys', { jwks_uri: undefined }],
+])('metadata with %s costs a rejection', async (_, metadata) => {
+  const { authenticator, requests } = await provider({}, metadata)
+  expect(await authenticator.authenticate({ bearerToken: await token({}) })).toEqual({
+    rejected: 'its keys are not available',
+  })
+  expect(requests).toEqual(['/.well-known/openid-configuration'])
+})
+
+test('a provider that was away is queried again after a pause, not for each token', async () => {
+  let fetches = 0
+  const away = discoverKeys(
+    ISSUER,
+    () => {
+      fetches++
+      return Promise.reject(new Error('away'))
+    },
+    clock,
+  )
+  const { authenticator } = await provider({ keys: away })
+  const bearerToken = await token({ exp: now + 6000 })
+  for (const _ of [1, 2, 3]) await authenticator.authenticate({ bearerToken })
+  expect(fetches).toBe(1)
+  await clock.advance(10_000)
+  for (const _ of [1, 2, 3]) await authenticator.authenticate({ bearerToken })
+  expect(fetches).toBe(2)
 })

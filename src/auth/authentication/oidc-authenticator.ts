@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { Clock } from '../../lib/clock.ts'
 import { AUTHENTICATED, type User } from '../user.ts'
 import type { Authentication, Authenticator } from './authenticator.ts'
@@ -17,8 +17,8 @@ export interface OidcOptions {
   readonly issuer: string
   /** A token must be for it. */
   readonly clientId: string
-  /** Where the keys of the issuer are. An https URL. */
-  readonly keysUrl: URL
+  /** Finds the key of a token; rejects where the keys cannot be read. */
+  readonly keys: JWTVerifyGetKey
   /** The claim that is the user's name; default `sub`. */
   readonly userClaim?: string
   /** Stands before each name; default the issuer and `#` unless the claim is `email`. */
@@ -30,17 +30,12 @@ export interface OidcOptions {
   readonly clock: Clock
 }
 
-type KeySet = ReturnType<typeof createRemoteJWKSet>
-
 /** Accepts the ID tokens of an OpenID Connect provider, which manages users outside of the cluster. */
 export class OidcAuthenticator implements Authenticator {
   readonly #options: OidcOptions
-  readonly #keys: KeySet
 
-  /** `keys`: those of the issuer; default: fetched from `keysUrl` and kept. */
-  constructor(options: OidcOptions, keys: KeySet = createRemoteJWKSet(options.keysUrl)) {
+  constructor(options: OidcOptions) {
     this.#options = options
-    this.#keys = keys
   }
 
   async authenticate({
@@ -48,10 +43,10 @@ export class OidcAuthenticator implements Authenticator {
   }: {
     readonly bearerToken?: string
   }): Promise<Authentication | undefined> {
-    const { issuer, clientId, clock } = this.#options
+    const { issuer, clientId, keys, clock } = this.#options
     if (bearerToken === undefined || issuerOf(bearerToken) !== issuer) return undefined
     try {
-      const { payload } = await jwtVerify(bearerToken, this.#keys, {
+      const { payload } = await jwtVerify(bearerToken, keys, {
         ...{ issuer, audience: clientId, algorithms: ALGORITHMS, clockTolerance: LEEWAY },
         currentDate: new Date(clock.now()),
         requiredClaims: ['exp', 'iat'],

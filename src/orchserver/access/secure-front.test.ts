@@ -3,12 +3,17 @@ import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createApiServer } from '../../apiserver/api-server.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import { createLogger } from '../../telemetry/logger.ts'
+import { adminCertificate } from '../certificates/admin-certificate.ts'
+import { openAuthority } from '../certificates/authority.ts'
 import { madeCertificate } from '../certificates/made-certificate.ts'
+import type { CertificateSource } from '../certificates/serving-certificate.ts'
+import type { Followed } from '../identity/followed-files.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { openSecureFront } from './secure-front.ts'
 
@@ -16,7 +21,7 @@ const NAMES = { dns: ['localhost'], ips: ['127.0.0.1'] }
 const DAY = 86_400_000
 
 /** A server whose log can be awaited. */
-async function open() {
+async function open(given?: CertificateSource) {
   const folder = newFolder()
   const kubeconfig = join(folder, 'admin.kubeconfig')
   const clock = new FakeClock(Date.now())
@@ -25,9 +30,20 @@ async function open() {
   let record = (_text: string): void => undefined
   const stream = { write: (line: string) => record((JSON.parse(line) as { msg: string }).msg) }
   const log = await createLogger({ verbosity: 0, pretty: false, stream })
-  const source = madeCertificate({ folder, names: NAMES, clock })
+  const source = given ?? madeCertificate({ folder, names: NAMES, clock })
   const address = { host: '127.0.0.1', port: 0 }
-  const front = await openSecureFront({ server, address, source, kubeconfig, clock, log })
+  const advertised = '127.0.0.1' as IpAddress
+  const ca = await openAuthority(folder, clock.now())
+  const listeners: ((next: string) => void)[] = []
+  const clientAuthorities: Followed<string> = {
+    current: () => ca.cert,
+    onChange: (listener) => void listeners.push(listener),
+    stop: () => undefined,
+  }
+  const admin = adminCertificate({ folder, clock })
+  const front = await openSecureFront({
+    ...{ server, address, advertised, clientAuthorities, source, admin, kubeconfig, clock, log },
+  })
   const logged = (change: () => Promise<void>): Promise<string> =>
     new Promise((resolve) => {
       record = resolve
@@ -38,7 +54,10 @@ async function open() {
 
 /** A client that trusts this authority. */
 async function connected(url: string, folder: string) {
-  const ca = readFileSync(join(folder, 'ca.crt'))
+  return connectedBy(url, readFileSync(join(folder, 'ca.crt'), 'utf8'))
+}
+
+async function connectedBy(url: string, ca: string) {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), ca })
   onTestFinished(() => void socket.destroy())
   await once(socket, 'secureConnect')
@@ -82,4 +101,33 @@ it('serves with the certificate before when there is no other', async () => {
   rmSync(join(folder, 'ca.key'))
   expect(await logged(() => clock.advance(DAY))).toMatch(/could not be renewed/)
   expect(await shown(front.url, folder)).toBe(serialOf(folder))
+})
+
+it('publishes a renewed certificate of the administrator, also beside a given serving certificate', async () => {
+  const names = { folder: newFolder(), names: NAMES, clock: new FakeClock(Date.now()) }
+  const given = await madeCertificate(names).current()
+  const { folder, kubeconfig, clock, logged } = await open({ current: async () => given })
+  const first = readFileSync(join(folder, 'admin.crt'), 'utf8')
+  expect(readFileSync(kubeconfig, 'utf8')).toContain(btoa(first))
+  rmSync(join(folder, 'admin.crt'))
+  expect(await logged(() => clock.advance(DAY))).toBe(
+    'the certificate of the administrator was renewed',
+  )
+  const next = readFileSync(join(folder, 'admin.crt'), 'utf8')
+  expect(next).not.toBe(first)
+  expect(readFileSync(kubeconfig, 'utf8')).toContain(btoa(next))
+})
+
+it('renews a given serving certificate although that of the administrator cannot be', async () => {
+  const names = { folder: newFolder(), names: NAMES, clock: new FakeClock(Date.now()) }
+  let given = await madeCertificate(names).current()
+  const { folder, front, clock, logged } = await open({ current: async () => given })
+  rmSync(join(folder, 'ca.key'))
+  given = await madeCertificate({ ...names, folder: newFolder() }).current()
+  expect(await logged(() => clock.advance(DAY))).toMatch(/administrator could not be renewed/)
+  await vi.waitFor(async () => {
+    expect((await connectedBy(front.url, given.authority!)).serial).toBe(
+      new X509Certificate(given.cert).serialNumber,
+    )
+  })
 })

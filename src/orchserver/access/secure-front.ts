@@ -1,7 +1,11 @@
 import type { ApiServer } from '../../apiserver/api-server.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { ADMIN, type ClientCertificateSource } from '../certificates/admin-certificate.ts'
 import type { CertificateSource } from '../certificates/serving-certificate.ts'
+import type { Followed } from '../identity/followed-files.ts'
 import { follow } from '../system/follow.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 
@@ -14,7 +18,13 @@ export interface SecureAddress {
 export interface SecureFrontOptions {
   readonly server: Pick<ApiServer, 'listen' | 'advertise'>
   readonly address: SecureAddress
+  /** Where Pods, and the clients of the kubeconfig, reach the server. */
+  readonly advertised: IpAddress
+  /** Whose client certificates are accepted. */
+  readonly clientAuthorities: Followed<string>
   readonly source: CertificateSource
+  /** What the kubeconfig proves with that its reader is the administrator. */
+  readonly admin: ClientCertificateSource
   /** The kubeconfig that is written for clients. */
   readonly kubeconfig: string
   readonly clock: Clock
@@ -24,6 +34,8 @@ export interface SecureFrontOptions {
 /** The TLS listener of the server, with its address and certificate kept up to date. */
 export interface SecureFront {
   readonly url: string
+  /** By which clients verify the server, PEM; undefined: they know it already. */
+  readonly authority: string | undefined
   /**
    * The server leaves the Service for Pods, and its certificate is not renewed any more; the
    * server closes its socket itself.
@@ -36,29 +48,74 @@ export interface SecureFront {
  * a Service. Does both again with every new certificate.
  */
 export async function openSecureFront(options: SecureFrontOptions): Promise<SecureFront> {
-  const { server, address, source, kubeconfig, clock, log } = options
-  const first = await source.current()
-  const listener = await server.listen({ ...address, tls: first })
-  const publish = (authority: string | undefined): Promise<void> =>
-    writeKubeconfig(kubeconfig, { server: listener.url, authority })
-  await publish(first.authority)
-  const advertisement = server.advertise({ address: address.host, port: listener.port })
+  const { server, address, source, admin, kubeconfig, clock, log } = options
+  const { advertised, clientAuthorities } = options
+  // One after the other: both may make the authority.
+  const first = { serving: await source.current(), admin: await admin.current() }
+  const listener = await server.listen({
+    ...{ ...address, tls: first.serving },
+    clientAuthorities: clientAuthorities.current(),
+  })
+  clientAuthorities.onChange((next) => listener.replaceClientAuthorities(next))
+  const url = `https://${hostOf(advertised)}:${listener.port}`
+  const publish = ({ serving, admin: credential }: typeof first): Promise<void> =>
+    writeKubeconfig(kubeconfig, {
+      ...{ server: url, authority: serving.authority },
+      user: { name: ADMIN, credential },
+    })
+  await publish(first)
+  const advertisement = server.advertise({ address: advertised, port: listener.port })
   if (advertisement.unreachable !== undefined) {
     log.info({ reason: advertisement.unreachable }, 'no Service leads Pods to this server')
   }
+  const serving = orLast(source, first.serving, (err) =>
+    log.error({ err }, 'the serving certificate could not be renewed'),
+  )
+  const adminOrLast = orLast(admin, first.admin, (err) =>
+    log.error({ err }, 'the certificate of the administrator could not be renewed'),
+  )
+  let served = first.serving
   const unfollow = follow({
     ...{ clock, first },
-    read: () => source.current(),
+    read: async () => ({ serving: await serving(), admin: await adminOrLast() }),
     onChange: async (next) => {
-      listener.replaceCertificate(next)
-      await publish(next.authority)
-      log.info('the serving certificate was renewed')
+      const isNew = !isDeepEqual(next.serving, served)
+      if (isNew) listener.replaceCertificate(next.serving)
+      served = next.serving
+      await publish(next)
+      log.info(
+        isNew
+          ? 'the serving certificate was renewed'
+          : 'the certificate of the administrator was renewed',
+      )
     },
-    onError: (err) => log.error({ err }, 'the serving certificate could not be renewed'),
+    onError: (err) => log.error({ err }, 'the kubeconfig could not be written'),
   })
   const close = (): Promise<void> => {
     unfollow()
     return advertisement.stop()
   }
-  return { url: listener.url, close }
+  return { url, authority: first.serving.authority, close }
+}
+
+/** As URLs have it. */
+function hostOf(address: IpAddress): string {
+  return familyOf(address) === 6 ? `[${address}]` : address
+}
+
+/** What a source says, or said last: that one certificate cannot be renewed keeps no other from it. */
+function orLast<T>(
+  source: { current(): Promise<T> },
+  first: T,
+  onError: (error: unknown) => void,
+): () => Promise<T> {
+  let last = first
+  return async () => {
+    try {
+      last = await source.current()
+    } catch (error) {
+      onError(error)
+    }
+    return last
+  }
 }

@@ -10,7 +10,8 @@ export interface CertificateNames {
 
 export interface NameSources {
   readonly hostname: string
-  readonly bindAddress: IpAddress
+  /** At which other machines reach the server. */
+  readonly address: IpAddress
   /** The first two addresses of each Service range: where the API's own Services are. */
   readonly serviceAddresses: readonly IpAddress[]
   readonly extraNames: readonly string[]
@@ -18,20 +19,14 @@ export interface NameSources {
 
 /** Everything that clients call the server; each name once. */
 export function certificateNames(sources: NameSources): CertificateNames {
-  const { hostname, bindAddress, serviceAddresses, extraNames } = sources
+  const { hostname, address, serviceAddresses, extraNames } = sources
   const isAddress = (name: string): boolean => isIP(name) !== 0
   const services = API_SERVICE_NAMES.flatMap((name) => {
     const full = `${name}.${API_SERVICE_NAMESPACE}`
     return [name, full, `${full}.svc`, `${full}.svc.cluster.local`]
   })
   const dns = ['localhost', hostname, ...services, ...extraNames.filter((name) => !isAddress(name))]
-  const ips = [
-    '127.0.0.1',
-    '::1',
-    bindAddress,
-    ...serviceAddresses,
-    ...extraNames.filter(isAddress),
-  ]
+  const ips = ['127.0.0.1', '::1', address, ...serviceAddresses, ...extraNames.filter(isAddress)]
   return {
     dns: [...new Set(dns.map((name) => name.toLowerCase()))],
     ips: [...new Set(ips.map((ip) => formatIp(ipBytes(ip as IpAddress))))],

@@ -6,9 +6,9 @@ import {
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
   type Extension,
-  type JsonName,
   KeyUsageFlags,
   KeyUsagesExtension,
+  Name,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
@@ -85,8 +85,7 @@ export interface ClientRequest {
 export async function issueClient(request: ClientRequest, now: number): Promise<string> {
   const { issuer, key, user, groups, life } = request
   return issue({
-    // In parts, because a text would be parsed: a name may hold a comma.
-    subject: [{ CN: [user] }, ...groups.map((group) => ({ O: [group] }))],
+    subject: nameOf(user, groups),
     key,
     issuer,
     life: { from: now - LATE_CLOCKS, until: now + life },
@@ -98,8 +97,14 @@ export async function issueClient(request: ClientRequest, now: number): Promise<
   })
 }
 
+/** A plain text would be parsed: of a name with quotes only what stands between them would be left. */
+function nameOf(user: string, groups: readonly string[]): Name {
+  const organizations = groups.map((group) => ({ O: [{ utf8String: group }] }))
+  return new Name([{ CN: [{ utf8String: user }] }, ...organizations])
+}
+
 interface Content {
-  readonly subject: string | JsonName
+  readonly subject: string | Name
   readonly key: string
   readonly issuer: Authority
   /** Milliseconds since the Unix epoch. */

@@ -12,7 +12,7 @@ const DAY = 86_400_000
 const START = Date.UTC(2030, 0, 1)
 const SOURCES = {
   hostname: 'Node-1',
-  bindAddress: '127.0.0.2' as IpAddress,
+  address: '127.0.0.2' as IpAddress,
   serviceAddresses: ['10.96.0.1' as IpAddress, 'fd00:96::1' as IpAddress],
   extraNames: ['*.example.org', '192.0.2.1', 'orch'],
 }

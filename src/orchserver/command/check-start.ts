@@ -5,6 +5,10 @@ import { socketPathIn } from '../access/own-socket.ts'
 import { givenCertificate } from '../certificates/given-certificate.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { missingKeyFile, readKeyFile } from '../encryption/read-key-file.ts'
+import { checkKeyFiles } from '../identity/account-keys.ts'
+import { readGivenAuthorities } from '../identity/client-authorities.ts'
+import { readOidcAuthorities } from '../identity/oidc-provider.ts'
+import { readTokenFile } from '../identity/token-file.ts'
 import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
@@ -15,11 +19,15 @@ import { readEtcdTls } from '../storage/etcd-tls.ts'
 export async function checkStart(
   config: OrchServerConfiguration,
 ): Promise<NodeProxyError | undefined> {
-  const { dataDir, encryption, etcd, tls } = config
+  const { dataDir, encryption, etcd, tls, authentication } = config
   try {
     socketPathIn(dataDir)
     if (tls.certFile !== '') await givenCertificate(tls.certFile, tls.keyFile).current()
     if (etcd.servers.length > 0) await readEtcdTls(etcd)
+    await readGivenAuthorities(authentication.clientCAFile)
+    await checkKeyFiles(config)
+    if (authentication.tokenFile !== '') await readTokenFile(authentication.tokenFile)
+    await readOidcAuthorities(authentication.oidc)
     if (encryption.keyFile !== '') await requireKeyFile(encryption.keyFile)
     await readOwnKubeconfig(kubeconfigPath(config))
     return undefined

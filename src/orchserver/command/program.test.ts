@@ -80,7 +80,7 @@ describe('orch-server', () => {
     [['--replace'], /--replace: goes with restore FILE \(NP_ORCHSERVER_FLAG\)/],
     [['backup', 'x', '--replace'], /--replace: goes with restore FILE/],
     [['--config=/no/such'], /cannot read \/no\/such: ENOENT.*NP_ORCHSERVER_CONFIG_UNREADABLE/],
-    [['--bind-address=0.0.0.0'], /no authentication yet.*NP_ORCHSERVER_BIND/],
+    [['--oidc-issuer-url=http://id.example'], /write an https URL.*NP_ORCHSERVER_FLAG/],
   ])('%j ends with 2 and an error', async (args, message) => {
     expect(await start(...args)).toBe(2)
     expect(err).toMatch(message)

@@ -6,10 +6,14 @@ import type { PortRange } from '../../lib/port-range.ts'
 export interface OrchServerConfiguration {
   readonly dataDir: string
   readonly bindAddress: IpAddress
+  /** Where Pods and other servers reach this one; empty: `bindAddress`, or an address of this machine. */
+  readonly advertiseAddress: IpAddress | ''
   /** 0: any free port. */
   readonly securePort: number
   readonly kubeconfig: string
   readonly tls: TlsConfiguration
+  readonly authentication: AuthenticationConfiguration
+  readonly serviceAccounts: ServiceAccountsConfiguration
   readonly etcd: EtcdConfiguration
   /** Of Secrets in the store; no file: it is made in the data directory. */
   readonly encryption: { readonly keyFile: string }
@@ -34,6 +38,46 @@ export interface TlsConfiguration {
   readonly certFile: string
   readonly keyFile: string
   readonly extraNames: readonly string[]
+}
+
+/** How users prove who they are, beside the certificates of this server's own authority. */
+export interface AuthenticationConfiguration {
+  /** Paths that need no credentials. */
+  readonly anonymousPaths: readonly string[]
+  /** More authorities whose client certificates are accepted; empty: none. */
+  readonly clientCAFile: string
+  /** Tokens that never change; empty: none. */
+  readonly tokenFile: string
+  readonly oidc: OidcConfiguration
+}
+
+/** A provider of OpenID Connect that manages users; no issuer: there is none. */
+export interface OidcConfiguration {
+  readonly issuerURL: string
+  readonly clientID: string
+  readonly caFile: string
+  readonly usernameClaim: string
+  /** Empty: see `OidcOptions.userPrefix`; `-`: none. */
+  readonly usernamePrefix: string
+  /** Empty: users have no groups of the provider. */
+  readonly groupsClaim: string
+  readonly groupsPrefix: string
+}
+
+/** The tokens of service accounts. */
+export interface ServiceAccountsConfiguration {
+  /** The first one is in new tokens; tokens of the others are accepted. */
+  readonly issuers: readonly string[]
+  /** Of this server; empty: the issuers. */
+  readonly audiences: readonly string[]
+  /** The first key in it signs; empty: one is made in the data directory. */
+  readonly signingKeyFile: string
+  /** More keys whose tokens are accepted. */
+  readonly keyFiles: readonly string[]
+  /** The longest life of a token that a client requests, in milliseconds; 0: no limit. */
+  readonly maxTokenExpiration: number
+  /** Where others read the keys; empty: below the first issuer. */
+  readonly jwksURI: string
 }
 
 /** No servers: the store is embedded. */

@@ -16,6 +16,7 @@ import {
 } from '../../settings/value-type.ts'
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
 import { unknownNames } from './controller-selection.ts'
+import { listOf } from './list-of.ts'
 
 /** As `--controllers` knows them. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
@@ -121,26 +122,6 @@ function boundedPorts(raw: Raw): Decoded<PortRange> {
   const decoded = portRange.decode(raw)
   if (decoded.ok && decoded.value !== undefined) return accept(decoded.value)
   return refuse('write a range of ports such as 30000-32767')
-}
-
-function listOf(
-  name: string,
-  check: (item: string) => string | undefined,
-): ValueType<readonly string[]> {
-  const decodeItems = (items: readonly Raw[]): Decoded<readonly string[]> => {
-    for (const item of items) {
-      const remedy = typeof item === 'string' ? check(item) : 'write texts; put them in quotes'
-      if (remedy !== undefined) return refuse(`${JSON.stringify(item)} is none: ${remedy}`)
-    }
-    return accept(items.map(String))
-  }
-  return {
-    name,
-    isList: true,
-    decode: (raw) => (Array.isArray(raw) ? decodeItems(raw) : refuse('write a list')),
-    fromFlag: (value) => decodeItems(splitCommas(value)),
-    encode: (value) => value,
-  }
 }
 
 /** Whether a parser accepts the text; it reports refusals by a `NodeProxyError`. */

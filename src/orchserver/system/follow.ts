@@ -7,6 +7,8 @@ export interface FollowOptions<T> {
   /** What is used at the beginning. */
   readonly first: T
   readonly read: () => Promise<T>
+  /** Default: ten minutes. */
+  readonly everyMs?: number
   readonly onChange: (next: T) => void | Promise<void>
   /** Reading or `onChange` failed, for example because only one of two files is renewed; the last value stays in use, and both are repeated. */
   readonly onError: (error: unknown) => void
@@ -18,8 +20,9 @@ export interface FollowOptions<T> {
  */
 const READ_INTERVAL_MS = 600_000
 
-/** Reads a value every ten minutes and reports it when it differs; returns the function that stops. */
-export function follow<T>({ clock, first, read, onChange, onError }: FollowOptions<T>): () => void {
+/** Reads a value again and again and reports it when it differs; returns the function that stops. */
+export function follow<T>(options: FollowOptions<T>): () => void {
+  const { clock, first, read, everyMs = READ_INTERVAL_MS, onChange, onError } = options
   let known = first
   let isOver = false
   const round = async (): Promise<void> => {
@@ -28,7 +31,7 @@ export function follow<T>({ clock, first, read, onChange, onError }: FollowOptio
     await onChange(next)
     known = next
   }
-  const stop = regularly({ clock, everyMs: READ_INTERVAL_MS, round, onError })
+  const stop = regularly({ clock, everyMs, round, onError })
   return () => {
     isOver = true
     stop()

@@ -4,10 +4,12 @@ import { ipAddress } from '../../../settings/network-types.ts'
 import { integer, text } from '../../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { fieldTypes } from '../field-types.ts'
+import { identityTypes } from '../identity-types.ts'
 
 type ServingField =
   | 'dataDir'
   | 'bindAddress'
+  | 'advertiseAddress'
   | 'securePort'
   | 'kubeconfig'
   | 'tls.certFile'
@@ -28,7 +30,14 @@ export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, ServingField> = {
     flag: 'bind-address',
     type: ipAddress,
     fallback: '127.0.0.1' as IpAddress,
-    doc: 'Address to serve on. Only addresses of the loopback are accepted, because there is no authentication yet.',
+    doc: 'Address to serve on. 0.0.0.0 or :: for all of this machine. Pods and other machines reach it only where it is not of the loopback.',
+    reload: 'restart',
+  },
+  advertiseAddress: {
+    flag: 'advertise-address',
+    type: identityTypes.addressOrEmpty,
+    fallback: '',
+    doc: 'Address at which Pods reach this server: the endpoint of its Service. Empty: the bind address, or where that is 0.0.0.0 or ::, the first of this machine that is not of the loopback.',
     reload: 'restart',
   },
   securePort: {

@@ -33,7 +33,20 @@ describe('the configuration of orch-server', () => {
     expect(config).toEqual({
       dataDir: '/var/lib/orch-server',
       bindAddress: '127.0.0.1',
+      advertiseAddress: '',
       securePort: 6443,
+      authentication: {
+        anonymousPaths: ['/healthz', '/livez', '/readyz', '/version'],
+        ...{ clientCAFile: '', tokenFile: '' },
+        oidc: {
+          ...{ issuerURL: '', clientID: '', caFile: '' },
+          ...{ usernameClaim: 'sub', usernamePrefix: '', groupsClaim: '', groupsPrefix: '' },
+        },
+      },
+      serviceAccounts: {
+        ...{ issuers: ['https://orch.default.svc'], audiences: [], signingKeyFile: '' },
+        ...{ keyFiles: [], maxTokenExpiration: 0, jwksURI: '' },
+      },
       kubeconfig: '',
       tls: { certFile: '', keyFile: '', extraNames: [] },
       controllers: ['*'],

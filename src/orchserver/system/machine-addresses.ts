@@ -14,16 +14,20 @@ export function machineAddresses(
   interfaces: Interfaces,
   families: readonly Family[],
 ): readonly IpAddress[] {
-  const all = Object.values(interfaces).flatMap((addresses) => addresses ?? [])
-  const reachable = all
-    .filter(({ internal }) => !internal)
-    .flatMap(({ address }) => parseIp(address) ?? [])
-    .filter((ip) => !isSpecialAddress(ip))
-  const found = families.flatMap((family) => reachable.find((ip) => familyOf(ip) === family) ?? [])
+  const found = families.flatMap((family) => firstMachineAddress(interfaces, family) ?? [])
   if (found.length > 0) return found
   throw new NodeProxyError(
     'NP_ORCHSERVER_NODE_ADDRESS',
     'this machine has no address beyond its loopback that could be that of the node',
     { hint: 'name one with --node-ip' },
   )
+}
+
+/** The first address of a family by which other machines can reach this one; undefined: it has none. */
+export function firstMachineAddress(interfaces: Interfaces, family: Family): IpAddress | undefined {
+  return Object.values(interfaces)
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal }) => !internal)
+    .flatMap(({ address }) => parseIp(address) ?? [])
+    .find((ip) => familyOf(ip) === family && !isSpecialAddress(ip))
 }

@@ -1,0 +1,30 @@
+import { join } from 'node:path'
+import type { Clock } from '../../lib/clock.ts'
+import { openAuthority } from '../certificates/authority.ts'
+import { certificateFault, readPem, unusable } from '../certificates/pem.ts'
+import type { OrchServerConfiguration } from '../config/configuration.ts'
+
+type Paths = Pick<OrchServerConfiguration, 'dataDir' | 'authentication'>
+
+/**
+ * The authorities whose client certificates are accepted, in PEM: the one in the data directory, which is made
+ * if needed, and the given ones.
+ * @throws NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
+ */
+export async function readClientAuthorities(
+  { dataDir, authentication }: Paths,
+  clock: Pick<Clock, 'now'>,
+): Promise<string> {
+  const own = await openAuthority(join(dataDir, 'pki'), clock.now())
+  const given = await readGivenAuthorities(authentication.clientCAFile)
+  return [own.cert, given].join('\n')
+}
+
+/** Empty where no file is named. */
+export async function readGivenAuthorities(path: string): Promise<string> {
+  if (path === '') return ''
+  const text = await readPem(path)
+  const fault = certificateFault(text)
+  if (fault === undefined) return text
+  throw unusable(path, fault, 'give certificates of authorities in PEM (--client-ca-file)')
+}

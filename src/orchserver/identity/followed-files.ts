@@ -1,0 +1,55 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { follow } from '../system/follow.ts'
+
+/** The content of files, which a server uses as it is at the moment. */
+export interface Followed<T> {
+  readonly current: () => T
+  /** Called with each new content after it was taken over. */
+  onChange(listener: (next: T) => void): void
+  stop(): void
+}
+
+export interface FollowedFilesOptions<R, T> {
+  readonly read: () => Promise<R>
+  /** What the content means; throws where it means nothing. */
+  readonly parse: (content: R) => T
+  /** What the files hold, for the log: `the keys of service accounts`. */
+  readonly what: string
+  readonly clock: Pick<Clock, 'after'>
+  readonly log: Pick<Logger, 'info' | 'error'>
+}
+
+/** An operator who takes over a new key, or takes a stolen one away, waits for it. */
+const READ_INTERVAL_MS = 10_000
+
+/**
+ * Reads files now and every ten seconds. Content that cannot be read or used is logged, and the last one
+ * stays in use.
+ * @throws what `read` and `parse` throw the first time
+ */
+export async function followFiles<R, T>({
+  read,
+  parse,
+  what,
+  clock,
+  log,
+}: FollowedFilesOptions<R, T>): Promise<Followed<T>> {
+  const first = await read()
+  let current = parse(first)
+  const listeners: ((next: T) => void)[] = []
+  const stop = follow({
+    ...{ clock, first, read, everyMs: READ_INTERVAL_MS },
+    onChange: (next) => {
+      current = parse(next)
+      for (const listener of listeners) listener(current)
+      log.info({ what }, 'changed files were taken over')
+    },
+    onError: (err) => log.error({ err, what }, 'changed files cannot be used; nothing changes'),
+  })
+  return {
+    current: () => current,
+    onChange: (listener) => void listeners.push(listener),
+    stop,
+  }
+}

@@ -1,0 +1,70 @@
+import { Agent, fetch } from 'undici'
+import type { Authenticator } from '../../auth/authentication/authenticator.ts'
+import { OidcAuthenticator } from '../../auth/authentication/oidc-authenticator.ts'
+import { discoverKeys, type FetchedDocument } from '../../auth/authentication/oidc-discovery.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { certificateFault, readPem, unusable } from '../certificates/pem.ts'
+import type { OidcConfiguration } from '../config/configuration.ts'
+
+/** How long a request to the provider may take, in milliseconds: the user of a token waits for it. */
+const TIMEOUT_MS = 5000
+
+/**
+ * The users of a provider of OpenID Connect; undefined where none is configured.
+ * @throws NP_ORCHSERVER_CERTIFICATE
+ */
+export async function openOidcProvider(
+  config: OidcConfiguration,
+  { clock, onError }: { readonly clock: Clock; readonly onError: (error: unknown) => void },
+): Promise<Authenticator | undefined> {
+  const { issuerURL: issuer, clientID, usernameClaim, usernamePrefix } = config
+  if (issuer === '') return undefined
+  const ca = await readOidcAuthorities(config)
+  const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } })
+  const get = async (url: string): Promise<FetchedDocument> => {
+    try {
+      const signal = AbortSignal.timeout(TIMEOUT_MS)
+      return await fetch(url, { dispatcher, redirect: 'error', signal })
+    } catch (cause) {
+      onError(unreachable(url, cause))
+      throw cause
+    }
+  }
+  const keys = discoverKeys(issuer, get, clock)
+  const userPrefix = usernamePrefix === '-' ? '' : usernamePrefix
+  return new OidcAuthenticator({
+    ...{ issuer, clientId: clientID, clock, userClaim: usernameClaim, keys },
+    ...(usernamePrefix !== '' && { userPrefix }),
+    ...(config.groupsClaim !== '' && { groupsClaim: config.groupsClaim }),
+    groupsPrefix: config.groupsPrefix,
+  })
+}
+
+/**
+ * By which the provider is verified, PEM; undefined where no file is named.
+ * @throws NP_ORCHSERVER_CERTIFICATE
+ */
+export async function readOidcAuthorities({
+  caFile: path,
+}: OidcConfiguration): Promise<string | undefined> {
+  if (path === '') return undefined
+  const text = await readPem(path)
+  const fault = certificateFault(text)
+  if (fault === undefined) return text
+  const hint = 'give the authorities of the provider in PEM (--oidc-ca-file)'
+  throw unusable(path, fault, hint)
+}
+
+function unreachable(url: string, cause: unknown): NodeProxyError {
+  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  return new NodeProxyError(
+    'NP_ORCHSERVER_OIDC',
+    `${url}, of the provider that manages users, cannot be read: ${String(reason)}`,
+    {
+      object: url,
+      hint: 'check --oidc-issuer-url, the provider, and the authorities in --oidc-ca-file; its users are rejected until then',
+      cause,
+    },
+  )
+}
