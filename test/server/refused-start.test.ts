@@ -74,6 +74,16 @@ test.each<readonly [string, string, (folder: string) => readonly string[]]>([
     () => ['--oidc-issuer-url=https://id.example'],
   ],
   [
+    'a missing file of encryption keys',
+    'NP_ORCHSERVER_ENCRYPTION_FILE',
+    () => ['--encryption-key-file=/no/such'],
+  ],
+  [
+    'a file of encryption keys that has none',
+    'NP_ORCHSERVER_ENCRYPTION_FILE',
+    (folder) => [`--encryption-key-file=${noPem(folder)}`],
+  ],
+  [
     'a kubeconfig of another program',
     'NP_ORCHSERVER_KUBECONFIG',
     (folder) => [`--write-kubeconfig=${foreign(folder)}`],

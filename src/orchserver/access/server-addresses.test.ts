@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { Interfaces } from '../node/machine-addresses.ts'
+import type { Interfaces } from '../system/machine-addresses.ts'
 import { reachableAddress } from './server-addresses.ts'
 
 const INTERFACES = {

@@ -60,6 +60,7 @@ describe('the configuration of orch-server', () => {
         ...{ logMaxMegabytes: 100, logMaxBackups: 10, logMaxAgeDays: 0 },
       },
       etcd: { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/registry' },
+      encryption: { keyFile: '' },
       services: {
         clusterIPRange: ['10.96.0.0/16'],
         nodePortRange: { first: 30_000, last: 32_767 },
