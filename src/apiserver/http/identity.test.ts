@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { secretPayload } from '../../auth/tokens/account-claims.ts'
+import { sign } from '../../auth/tokens/token-issuer.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { stringAt } from '../../lib/json.ts'
 import { startIdentityApi } from '../testing/identity-api.ts'
@@ -39,6 +41,20 @@ test('without credentials health and version are shown, and nothing else', async
   }
   expect((await api.call('POST', PODS, { body: {} })).status).toBe(401)
 })
+
+test.each(['/api', '/apis', '/api/v1/namespaces/default/pods', '/openapi'])(
+  'an anonymous path %s opens documents, never resources',
+  async (open) => {
+    const api = await startIdentityApi([], { identity: { anonymousPaths: [open] } })
+    for (const path of [PODS, '/api/v1/secrets', `${RBAC}/clusterroles`, `${PODS}/web/status`]) {
+      expect([path, (await api.call('GET', path)).status]).toEqual([path, 401])
+    }
+    const body = { metadata: { name: 'web' }, spec: POD }
+    expect((await api.call('POST', PODS, { body })).status).toBe(401)
+    const document = await api.call('GET', open)
+    expect(document.status).toBe(open === PODS ? 401 : open === '/openapi' ? 404 : 200)
+  },
+)
 
 test.each([
   ['an unknown token', 'Bearer unknown-token', 401],
@@ -109,6 +125,28 @@ test('a token of a Pod ends with the Pod, also when another one has its name', a
   expect((await api.as(token, 'GET', PODS)).status).toBe(403)
   await api.as('root', 'DELETE', `${PODS}/web?gracePeriodSeconds=0`)
   await api.make(PODS, { metadata: { name: 'web' }, spec })
+  await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(401)
+})
+
+test('a token in a Secret ends when the Secret is deleted, whatever keeps the Secret', async () => {
+  const api = await startIdentityApi()
+  const account = await api.make(ACCOUNTS, { metadata: { name: 'builder' } })
+  const identity = { name: 'builder', uid: stringAt(account, 'metadata', 'uid') }
+  const claims = { namespace: 'default', account: identity, secretName: 'key' }
+  const token = await sign(secretPayload(claims), api.key)
+  const secrets = '/api/v1/namespaces/default/secrets'
+  await api.make(secrets, {
+    metadata: {
+      name: 'key',
+      annotations: { 'kubernetes.io/service-account.name': 'builder' },
+      finalizers: ['example.com/keep'],
+    },
+    type: 'kubernetes.io/service-account-token',
+    stringData: { token },
+  })
+  await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(403)
+  await api.as('root', 'DELETE', `${secrets}/key`)
+  expect((await api.as('root', 'GET', `${secrets}/key`)).status).toBe(200)
   await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(401)
 })
 

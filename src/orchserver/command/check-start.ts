@@ -14,9 +14,9 @@ import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
  * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, those of the encryption included, an audit policy that is none, a kubeconfig that
- * belongs to another program, a data directory whose path is too long for its socket. Reads files
- * and makes nothing. Undefined: none of these.
+ * be used, those of the encryption included, an audit policy that is none, a kubeconfig that belongs to another
+ * program, a data directory whose path is too long for its socket. Reads files and makes nothing. Undefined: none
+ * of these.
  */
 export async function checkStart(
   config: OrchServerConfiguration,
