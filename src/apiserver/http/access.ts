@@ -38,7 +38,7 @@ export async function checkAccess(
   if ('refused' in identity) {
     const { refused, sender } = identity
     const { code, message } = refused.status
-    // The only permission that is asked for so early is that to impersonate.
+    // The only permission that is checked so early is that to impersonate.
     const decision = code === 403 ? { isAllowed: false, reason: message } : undefined
     const common = { action, sender, user: sender ?? NO_USER, decision }
     return { ...common, refused: orStarting(refused) }
