@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest'
-import { type IdentityApi, startIdentityApi } from '../apiserver/testing/identity-api.ts'
-import { type Answer, startApi } from '../apiserver/testing/test-api.ts'
+import { type SecuredApi, startSecuredApi } from '../apiserver/testing/secured-api.ts'
+import type { Answer } from '../apiserver/testing/test-api.ts'
 import { sign } from '../auth/tokens/token-issuer.ts'
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
-import { startControlPlane } from './testing/control-plane.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 
 const SHOP = '/api/v1/namespaces/default'
 const SECRET = `${SHOP}/secrets/token`
@@ -11,14 +11,12 @@ const ACCOUNT = `${SHOP}/serviceaccounts/builder`
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
 const MERGE = { 'content-type': 'application/merge-patch+json' }
 
-let api: IdentityApi
+let api: SecuredApi
 
-/** The controllers write by another server on the same store, which trusts them. */
 beforeEach(async () => {
-  api = await startIdentityApi()
-  const { url } = await startApi({ wrap: () => api.store })
+  api = await startSecuredApi(controlPlaneAccounts)
   const identity = { ca: 'the CA', sign: (payload: JsonObject) => sign(payload, api.key) }
-  startControlPlane(url, { identity })
+  startControlPlane(api.socketPath, { identity })
 })
 
 function asRoot(method: string, path: string, body?: JsonObject): Promise<Answer> {

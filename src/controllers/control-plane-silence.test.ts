@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { ENDPOINTS, SERVICES, service, startApi } from '../apiserver/testing/test-api.ts'
+import { startSecuredApi } from '../apiserver/testing/secured-api.ts'
+import { ENDPOINTS, SERVICES, service } from '../apiserver/testing/test-api.ts'
 import { arrayAt, type Json, stringAt } from '../lib/json.ts'
 import { createFastClock } from '../lib/testing/fast-clock.ts'
-import { startControlPlane } from './testing/control-plane.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 import { expectSoon } from './testing/expect-soon.ts'
 import { conditionOf, readyCondition } from './testing/fixtures.ts'
 import { endpoints } from './testing/shown-endpoints.ts'
@@ -17,9 +18,9 @@ function readyStatus(node: Json | undefined): string {
 }
 
 test('the Pods of a silent node are no endpoints until it sends heartbeats again', async () => {
-  const api = await startApi()
+  const api = await startSecuredApi(controlPlaneAccounts)
   const clock = createFastClock(40)
-  startControlPlane(api.url, { clock })
+  startControlPlane(api.socketPath, { clock })
   const metadata = { name: 'node-a' }
   const renewTime = '2026-01-01T00:00:00.000000Z'
   await api.make(LEASES, { metadata, spec: { holderIdentity: 'node-a', renewTime } })

@@ -16,6 +16,9 @@ import { serviceAccountsController } from './serviceaccounts/serviceaccounts-con
 import { createServiceAccountTokensController } from './serviceaccounttokens/serviceaccounttokens-controller.ts'
 import type { TokenContents } from './serviceaccounttokens/token-secret-writes.ts'
 
+/** Of kube-system: as whom the objects are followed that all controllers share. */
+export const READER_ACCOUNT = 'controllers-reader'
+
 /** What the controllers of identity give away; those that miss something do nothing. */
 export type IdentityContents = Partial<TokenContents>
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import {
   ENDPOINTS,
   POD,
@@ -6,11 +7,10 @@ import {
   SERVICES,
   SLICES,
   service,
-  startApi,
   type TestApi,
 } from '../apiserver/testing/test-api.ts'
 import { arrayAt, stringAt, valueAt } from '../lib/json.ts'
-import { startControlPlane } from './testing/control-plane.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
 
 /** The server cannot report them as gone. */
@@ -30,8 +30,8 @@ async function sliceNames(api: TestApi): Promise<readonly string[]> {
 }
 
 test('Endpoints, slices and dependents of an unreadable object stay until it is deleted', async () => {
-  const api = await startApi({ onError: () => undefined })
-  const records = startControlPlane(api.url, { expected: REFUSED })
+  const api = await startSecuredApi(controlPlaneAccounts, { onError: () => undefined })
+  const records = startControlPlane(api.socketPath, { expected: REFUSED })
   await api.make(SERVICES, service('web', { selector: { app: 'web' } }))
   const owner = await api.make(CONFIG_MAPS, { metadata: { name: 'owner' } })
   const uid = stringAt(owner, 'metadata', 'uid')
@@ -62,8 +62,8 @@ test('Endpoints, slices and dependents of an unreadable object stay until it is 
 })
 
 test('a namespace is deleted over an object that cannot be read', async () => {
-  const api = await startApi({ onError: () => undefined })
-  startControlPlane(api.url)
+  const api = await startSecuredApi(controlPlaneAccounts, { onError: () => undefined })
+  startControlPlane(api.socketPath)
   await api.make('/api/v1/namespaces', { metadata: { name: 'a' } })
   await api.make('/api/v1/namespaces/a/configmaps', { metadata: { name: 'good' } })
   await damage(api, '/secrets/a/lost')

@@ -21,7 +21,7 @@ import { endLeftovers } from './process/end-leftovers.ts'
 import { requireProgram } from './system/find-program.ts'
 
 export interface NodeAgentOptions {
-  /** Needs the right to read and write Pods, their status, Nodes, Leases and Events. */
+  /** Needs what the server permits to node agents: `src/auth/node/node-permits.ts`. */
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
@@ -43,6 +43,8 @@ export interface NodeAgentOptions {
   readonly logFolder: string
   /** Whether Pods that name no node are bound to this one. */
   readonly bindsPods: boolean
+  /** Binds them, and needs the right to patch Pods; default: `client`. */
+  readonly bindingClient?: Pick<ApiClient, 'patch'>
   /** Default 110. */
   readonly maxPods?: number
   /** Milliseconds that Pods have to end when the agent stops. Default 10,000. */
@@ -139,9 +141,9 @@ function identityOf(options: NodeAgentOptions): NodeIdentity {
 }
 
 function createFleet(options: NodeAgentOptions, node: NodeIdentity, tools: NodeTools): PodFleet {
-  const { client, bindsPods: binds, logger, onError } = options
+  const { client, bindingClient = client, bindsPods: binds, logger, onError } = options
   return new PodFleet({
-    ...{ client, tools, binds, onError },
+    ...{ client, bindingClient, tools, binds, onError },
     nodeName: node.nodeName,
     nodeLabels: nodeLabels(node),
     maxPods: node.maxPods,

@@ -1,10 +1,12 @@
 import { networkInterfaces } from 'node:os'
+import type { User } from '../auth/user.ts'
 import type { ApiClient } from '../client/http/api-client.ts'
 import { type IdentityContents, knownControllers } from '../controllers/known-controllers.ts'
 import type { RunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Election } from '../storage/election.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { controllerUser } from './access/component-users.ts'
 import type { OwnSocket } from './access/own-socket.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { isSelected } from './config/controller-selection.ts'
@@ -25,23 +27,25 @@ export interface BackgroundServicesOptions {
 }
 
 /**
- * Starts the controllers and the node agent, which are clients of the API in this process; the
- * last one that was started ends first.
+ * Starts the controllers and the node agent, which are clients of the API in this process, each
+ * with a user of its own; the last one that was started ends first.
  */
 export async function startBackgroundServices(
   options: BackgroundServicesOptions,
 ): Promise<AsyncDisposable> {
   const { config, socket, version, processMetrics, identity, ...shared } = options
   await using held = new AsyncDisposableStack()
-  const clientOf = (component: string): ApiClient => {
-    const client = socket.client(`orch-server/${version} ${component}`)
-    held.defer(() => client.close())
-    return client
-  }
+  const clients = new Map<string, ApiClient>()
+  const clientOf = (component: string, user: User): ApiClient =>
+    clients.getOrInsertComputed(user.name, () => {
+      const client = socket.client(`orch-server/${version} ${component}`, user)
+      held.defer(() => client.close())
+      return client
+    })
   const { addressPools } = config.loadBalancer
   const running = runControllers({
     ...shared,
-    client: clientOf('controllers'),
+    clientOf: (account) => clientOf(account, controllerUser(account)),
     controllers: knownControllers(addressPools, identity).filter(({ name }) =>
       isSelected(name, config.controllers),
     ),
@@ -52,7 +56,7 @@ export async function startBackgroundServices(
     const agent = runNodeAgent({
       ...{ ...shared, config, metrics: processMetrics },
       interfaces: networkInterfaces(),
-      client: clientOf('node agent'),
+      clientOf,
     })
     held.defer(() => agent.close())
   }

@@ -7,11 +7,12 @@ import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { componentTokens } from './access/component-tokens.ts'
+import { createComponentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig-path.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
 import { reachableAddress } from './access/server-addresses.ts'
+import { openServerAudit } from './audit/open-server-audit.ts'
 import { startBackgroundServices } from './background-services.ts'
 import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
@@ -24,7 +25,7 @@ import type { OrchServerConfiguration } from './config/configuration.ts'
 import { rangeWarnings } from './config/range-warnings.ts'
 import { openIdentity } from './identity/open-identity.ts'
 import { createProcessMetrics } from './metrics/process-metrics.ts'
-import { openStore } from './storage/open-store.ts'
+import { openEncryptedStore } from './storage/open-encrypted-store.ts'
 import { apiServerFailure, createFailureLog } from './system/failure-log.ts'
 import { warnOfFewFiles } from './system/open-files.ts'
 import { stopSignal } from './system/stop-signal.ts'
@@ -46,16 +47,21 @@ export async function runServer(
     level: 'warn',
     message: 'maintenance of etcd failed; orch-server repeats it',
   }))
-  const { store, election, broken, isNew } = await openStore(config, { clock, onError })
+  const { store, election, broken, isNew } = await openEncryptedStore(config, {
+    clock,
+    onError,
+    log,
+  })
   if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
-  const own = componentTokens()
+  const own = createComponentTokens()
   const identity = await openIdentity(config, { clock, log, own: [own.authenticator] })
   held.defer(() => identity.stop())
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
+  const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
+  held.defer(() => audit.close())
   const server = createApiServer({
-    store,
-    identity: identity.options,
+    ...{ store, audit, identity: identity.options },
     moreMetrics: async () => (await metrics.text()) + (await processMetrics.text()),
     ...serverOptions(config, log),
   })
@@ -71,7 +77,7 @@ export async function runServer(
   })
   held.defer(() => waitBriefly(clock, front.close()))
   const socket = await openOwnSocket({
-    ...{ server, dataDir: config.dataDir, token: own.token, clock },
+    ...{ server, dataDir: config.dataDir, tokens: own, clock },
   })
   const shared = { config, socket, version, election, metrics, processMetrics }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }

@@ -292,6 +292,7 @@ const nodeAttempts: readonly Attempt[] = [
   [NODE, 'POST', '/apis/coordination.orch.io/v1/namespaces/kube-node-lease/leases', lease('n2')],
   [NODE, 'POST', `${CORE}/pods`, { metadata: { name: 'x' }, spec: { ...POD, nodeName: 'n1' } }],
   [NODE, 'PATCH', `${CORE}/pods/pod-n1`, { metadata: { labels: { a: 'b' } } }, MERGE],
+  [NODE, 'GET', `${CORE}/pods/pod-n2/environment`],
   [NODE, 'PATCH', `${CORE}/pods/pod-n1/status`, { metadata: { labels: { a: 'b' } } }, MERGE],
   [NODE, 'PATCH', `${CORE}/pods/pod-n2/status`, { status: { phase: 'Failed' } }, MERGE],
   [NODE, 'DELETE', `${CORE}/pods/pod-n2`],
@@ -373,6 +374,7 @@ const permitted: readonly Attempt[] = [
     return [NODE, 'PATCH', '/api/v1/nodes/n1', { metadata: { labels: { [label]: 'a' } } }, MERGE]
   }),
   [NODE, 'PATCH', `${CORE}/pods/pod-n1/status`, { status: { phase: 'Running' } }, MERGE],
+  [NODE, 'GET', `${CORE}/pods/pod-n1/environment`],
   [NODE, 'GET', `${CORE}/configmaps/config-n1`],
   [NODE, 'GET', `${CORE}/serviceaccounts/account-n1`],
   [NODE, 'GET', `${CORE}/secrets?fieldSelector=metadata.name%3Dsecret-n1`],

@@ -231,7 +231,7 @@ test('what is not refused: the same requests without a trick', async () => {
   expect(statusOf(await raw(api.port, asAnn(`GET ${SECRETS}/own`)))).toBe(404)
 })
 
-test('who is not authenticated gets the same answer for whatever it requests', async () => {
+test('who is not authenticated gets the same answer to every request', async () => {
   const { api } = await startAudited()
   const lines = [
     `GET ${SECRETS}`,

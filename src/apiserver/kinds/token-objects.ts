@@ -40,7 +40,7 @@ function liveObject(object: JsonObject): LiveObject {
   }
 }
 
-/** None of a Secret that is being deleted: whatever still keeps it, the client that deletes it revokes its token. */
+/** None of a Secret that is being deleted: whatever still keeps it, its token was revoked. */
 function tokenOf(secret: JsonObject): string | undefined {
   if (stringAt(secret, 'metadata', 'deletionTimestamp') !== '') return undefined
   if (!TOKEN_SECRET_TYPES.includes(stringAt(secret, 'type'))) return undefined

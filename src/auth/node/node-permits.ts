@@ -43,6 +43,8 @@ const PERMITS: Readonly<Record<string, Permits>> = {
     READ.includes(action.verb) || (action.verb === 'delete' && isOnNode(node, action, pods)),
   '/pods/status': (node, action, pods) =>
     CHANGE.includes(action.verb) && isOnNode(node, action, pods),
+  '/pods/environment': (node, action, pods) =>
+    action.verb === 'get' && isOnNode(node, action, pods),
   '/services': read,
   '/events': record,
   'events.k8s.io/events': record,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Connection } from './connection.ts'
-import { anonymous, bearer, fixedCredential } from './credential/credential.ts'
+import { anonymous, type CredentialSource } from './credential/credential.ts'
 import { loadInCluster } from './in-cluster.ts'
 import { loadKubeconfig } from './kubeconfig.ts'
 import { parseServerUrl } from './server-url.ts'
@@ -26,12 +26,15 @@ export async function loadConnection(options: LoadConnectionOptions): Promise<Co
   return master === undefined ? loadInCluster({ env, clock }) : connectionTo(master)
 }
 
-/** An anonymous connection through a Unix socket, without TLS. */
-export function connectionBySocket(socketPath: string, token?: string): Connection {
+/** A connection through a Unix socket, without TLS; anonymous where no credentials are given. */
+export function connectionBySocket(
+  socketPath: string,
+  credentials: CredentialSource = anonymous,
+): Connection {
   return {
     ...{ origin: 'http://localhost', basePath: '', socketPath, source: socketPath },
     tls: undefined,
-    credentials: token === undefined ? anonymous : fixedCredential(bearer(token)),
+    credentials,
   }
 }
 

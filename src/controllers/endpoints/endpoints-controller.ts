@@ -21,6 +21,7 @@ const ORPHAN_GRACE_MS = 60_000
  */
 export const endpointsController: Controller = {
   name: 'endpoints',
+  account: 'endpoint-controller',
   watches: {
     services: ({ key }) => [key],
     pods: servicesOfPodChange,

@@ -29,6 +29,7 @@ const TRUE = /^(1|t|T|true|True|TRUE)$/
  */
 export const mirroringController: Controller = {
   name: 'endpointslicemirroring',
+  account: 'endpointslicemirroring-controller',
   watches: {
     services: ({ key }) => [key],
     endpoints: ({ key }) => [key],

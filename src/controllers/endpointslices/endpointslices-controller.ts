@@ -28,6 +28,7 @@ const CAPACITY_DELAY_MS = 1000
  */
 export const endpointSlicesController: Controller = {
   name: 'endpointslices',
+  account: 'endpointslice-controller',
   watches: {
     services: ({ key }) => [key],
     pods: servicesOfPodChange,

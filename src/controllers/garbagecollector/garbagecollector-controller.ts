@@ -28,6 +28,7 @@ type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
  */
 export const garbageCollector: Controller = {
   name: NAME,
+  account: 'generic-garbage-collector',
   watches: perCollection(
     (name): ChangeAffects =>
       (change, view) =>

@@ -43,6 +43,7 @@ const NOT_WANTED: WantedCondition = {
 export function createLoadBalancerController(pools: readonly AddressPool[]): Controller {
   return {
     name: NAME,
+    account: 'service-controller',
     workers: 1,
     watches: pools.length === 0 ? {} : { services: serviceAffects },
     reconcile(key, view, now) {

@@ -19,6 +19,7 @@ import { contentsOf } from './namespace-contents.ts'
  */
 export const namespaceLifecycleController: Controller = {
   name: 'namespacelifecycle',
+  account: 'namespace-controller',
   watches: {
     ...perCollection(() => contentAffects),
     namespaces: ({ key, after }) => (after?.meta.terminating === true ? [key] : []),

@@ -30,6 +30,7 @@ const CAUSES: ReadonlyMap<string, typeof WAS_READY> = new Map([
  */
 export const nodeLifecycleController: Controller = {
   name: 'nodelifecycle',
+  account: 'node-controller',
   watches: {
     nodes: ({ key }) => [key],
     leases: ({ key }) => nodeOfLease(key),

@@ -14,6 +14,7 @@ import { livenessOf } from './heartbeat.ts'
  */
 export const podReadinessController: Controller = {
   name: 'podreadiness',
+  account: 'node-controller',
   watches: { pods: ({ key }) => [key], nodes: podsOfNode(({ readiness }) => readiness.status) },
   reconcile,
 }

@@ -14,6 +14,7 @@ const KEY = 'finished'
 export function createFinishedPodsController(maxPods: number = MAX_FINISHED): Controller {
   return {
     name: 'finishedpods',
+    account: 'pod-garbage-collector',
     watches: {
       pods: ({ after }) => (after?.finished === true ? [KEY] : []),
     },

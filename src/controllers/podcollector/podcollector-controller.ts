@@ -31,6 +31,7 @@ const RETURNED: WantedCondition = {
  */
 export const podCollector: Controller = {
   name: 'podcollector',
+  account: 'pod-garbage-collector',
   watches: { pods: ({ key }) => [key], nodes: podsOfNode(() => true) },
   reconcile,
 }

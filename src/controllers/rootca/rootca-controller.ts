@@ -16,6 +16,7 @@ const COLLECTION = 'configmaps'
 export function createRootCaController(ca: string | undefined): Controller {
   return {
     name: 'rootca',
+    account: 'root-ca-cert-publisher',
     watches:
       ca === undefined
         ? {}

@@ -20,6 +20,8 @@ export interface Reconciliation {
 export interface Controller {
   /** `endpoints`; a label of metrics. */
   readonly name: string
+  /** Of kube-system: as whom it writes; its role is in `src/auth/builtin-roles/component-roles.ts`. */
+  readonly account: string
   /** The number of keys reconciled at once; with 1, each sees the writes for the one before. */
   readonly workers?: number
   /**

@@ -24,7 +24,15 @@ function start(options: Options = {}) {
   const clock = new FakeClock()
   const observer = createRecordingObserver()
   const { follower, writer } = cluster
-  const parts = { controllers, follower, writer, clock, leadership, observer, timing }
+  const parts = {
+    controllers,
+    follower,
+    writerOf: () => writer,
+    clock,
+    leadership,
+    observer,
+    timing,
+  }
   const stop = new AbortController()
   const running = new Runner(parts).run(stop.signal)
   const end = (): Promise<void> => {
@@ -299,7 +307,8 @@ test('a bug in a follower ends the run', async () => {
     follow: () => Promise.reject(new TypeError('oops')),
     isConnected: () => true,
   }
-  const parts = { follower, writer: cluster.writer, clock: new FakeClock(), leadership: alone }
+  const writerOf = () => cluster.writer
+  const parts = { follower, writerOf, clock: new FakeClock(), leadership: alone }
   const observer = createRecordingObserver()
   const runner = new Runner({ controllers: [endpointsController], observer, ...parts })
   await expect(runner.run(new AbortController().signal)).rejects.toThrow('oops')

@@ -19,7 +19,8 @@ import type { ObjectWriter } from './writing/object-writer.ts'
 export interface RunnerOptions {
   readonly controllers: readonly Controller[]
   readonly follower: ObjectFollower
-  readonly writer: ObjectWriter
+  /** Writes as the account of this name. */
+  readonly writerOf: (account: string) => ObjectWriter
   readonly clock: Clock
   readonly leadership: Leadership
   readonly observer: RunnerObserver
@@ -57,13 +58,15 @@ export class Runner {
     this.#view = viewOf(this.#collections)
     this.#watched = new Set(options.controllers.flatMap(watchedBy))
     this.#unlisted = new Set(this.#watched)
-    const { clock, observer, writer } = options
-    const write = createCachedWriter(writer, (name) => this.#collections[name])
+    const { clock, observer, writerOf } = options
+    const writeAs = (account: string) =>
+      createCachedWriter(writerOf(account), (name) => this.#collections[name])
     const timing = { ...DEFAULT_TIMING, ...options.timing }
     const gate = { isOpen: () => this.#open, since: () => this.#observation.since() }
-    const shared = { view: this.#view, clock, observer, timing, write, ...gate }
+    const shared = { view: this.#view, clock, observer, timing, ...gate }
     this.#loops = options.controllers.map(
-      (controller) => new ControllerLoop({ controller, ...shared }),
+      (controller) =>
+        new ControllerLoop({ controller, write: writeAs(controller.account), ...shared }),
     )
   }
 

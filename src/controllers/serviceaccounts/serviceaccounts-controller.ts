@@ -9,6 +9,7 @@ import { SETTLED } from '../runner/controller.ts'
  */
 export const serviceAccountsController: Controller = {
   name: 'serviceaccounts',
+  account: 'service-account-controller',
   watches: {
     namespaces: ({ key }) => [key],
     serviceaccounts: ({ before, after }) => {

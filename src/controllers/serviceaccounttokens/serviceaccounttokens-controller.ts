@@ -19,10 +19,10 @@ const NEW_SECRET_GRACE_MS = 5_000
 export function createServiceAccountTokensController(
   contents: TokenContents | undefined,
 ): Controller {
-  const name = 'serviceaccounttokens'
-  if (contents === undefined) return { name, watches: {}, reconcile: () => SETTLED }
+  const identity = { name: 'serviceaccounttokens', account: 'tokens-controller' }
+  if (contents === undefined) return { ...identity, watches: {}, reconcile: () => SETTLED }
   return {
-    name,
+    ...identity,
     watches: {
       secrets: ({ key, after }) => (after?.token === undefined ? [] : [key]),
       serviceaccounts: secretsOf,

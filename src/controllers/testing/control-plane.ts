@@ -1,14 +1,15 @@
 import { onTestFinished } from 'vitest'
-import { anonymous } from '../../client/connection/credential/credential.ts'
-import { createApiClient } from '../../client/http/api-client.ts'
+import { bearer, fixedCredential } from '../../client/connection/credential/credential.ts'
+import { connectionBySocket } from '../../client/connection/load-connection.ts'
+import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
-import { type IdentityContents, knownControllers } from '../known-controllers.ts'
+import { type IdentityContents, knownControllers, READER_ACCOUNT } from '../known-controllers.ts'
 import { createObjectFollower } from '../runner/following/object-follower.ts'
 import { alone } from '../runner/leadership.ts'
 import { Runner } from '../runner/runner.ts'
-import { createObjectWriter } from '../runner/writing/object-writer.ts'
+import { createObjectWriter, type ObjectWriter } from '../runner/writing/object-writer.ts'
 import { createRecordingObserver } from './recording-observer.ts'
 
 const NO_PROBLEM = /(?!)/
@@ -18,35 +19,39 @@ interface ControlPlaneOptions {
   /** Problems that the test does not fail for. */
   readonly expected?: RegExp
   readonly identity?: IdentityContents
+  /** Replaces the writer of an account. */
+  readonly wrap?: (writer: ObjectWriter, account: string) => ObjectWriter
 }
 
+/** The names of the accounts of all controllers, each once, and that of what they share. */
+export const controlPlaneAccounts: readonly string[] = [
+  ...new Set([READER_ACCOUNT, ...knownControllers([]).map(({ account }) => account)]),
+]
+
 /**
- * Every controller at work on an API server, until the test ends; it fails if one of them met a problem. Returns
- * the records of the recording observer.
+ * Every controller at work on an API server, until the test ends; it fails if one of them met a problem. The token
+ * of an account is its name, as in `startSecuredApi`. Returns the records of the recording observer.
  */
 export function startControlPlane(
-  url: string,
-  { clock = systemClock, expected = NO_PROBLEM, identity }: ControlPlaneOptions = {},
+  socketPath: string,
+  { clock = systemClock, expected = NO_PROBLEM, identity, wrap = same }: ControlPlaneOptions = {},
 ): readonly string[] {
-  const connection = {
-    origin: url,
-    basePath: '',
-    tls: undefined,
-    credentials: anonymous,
-    source: 'test',
-  }
-  const createClient = () =>
-    createApiClient({ connection, clock: systemClock, userAgent: 'controllers/test' })
-  const [watching, writing] = [createClient(), createClient()]
+  const clients = new Map<string, ApiClient>()
+  const clientOf = (account: string): ApiClient =>
+    clients.getOrInsertComputed(account, () => {
+      const credentials = fixedCredential(bearer(account))
+      const connection = connectionBySocket(socketPath, credentials)
+      return createApiClient({ connection, clock: systemClock, userAgent: 'controllers/test' })
+    })
   const observer = createRecordingObserver()
   const stop = new AbortController()
   const running = new Runner({
     controllers: knownControllers(['192.0.2.1'], identity),
     follower: createObjectFollower({
-      ...{ client: watching, clock: systemClock, random: systemRandom },
+      ...{ client: clientOf(READER_ACCOUNT), clock: systemClock, random: systemRandom },
       reporter: silentReporter,
     }),
-    writer: createObjectWriter(writing),
+    writerOf: (account) => wrap(createObjectWriter(clientOf(account)), account),
     clock,
     leadership: alone,
     observer,
@@ -54,10 +59,14 @@ export function startControlPlane(
   onTestFinished(async () => {
     stop.abort()
     await running
-    await Promise.all([watching.close(), writing.close()])
+    await Promise.all([...clients.values()].map((client) => client.close()))
     const found = observer.records.filter((one) => one.startsWith('problem'))
     const problems = found.filter((one) => !expected.test(one))
     if (problems.length > 0) throw new Error(problems.join())
   })
   return observer.records
+}
+
+function same(writer: ObjectWriter): ObjectWriter {
+  return writer
 }

@@ -19,7 +19,8 @@ export async function runControllers(
 ): Promise<FakeClock> {
   const stop = new AbortController()
   const observer = createRecordingObserver()
-  const parts = { controllers, follower, writer, clock, leadership, observer }
+  const writerOf = () => writer
+  const parts = { controllers, follower, writerOf, clock, leadership, observer }
   const running = new Runner(parts).run(stop.signal)
   onTestFinished(() => {
     stop.abort()

@@ -48,6 +48,7 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
       patch: (path, body) => answer('patch', path, body),
       remove: (path, body) => answer('remove', path, body),
     },
+    bindingClient: { patch: (path, body) => answer('bind', path, body) },
     tools: nodeTools({
       clock,
       network: {
@@ -77,7 +78,7 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
 test('Pods of the node get a status, those of none are bound, those of other nodes are left alone', async () => {
   const { see } = stage()
   expect(await see('a', pod('a', HERE))).toEqual(['patch a/status'])
-  expect(await see('b', pod('b'))).toEqual(['patch b node-a'])
+  expect(await see('b', pod('b'))).toEqual(['bind b node-a'])
   expect(await see('c', pod('c', { nodeName: 'node-b' }))).toEqual([])
 })
 
@@ -155,7 +156,7 @@ test('Pods that have ended do not count against maxPods', async () => {
   await see('a', pod('a', HERE))
   expect(await see('b', pod('b'))).toEqual([])
   const ended = { ...pod('a', HERE), status: { phase: 'Succeeded' } }
-  expect(await see('a', ended)).toContain('patch b node-a')
+  expect(await see('a', ended)).toContain('bind b node-a')
 })
 
 test('another Pod of the same name is another Pod', async () => {
@@ -167,20 +168,20 @@ test('another Pod of the same name is another Pod', async () => {
 test('no more than maxPods Pods are bound; further ones wait', async () => {
   const { see, sent, clock } = stage()
   await see('a', pod('a', HERE))
-  expect(await see('b', pod('b'))).toEqual(['patch b node-a'])
+  expect(await see('b', pod('b'))).toEqual(['bind b node-a'])
   expect(await see('c', pod('c'))).toEqual([])
   expect(await see('b', pod('b', HERE))).toEqual(['patch b/status'])
   await see('a', undefined)
   await clock.advance(0)
   expect(sent).toEqual([])
-  expect(await see('c', pod('c', {}, { resourceVersion: '2' }))).toEqual(['patch c node-a'])
+  expect(await see('c', pod('c', {}, { resourceVersion: '2' }))).toEqual(['bind c node-a'])
 })
 
 test('a binding that fails is tried again, unless the Pod has changed', async () => {
   const { see, sent, clock, problems } = stage([500, 409])
-  expect(await see('a', pod('a'))).toEqual(['patch a node-a'])
+  expect(await see('a', pod('a'))).toEqual(['bind a node-a'])
   await clock.advance(5_000)
-  expect(sent.splice(0)).toEqual(['patch a node-a'])
+  expect(sent.splice(0)).toEqual(['bind a node-a'])
   await clock.advance(60_000)
   expect(sent).toEqual([])
   expect(problems).toEqual(['default/a 500'])
@@ -198,18 +199,18 @@ test('the answer to an older attempt does not concern the latest one', async () 
   const [older, latest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   taking.push(older.promise, latest.promise)
   await see('a', pod('a'))
-  expect(await see('a', pod('a', {}, { resourceVersion: '2' }))).toEqual(['patch a node-a'])
+  expect(await see('a', pod('a', {}, { resourceVersion: '2' }))).toEqual(['bind a node-a'])
   older.resolve()
   await clock.advance(0)
   latest.resolve()
   await clock.advance(5_000)
-  expect(sent).toEqual(['patch a node-a'])
+  expect(sent).toEqual(['bind a node-a'])
 })
 
 test('another attempt is for the Pod as it was seen last', async () => {
   const { see, sent, clock } = stage([500, 0])
   await see('a', pod('a'))
-  expect(await see('a', pod('a', {}, { resourceVersion: '2' }))).toEqual(['patch a node-a'])
+  expect(await see('a', pod('a', {}, { resourceVersion: '2' }))).toEqual(['bind a node-a'])
   await clock.advance(60_000)
   expect(sent).toEqual([])
 })
@@ -222,14 +223,14 @@ test('a Pod that could not be bound does not count against maxPods', async () =>
   expect(await see('b', pod('b'))).toEqual([])
   slow.resolve()
   await clock.advance(0)
-  expect(sent).toEqual(['patch b node-a'])
+  expect(sent).toEqual(['bind b node-a'])
 })
 
 test('so is that of a Pod that went while it was being bound', async () => {
   const { see } = stage([], 1)
   await see('a', pod('a'))
   await see('b', pod('b'))
-  expect(await see('a', undefined)).toEqual(['patch b node-a'])
+  expect(await see('a', undefined)).toEqual(['bind b node-a'])
 })
 
 test('a heartbeat reaches every Pod', async () => {

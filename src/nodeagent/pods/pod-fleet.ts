@@ -8,6 +8,8 @@ import { PodWorker } from './pod-worker.ts'
 
 export interface PodFleetOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch' | 'remove'>
+  /** Binds Pods: an agent has no right to. */
+  readonly bindingClient: Pick<ApiClient, 'patch'>
   readonly tools: NodeTools
   readonly nodeName: string
   /** Whether Pods without a node are bound to this one, which has these labels. */
@@ -134,8 +136,8 @@ export class PodFleet {
 
   /** A Pod that changed meanwhile is offered again by the watch; other failures pass. */
   async #bind(key: string, object: JsonObject, attempt: symbol): Promise<void> {
-    const { client, tools, nodeName, onRefused } = this.#options
-    const bound = await bind(client, object, nodeName)
+    const { bindingClient, tools, nodeName, onRefused } = this.#options
+    const bound = await bind(bindingClient, object, nodeName)
     if (bound.ok || this.#binding.get(key) !== attempt) return
     this.#binding.delete(key)
     this.#fill()

@@ -1,18 +1,51 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
-import { MASTERS } from '../../auth/user.ts'
+import type { User } from '../../auth/user.ts'
 
-export function componentTokens(): { authenticator: Authenticator; token: string } {
-  const token = randomBytes(32).toString('hex')
+/** How the clients of this server that run in its own process prove who they are. */
+export interface ComponentTokens {
+  /** Knows the tokens that `tokenFor` gave. */
+  readonly authenticator: Authenticator
+  /** The bearer token of a user, the same one each time; no other process knows it. */
+  tokenFor(user: User): string
+}
+
+interface Issued {
+  readonly user: User
+  readonly token: string
+  /** SHA-256 of the token. */
+  readonly hash: Buffer
+}
+
+const TOKEN_BYTES = 32
+
+/**
+ * Makes a random token of 256 bits for each user, on demand. Tokens are kept in memory only, so they end with the
+ * process. Users of one name have one token, and the groups of the first of them.
+ */
+export function createComponentTokens(): ComponentTokens {
+  const issued = new Map<string, Issued>()
+  const make = (user: User): Issued => {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url')
+    return { user, token, hash: hashOf(token) }
+  }
   return {
-    token,
+    tokenFor(user) {
+      const known = issued.get(user.name) ?? make(user)
+      issued.set(user.name, known)
+      return known.token
+    },
     authenticator: {
-      authenticate: ({ bearerToken }) =>
-        Promise.resolve(
-          bearerToken === token
-            ? { user: { name: 'system:orch-server', groups: [MASTERS] } }
-            : undefined,
-        ),
+      authenticate: ({ bearerToken }) => {
+        if (bearerToken === undefined) return Promise.resolve(undefined)
+        const hash = hashOf(bearerToken)
+        const found = [...issued.values()].find((one) => timingSafeEqual(one.hash, hash))
+        return Promise.resolve(found && { user: found.user })
+      },
     },
   }
+}
+
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
 }

@@ -1,10 +1,13 @@
 import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiServer } from '../../apiserver/api-server.ts'
+import type { User } from '../../auth/user.ts'
+import { bearer, fixedCredential } from '../../client/connection/credential/credential.ts'
 import { connectionBySocket } from '../../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import type { ComponentTokens } from './component-tokens.ts'
 
 /** The longest path of a socket that the kernel accepts, in bytes. */
 const MAX_PATH_BYTES = 107
@@ -12,34 +15,41 @@ const MAX_PATH_BYTES = 107
 export interface OwnSocketOptions {
   readonly server: Pick<ApiServer, 'listen'>
   readonly dataDir: string
-  readonly token: string
   readonly clock: Clock
+  /** By which the server knows the clients. */
+  readonly tokens: Pick<ComponentTokens, 'tokenFor'>
 }
 
 /** The server of this process as its controllers and its node agent reach it. */
 export interface OwnSocket {
-  /** `userAgent`: name of the client. */
-  client(userAgent: string): ApiClient
+  /** A client that acts as `user`. `userAgent`: its name. */
+  client(userAgent: string, user: User): ApiClient
 }
 
 /**
  * Serves on a Unix socket in the data directory, too, which only the server's
- * user can reach: its clients need no certificate and cost no encryption. The
+ * user can reach: its clients need no certificate and cost no encryption. Each proves
+ * its user with a token of this process. The
  * server closes the socket itself.
  * @throws NP_ORCHSERVER_SOCKET
  */
 export async function openOwnSocket({
   server,
   dataDir,
-  token,
   clock,
+  tokens,
 }: OwnSocketOptions): Promise<OwnSocket> {
   const socketPath = socketPathIn(dataDir)
   await removeOld(socketPath)
   await server.listen({ socketPath })
   await chmod(socketPath, 0o600)
-  const connection = connectionBySocket(socketPath, token)
-  return { client: (userAgent) => createApiClient({ connection, userAgent, clock }) }
+  return {
+    client: (userAgent, user) => {
+      const credentials = fixedCredential(bearer(tokens.tokenFor(user)))
+      const connection = connectionBySocket(socketPath, credentials)
+      return createApiClient({ connection, userAgent, clock })
+    },
+  }
 }
 
 /**

@@ -2,27 +2,44 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { readOwnKubeconfig } from '../access/kubeconfig.ts'
 import { kubeconfigPath } from '../access/kubeconfig-path.ts'
 import { socketPathIn } from '../access/own-socket.ts'
+import { checkAudit } from '../audit/check-audit.ts'
 import { givenCertificate } from '../certificates/given-certificate.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
+import { missingKeyFile, readKeyFile } from '../encryption/read-key-file.ts'
+import { checkKeyFiles } from '../identity/account-keys.ts'
+import { readGivenAuthorities } from '../identity/client-authorities.ts'
+import { readOidcAuthorities } from '../identity/oidc-provider.ts'
+import { readTokenFile } from '../identity/token-file.ts'
 import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
  * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, a kubeconfig that belongs to another program, a data directory whose path
- * is too long for its socket. Reads files and makes nothing. Undefined: none of these.
+ * be used, those of the encryption included, an audit policy that is none, a kubeconfig that belongs to another
+ * program, a data directory whose path is too long for its socket. Reads files and makes nothing. Undefined: none
+ * of these.
  */
 export async function checkStart(
   config: OrchServerConfiguration,
 ): Promise<NodeProxyError | undefined> {
-  const { dataDir, etcd, tls } = config
+  const { dataDir, encryption, etcd, tls, authentication } = config
   try {
     socketPathIn(dataDir)
     if (tls.certFile !== '') await givenCertificate(tls.certFile, tls.keyFile).current()
     if (etcd.servers.length > 0) await readEtcdTls(etcd)
+    await checkAudit(config.audit)
+    await readGivenAuthorities(authentication.clientCAFile)
+    await checkKeyFiles(config)
+    if (authentication.tokenFile !== '') await readTokenFile(authentication.tokenFile)
+    await readOidcAuthorities(authentication.oidc)
+    if (encryption.keyFile !== '') await requireKeyFile(encryption.keyFile)
     await readOwnKubeconfig(kubeconfigPath(config))
     return undefined
   } catch (error) {
     if (error instanceof NodeProxyError) return error
     throw error
   }
+}
+
+async function requireKeyFile(path: string): Promise<void> {
+  if ((await readKeyFile(path)) === undefined) throw missingKeyFile(path)
 }

@@ -1,6 +1,9 @@
 import { rangeProblem } from '../../apiserver/kinds/service/allocation/range-problem.ts'
 import type { Rule } from '../../settings/rules.ts'
+import { AUDIT_RULES } from './audit-rules.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
+
+const LEAST_TOKEN_LIFE_MS = 3_600_000
 
 /** What no field can see alone. */
 export const RULES: readonly Rule<OrchServerConfiguration>[] = [
@@ -18,6 +21,31 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
       : {
           paths: ['tls.extraNames', 'tls.certFile'],
           message: 'names are for the certificate that is made; tls.certFile has its own',
+        },
+
+  ({ authentication: { oidc } }) =>
+    (oidc.issuerURL === '') === (oidc.clientID === '')
+      ? undefined
+      : {
+          paths: ['authentication.oidc.issuerURL', 'authentication.oidc.clientID'],
+          message:
+            'a provider and what its tokens must be for go together; set authentication.oidc.issuerURL and authentication.oidc.clientID',
+        },
+
+  ({ serviceAccounts: { maxTokenExpiration: life } }) =>
+    life === 0 || life >= LEAST_TOKEN_LIFE_MS
+      ? undefined
+      : {
+          paths: ['serviceAccounts.maxTokenExpiration'],
+          message: 'tokens of Pods are requested for an hour; write at least 1h, or 0 for no limit',
+        },
+
+  ({ serviceAccounts: { issuers } }) =>
+    issuers.length > 0
+      ? undefined
+      : {
+          paths: ['serviceAccounts.issuers'],
+          message: 'tokens need an issuer; write one, such as https://orch.default.svc',
         },
 
   ({ etcd }) =>
@@ -52,4 +80,6 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
       ? undefined
       : { paths: ['services.clusterIPRange'], message: problem }
   },
+
+  ...AUDIT_RULES,
 ]

@@ -13,7 +13,7 @@ test('controllers that ended because of a bug leave the leadership to another se
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
   const running = runControllers({
     controllers: [endpointsController],
-    client: {} as ApiClient,
+    clientOf: () => ({}) as ApiClient,
     election: { campaign: async () => ({ term: 1, lost, resign }) },
     metrics: createRunnerMetrics(),
     clock: new FakeClock(),
@@ -30,7 +30,7 @@ test('an election that fails every second is one record, and a count each minute
   const away = new NodeProxyError('NP_STORAGE_ETCD_UNREACHABLE', 'no etcd server answers')
   const running = runControllers({
     controllers: [],
-    client: {} as ApiClient,
+    clientOf: () => ({}) as ApiClient,
     election: { campaign: () => Promise.reject(away) },
     metrics: createRunnerMetrics(),
     clock,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { ApiFailures } from '../../client/http/failure/api-failures.ts'
+import { READER_ACCOUNT } from '../../controllers/known-controllers.ts'
 import { countRunner, type RunnerMetrics } from '../../controllers/metrics/runner-metrics.ts'
 import type { Controller } from '../../controllers/runner/controller.ts'
 import { createObjectFollower } from '../../controllers/runner/following/object-follower.ts'
@@ -18,8 +19,8 @@ import { logProblems } from './log-problems.ts'
 
 export interface ControllersOptions {
   readonly controllers: readonly Controller[]
-  /** Of this server. */
-  readonly client: ApiClient
+  /** A client of this server that acts as an account of kube-system; the caller closes it. */
+  readonly clientOf: (account: string) => ApiClient
   /** Which replica's controllers write. */
   readonly election: Election
   readonly metrics: RunnerMetrics
@@ -34,14 +35,15 @@ export interface RunningControllers {
 
 /** Runs controllers in this process, as long as it is the elected one. */
 export function runControllers(options: ControllersOptions): RunningControllers {
-  const { controllers, client, metrics, clock, log } = options
+  const { controllers, clientOf, metrics, clock, log } = options
+  const client = clientOf(READER_ACCOUNT)
   const leadership = createLeadership(options)
   const fields = { client: 'controllers' }
   const reporter = new ApiFailures({ clock, log, server: client.server, fields })
   const runner = new Runner({
     ...{ controllers, clock, leadership },
     follower: createObjectFollower({ client, clock, random: systemRandom, reporter }),
-    writer: createObjectWriter(client),
+    writerOf: (account) => createObjectWriter(clientOf(account)),
     observer: countRunner(metrics, logProblems(log)),
   })
   const [stopWork, stopLeading] = [new AbortController(), new AbortController()]

@@ -30,6 +30,18 @@ export function signingKeyPath({ dataDir, serviceAccounts }: Paths): string {
   return serviceAccounts.signingKeyFile || join(dataDir, 'pki', 'sa.key')
 }
 
+/**
+ * Reads the keys that an operator gives, and the one that was made if it is there.
+ * @throws NP_AUTH_KEY, NP_ORCHSERVER_CERTIFICATE
+ */
+export async function checkKeyFiles(config: Paths): Promise<void> {
+  const { signingKeyFile, keyFiles } = config.serviceAccounts
+  const isMade =
+    signingKeyFile === '' && (await readIfPresent(signingKeyPath(config))) === undefined
+  const files = await (isMade ? Promise.all(keyFiles.map(readKeyFile)) : readKeyFiles(config))
+  if (files.length > 0) parseAccountKeys(files)
+}
+
 /** Makes the key that signs where none is given and none is there yet. */
 export async function ensureSigningKey(config: Paths): Promise<void> {
   if (config.serviceAccounts.signingKeyFile !== '') return

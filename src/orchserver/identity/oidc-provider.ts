@@ -20,7 +20,7 @@ export async function openOidcProvider(
 ): Promise<Authenticator | undefined> {
   const { issuerURL: issuer, clientID, usernameClaim, usernamePrefix } = config
   if (issuer === '') return undefined
-  const ca = await readAuthorities(config.caFile)
+  const ca = await readOidcAuthorities(config)
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } })
   const get = async (url: string): Promise<FetchedDocument> => {
     try {
@@ -41,8 +41,13 @@ export async function openOidcProvider(
   })
 }
 
-/** Undefined where no file is named. */
-async function readAuthorities(path: string): Promise<string | undefined> {
+/**
+ * By which the provider is verified, PEM; undefined where no file is named.
+ * @throws NP_ORCHSERVER_CERTIFICATE
+ */
+export async function readOidcAuthorities({
+  caFile: path,
+}: OidcConfiguration): Promise<string | undefined> {
   if (path === '') return undefined
   const text = await readPem(path)
   const fault = certificateFault(text)

@@ -1,11 +1,12 @@
+import { readFile } from 'node:fs/promises'
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import { staticTokens } from '../../auth/authentication/static-tokens.ts'
-import { readPem } from '../certificates/pem.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { type Followed, type FollowedFilesOptions, followFiles } from './followed-files.ts'
 
 /**
  * The users of a file of tokens, as it is at the moment.
- * @throws NP_AUTH_TOKEN_FILE; NP_ORCHSERVER_CERTIFICATE where the file cannot be read
+ * @throws NP_AUTH_TOKEN_FILE
  */
 export function followTokenFile(
   path: string,
@@ -13,8 +14,28 @@ export function followTokenFile(
 ): Promise<Followed<Authenticator>> {
   return followFiles({
     ...parts,
-    read: () => readPem(path),
+    read: () => readText(path),
     parse: (text) => staticTokens(text, path),
     what: 'the file of tokens',
   })
+}
+
+/**
+ * The users of the file as it is now.
+ * @throws NP_AUTH_TOKEN_FILE
+ */
+export async function readTokenFile(path: string): Promise<Authenticator> {
+  return staticTokens(await readText(path), path)
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw new NodeProxyError('NP_AUTH_TOKEN_FILE', `${path} cannot be read: ${String(cause)}`, {
+      object: path,
+      hint: 'check the path and the permissions (--token-auth-file)',
+      cause,
+    })
+  }
 }

@@ -17,7 +17,7 @@ it('a machine without an address is no node, and nothing else ends', async () =>
         ...{ bridge: 'cbr0', namespacePrefix: 'orch-pod' },
       },
     } as unknown as OrchServerConfiguration,
-    client: {} as ApiClient,
+    clientOf: () => ({}) as ApiClient,
     clock: new FakeClock(),
     interfaces: {},
     metrics,

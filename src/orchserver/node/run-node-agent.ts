@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import type { User } from '../../auth/user.ts'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { ApiFailures } from '../../client/http/failure/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -7,15 +8,19 @@ import { familyOf } from '../../lib/ip.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { createNodeAgent } from '../../nodeagent/node-agent.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { controllerUser, nodeAgentUser } from '../access/component-users.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import type { ProcessMetrics } from '../metrics/process-metrics.ts'
 import { createFailureLog } from '../system/failure-log.ts'
-import { type Interfaces, machineAddresses } from './machine-addresses.ts'
+import { type Interfaces, machineAddresses } from '../system/machine-addresses.ts'
+
+/** The account that binds Pods to nodes: a scheduler's work, for which agents have no right. */
+const POD_BINDER = 'pod-binder'
 
 export interface NodeAgentParts {
   readonly config: OrchServerConfiguration
-  /** Of this server. */
-  readonly client: ApiClient
+  /** A client of this server that acts as `user`; the caller closes it. */
+  readonly clientOf: (component: string, user: User) => ApiClient
   /** Of this machine. */
   readonly interfaces: Interfaces
   readonly metrics: Pick<ProcessMetrics, 'nodeAgent'>
@@ -38,7 +43,7 @@ export function runNodeAgent(parts: NodeAgentParts): RunningNodeAgent {
   const node = config.sandboxNode.name || hostname().toLowerCase()
   metrics.nodeAgent.set({ node }, 0)
   log.warn(
-    'every user of this machine can run processes as root through this server: it runs Pods, and there is no authentication yet',
+    'this machine runs Pods without a container: who may create Pods here can run processes as root on it',
   )
   const stop = new AbortController()
   const running = run(parts, node, stop.signal)
@@ -53,11 +58,12 @@ export function runNodeAgent(parts: NodeAgentParts): RunningNodeAgent {
 }
 
 async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Promise<void> {
-  const { config, client, clock, log, metrics, interfaces } = parts
+  const { config, clientOf, clock, log, metrics, interfaces } = parts
   const { addresses, podCIDRs, bridge, namespacePrefix } = config.sandboxNode
   const found =
     addresses.length > 0 ? addresses : machineAddresses(interfaces, podCIDRs.map(familyOf))
   const fields = { client: 'node agent' }
+  const client = clientOf('node agent', nodeAgentUser(node))
   const agent = createNodeAgent({
     reporter: new ApiFailures({ clock, log, server: client.server, fields }),
     ...{ client, clock, podCIDRs, bridge, namespacePrefix },
@@ -69,6 +75,7 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
     labels: {},
     logFolder: join(config.dataDir, 'pod-logs'),
     bindsPods: true,
+    bindingClient: clientOf(POD_BINDER, controllerUser(POD_BINDER)),
     onRegistered: () => metrics.nodeAgent.set({ node }, 1),
     onError: createFailureLog({ clock, log }, () => ({
       level: 'error',

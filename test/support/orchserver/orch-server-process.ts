@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -14,10 +15,15 @@ import { tieToUs } from '../tie-to-us.ts'
 const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.url))
 
 export interface OrchServerOptions {
-  /** Beyond the data directory and the port, for example `--etcd-servers=http://127.0.0.1:2379`. */
+  /**
+   * Beyond the data directory and the port, for example `--etcd-servers=http://127.0.0.1:2379`: then
+   * all servers have the same encryption keys, unless these flags name others.
+   */
   readonly flags?: readonly string[]
   /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>
+  /** Gets all that it writes to standard output and standard error; without it, errors are shown. */
+  readonly onOutput?: (bytes: Buffer) => void
 }
 
 /** A real orch-server on loopback, with data of its own that outlive its death. */
@@ -46,16 +52,24 @@ export interface OrchServerProcess extends AsyncDisposable {
 export async function startOrchServer({
   flags = [],
   env = {},
+  onOutput,
 }: OrchServerOptions = {}): Promise<OrchServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'np-orch-server-'))
   const dataDir = join(folder, 'data')
-  const args = (port: string) => [`--data-dir=${dataDir}`, `--secure-port=${port}`, ...flags]
-  const spawned = (port: string): Promise<Running> => spawnServer(args(port), env)
+  const keyFile = join(folder, 'keys')
+  await writeFile(keyFile, SHARED_KEYS, { mode: 0o600 })
+  const keyFlags = flags.some(isOfEtcd) ? [`--encryption-key-file=${keyFile}`] : []
+  const args = (port: string) => [
+    ...[`--data-dir=${dataDir}`, `--secure-port=${port}`],
+    ...[...keyFlags, ...flags],
+  ]
+  const spawned = (port: string): Promise<Running> => spawnServer(args(port), env, onOutput)
   let running = await spawned('0')
   const { url, kubeconfig } = running
   const ended = async (): Promise<number | null> => {
     const { child } = running
-    if (!isGone(child)) await once(child, 'exit')
+    // All that it wrote is here when its streams are closed.
+    if (!isGone(child)) await once(child, onOutput === undefined ? 'exit' : 'close')
     return child.exitCode
   }
   const end = (signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> => {
@@ -82,6 +96,12 @@ export async function startOrchServer({
   }
 }
 
+const SHARED_KEYS = `shared:${createHash('sha256').update('shared').digest('base64')}\n`
+
+function isOfEtcd(flag: string): boolean {
+  return flag.startsWith('--etcd-servers=')
+}
+
 interface Running {
   readonly child: ChildProcess
   readonly url: string
@@ -98,18 +118,23 @@ interface ReadyRecord {
 async function spawnServer(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  onOutput?: (bytes: Buffer) => void,
 ): Promise<Running> {
   const child = spawn(PROGRAM, args, {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', onOutput === undefined ? 'inherit' : 'pipe'],
     env: { ...process.env, ...env },
   })
   tieToUs(child)
+  if (onOutput !== undefined) {
+    child.stdout!.on('data', onOutput)
+    child.stderr!.on('data', onOutput)
+  }
   const said: string[] = []
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const line of createInterface({ input: child.stdout! })) {
     said.push(line)
     const record = JSON.parse(line) as ReadyRecord
     if (record.msg !== 'orch-server is ready') continue
-    child.stdout.resume()
+    child.stdout!.resume()
     return { child, url: record.url, kubeconfig: record.kubeconfig }
   }
   throw new Error(`the server ended before it was ready:\n${said.join('\n')}`)

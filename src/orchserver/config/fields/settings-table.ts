@@ -2,8 +2,10 @@ import { settingsTable } from '../../../settings/table.ts'
 import { COMMAND_FLAGS } from '../command-flags.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { RULES } from '../rules.ts'
+import { AUDIT_FIELDS } from './audit.ts'
 import { AUTHENTICATION_FIELDS } from './authentication.ts'
 import { CONTROLLER_FIELDS } from './controllers.ts'
+import { ENCRYPTION_FIELDS } from './encryption.ts'
 import { LIMIT_FIELDS } from './limits.ts'
 import { SANDBOX_NODE_FIELDS } from './sandbox-node.ts'
 import { SERVICE_ACCOUNT_FIELDS } from './service-accounts.ts'
@@ -14,14 +16,16 @@ import { STORAGE_FIELDS } from './storage.ts'
 export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMMAND_FLAGS>({
   program: 'orch-server',
   about:
-    'orch-server is the control plane of a small cluster: an API server for kubectl, client libraries and node-proxy, with a store of its own or on etcd. `orch-server backup FILE` writes its store to a file while it runs, `orch-server restore FILE` takes it back, `orch-server check` names what is damaged in a store, or `orch-server check FILE` in a backup.',
+    'orch-server is the control plane of a small cluster: an API server for kubectl, client libraries and node-proxy, with a store of its own or on etcd. `orch-server backup FILE` writes its store to a file while it runs, `orch-server restore FILE` takes it back, `orch-server check` names what is damaged in a store, or `orch-server check FILE` in a backup. `orch-server kubeconfig` gives other users access; its own --help has the flags.',
   fields: {
     ...SERVING_FIELDS,
     ...AUTHENTICATION_FIELDS,
     ...SERVICE_ACCOUNT_FIELDS,
     ...STORAGE_FIELDS,
+    ...ENCRYPTION_FIELDS,
     ...CONTROLLER_FIELDS,
     ...SANDBOX_NODE_FIELDS,
+    ...AUDIT_FIELDS,
     ...LIMIT_FIELDS,
   },
   kind: { apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' },
