@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:https'
+import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
@@ -43,11 +44,10 @@ function get(
 ): Promise<{ readonly status: number; readonly text: string; readonly isResumed: boolean }> {
   const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<typeof get>>>()
   const options = { host: '127.0.0.1', port, path: PODS, ca, ...certificate }
-  request({ ...options, agent: agent ?? new Agent() }, async (response) => {
+  request({ ...options, agent: agent ?? new Agent() }, (response) => {
     const isResumed = (response.socket as TLSSocket).isSessionReused()
-    const chunks: Buffer[] = []
-    for await (const chunk of response) chunks.push(chunk as Buffer)
-    resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), isResumed })
+    const status = response.statusCode ?? 0
+    text(response).then((body) => resolve({ status, text: body, isResumed }), reject)
   })
     .on('error', reject)
     .end()

@@ -113,6 +113,27 @@ test('a token of an account is accepted until the account is deleted', async () 
   await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(401)
 })
 
+test('a watch that began outlasts its token and its permission, as in Kubernetes; a new one does not', async () => {
+  const api = await startIdentityApi()
+  await api.make(ACCOUNTS, { metadata: { name: 'builder' } })
+  await api.make(ACCOUNTS, { metadata: { name: 'default' } })
+  await api.make(`${RBAC}/namespaces/default/roles`, READER)
+  await api.make(
+    `${RBAC}/namespaces/default/rolebindings`,
+    binding('readers', { kind: 'ServiceAccount', name: 'builder', namespace: 'default' }),
+  )
+  const token = await api.tokenFor('default', 'builder')
+  await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(200)
+  const watch = await api.watch(`${PODS}?watch=1`, { authorization: `Bearer ${token}` })
+  await api.as('root', 'DELETE', `${RBAC}/namespaces/default/rolebindings/readers`)
+  await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(403)
+  await api.as('root', 'DELETE', `${ACCOUNTS}/builder`)
+  await expect.poll(async () => (await api.as(token, 'GET', `${PODS}?watch=1`)).status).toBe(401)
+  await api.make(PODS, { metadata: { name: 'web' }, spec: POD })
+  expect((await watch.next())?.type).toBe('ADDED')
+  watch.close()
+})
+
 test('a token of a Pod ends with the Pod, also when another one has its name', async () => {
   const api = await startIdentityApi()
   const spec = { ...POD, serviceAccountName: 'builder' }

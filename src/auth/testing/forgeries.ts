@@ -30,10 +30,10 @@ export function forgeries({ issuer, audience, ec, rsa, claims, seconds }: Forged
   const byRsa = signers.rsa(rsa.privateKey)
   const good = forge(ES, claims, byEc)
   const [head = '', body = '', signature = ''] = good.split('.')
-  const rsaPem = String(rsa.key.export({ type: 'spki', format: 'pem' }))
+  const rsaPem = rsa.key.export({ type: 'spki', format: 'pem' })
   const rsaDer = rsa.key.export({ type: 'spki', format: 'der' })
-  const rsaPkcs1 = String(rsa.key.export({ type: 'pkcs1', format: 'pem' }))
-  const ecPem = String(ec.key.export({ type: 'spki', format: 'pem' }))
+  const rsaPkcs1 = rsa.key.export({ type: 'pkcs1', format: 'pem' })
+  const ecPem = ec.key.export({ type: 'spki', format: 'pem' })
   const otherJwk = other.key.export({ format: 'jwk' })
   const modulus = Buffer.from(String(rsa.key.export({ format: 'jwk' }).n), 'base64url')
 
