@@ -1,18 +1,10 @@
 import { beforeEach, expect, test } from 'vitest'
-import {
-  ENDPOINTS,
-  POD,
-  PODS,
-  SERVICES,
-  SLICES,
-  service,
-  type TestApi,
-} from '../apiserver/testing/test-api.ts'
+import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service } from '../apiserver/testing/test-api.ts'
 import { isDeepEqual } from '../lib/equal.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
-import { startSecuredApi } from './testing/secured-api.ts'
+import { type SecuredApi, startSecuredApi } from './testing/secured-api.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
@@ -24,11 +16,11 @@ const EVENTS = `${NAMESPACES}/default/events`
 const POLICIES = '/apis/networking.k8s.io/v1/namespaces/default/networkpolicies'
 const WEB = { selector: { app: 'web' } }
 
-let api: TestApi
+let api: SecuredApi
 
 beforeEach(async () => {
   api = await startSecuredApi()
-  startControlPlane(api.url)
+  startControlPlane(api.socketPath)
 })
 
 test('dependents of any kind are deleted with their owner', async () => {

@@ -1,10 +1,9 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { IdentityApi } from '../apiserver/testing/identity-api.ts'
 import type { Answer } from '../apiserver/testing/test-api.ts'
 import { sign } from '../auth/tokens/token-issuer.ts'
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
-import { startSecuredApi } from './testing/secured-api.ts'
+import { type SecuredApi, startSecuredApi } from './testing/secured-api.ts'
 
 const SHOP = '/api/v1/namespaces/default'
 const SECRET = `${SHOP}/secrets/token`
@@ -12,12 +11,12 @@ const ACCOUNT = `${SHOP}/serviceaccounts/builder`
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
 const MERGE = { 'content-type': 'application/merge-patch+json' }
 
-let api: IdentityApi
+let api: SecuredApi
 
 beforeEach(async () => {
   api = await startSecuredApi()
   const identity = { ca: 'the CA', sign: (payload: JsonObject) => sign(payload, api.key) }
-  startControlPlane(api.url, { identity })
+  startControlPlane(api.socketPath, { identity })
 })
 
 function asRoot(method: string, path: string, body?: JsonObject): Promise<Answer> {

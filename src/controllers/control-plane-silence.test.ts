@@ -20,7 +20,7 @@ function readyStatus(node: Json | undefined): string {
 test('the Pods of a silent node are no endpoints until it sends heartbeats again', async () => {
   const api = await startSecuredApi()
   const clock = createFastClock(40)
-  startControlPlane(api.url, { clock })
+  startControlPlane(api.socketPath, { clock })
   const metadata = { name: 'node-a' }
   const renewTime = '2026-01-01T00:00:00.000000Z'
   await api.make(LEASES, { metadata, spec: { holderIdentity: 'node-a', renewTime } })

@@ -1,26 +1,19 @@
 import { beforeEach, expect, test } from 'vitest'
-import {
-  ENDPOINTS,
-  PODS,
-  SERVICES,
-  SLICES,
-  service,
-  type TestApi,
-} from '../apiserver/testing/test-api.ts'
+import { ENDPOINTS, PODS, SERVICES, SLICES, service } from '../apiserver/testing/test-api.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectSoon } from './testing/expect-soon.ts'
-import { startSecuredApi } from './testing/secured-api.ts'
+import { type SecuredApi, startSecuredApi } from './testing/secured-api.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
-let api: TestApi
+let api: SecuredApi
 let records: readonly string[]
 
 beforeEach(async () => {
   api = await startSecuredApi()
-  records = startControlPlane(api.url)
+  records = startControlPlane(api.socketPath)
 })
 
 const WEB = { selector: { app: 'web' } }

@@ -31,7 +31,7 @@ async function sliceNames(api: TestApi): Promise<readonly string[]> {
 
 test('Endpoints, slices and dependents of an unreadable object stay until it is deleted', async () => {
   const api = await startSecuredApi({ onError: () => undefined })
-  const records = startControlPlane(api.url, { expected: REFUSED })
+  const records = startControlPlane(api.socketPath, { expected: REFUSED })
   await api.make(SERVICES, service('web', { selector: { app: 'web' } }))
   const owner = await api.make(CONFIG_MAPS, { metadata: { name: 'owner' } })
   const uid = stringAt(owner, 'metadata', 'uid')
@@ -63,7 +63,7 @@ test('Endpoints, slices and dependents of an unreadable object stay until it is 
 
 test('a namespace is deleted over an object that cannot be read', async () => {
   const api = await startSecuredApi({ onError: () => undefined })
-  startControlPlane(api.url)
+  startControlPlane(api.socketPath)
   await api.make('/api/v1/namespaces', { metadata: { name: 'a' } })
   await api.make('/api/v1/namespaces/a/configmaps', { metadata: { name: 'good' } })
   await damage(api, '/secrets/a/lost')

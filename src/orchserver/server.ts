@@ -24,7 +24,7 @@ import type { OrchServerConfiguration } from './config/configuration.ts'
 import { rangeWarnings } from './config/range-warnings.ts'
 import { openIdentity } from './identity/open-identity.ts'
 import { createProcessMetrics } from './metrics/process-metrics.ts'
-import { openStore } from './storage/open-store.ts'
+import { openEncryptedStore } from './storage/open-encrypted-store.ts'
 import { apiServerFailure, createFailureLog } from './system/failure-log.ts'
 import { warnOfFewFiles } from './system/open-files.ts'
 import { stopSignal } from './system/stop-signal.ts'
@@ -46,7 +46,11 @@ export async function runServer(
     level: 'warn',
     message: 'maintenance of etcd failed; orch-server repeats it',
   }))
-  const { store, election, broken, isNew } = await openStore(config, { clock, onError })
+  const { store, election, broken, isNew } = await openEncryptedStore(config, {
+    clock,
+    onError,
+    log,
+  })
   if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
   const own = createComponentTokens()

@@ -6,17 +6,21 @@ import type { Decoded } from './value-type.ts'
 export interface CommandFlag {
   /** The placeholder of its value in the help; absent: the flag is a switch. */
   readonly value?: string
+  /** Whether it may be given several times; all its values count, also empty ones. */
+  readonly isRepeated?: true
   readonly doc: string
 }
 
 /** Flags by name, without dashes. */
 export type CommandFlags = Readonly<Record<string, CommandFlag>>
 
-/** The value of each command flag: its text (undefined when absent or empty), or whether the switch is on. */
+/** The value of each command flag: its text (undefined when absent or empty), all its texts, or whether the switch is on. */
 export type CommandValues<F extends CommandFlags> = {
-  readonly [Name in keyof F]: F[Name] extends { readonly value: string }
-    ? string | undefined
-    : boolean
+  readonly [Name in keyof F]: F[Name] extends { readonly isRepeated: true }
+    ? readonly string[]
+    : F[Name] extends { readonly value: string }
+      ? string | undefined
+      : boolean
 }
 
 /** A deprecated flag, which is translated to the flag of a setting. */

@@ -13,13 +13,14 @@ const SWITCH_VALUES: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ])
 
-/** The flags that are no setting: of each the last value. An empty text is none. */
+/** The flags that are no setting: of each the last value, or all of one that is repeated. An empty text is none. */
 export function commandValues<F extends CommandFlags>(
   flags: F,
   given: readonly Given[],
 ): CommandValues<F> {
   const texts = lastTexts(given)
-  const values = Object.entries(flags).map(([flag, { value }]) => {
+  const values = Object.entries(flags).map(([flag, { value, isRepeated }]) => {
+    if (isRepeated) return [flag, given.filter((one) => one.flag === flag).map((one) => one.text)]
     const text = texts.get(flag) ?? ''
     return [flag, value === undefined ? isOn(text) === true : text || undefined]
   })

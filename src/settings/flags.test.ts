@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseFlags } from './flags.ts'
 import { describeProblem } from './problem.ts'
+import { settingsTable } from './table.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 
 function line(...args: string[]) {
@@ -28,6 +29,17 @@ describe('parseFlags', () => {
     [['--version=maybe', '--version=False'], { config: undefined, version: false }],
   ])('%j requests %j', (args, commands) => {
     expect(line(...args).commands).toEqual(commands)
+  })
+
+  it('keeps every value of a repeated flag, empty ones too', () => {
+    const flags = { tag: { value: 'text', isRepeated: true, doc: '' } } as const
+    const table = settingsTable({ ...SERVER_TABLE, commandFlags: flags })
+    const tags = (...args: string[]): unknown => {
+      const result = parseFlags(table, args)
+      return result.ok && result.line.commands.tag
+    }
+    expect(tags('--tag=b,c', '--tag', 'a', '--tag=', '--tag=a')).toEqual(['b,c', 'a', '', 'a'])
+    expect(tags()).toEqual([])
   })
 
   it('names each ignored flag once', () => {

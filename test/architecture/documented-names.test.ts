@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { knownControllers } from '../../src/controllers/known-controllers.ts'
 import { SETTINGS_TABLE as nodeProxy } from '../../src/nodeproxy/config/settings-table.ts'
+import { KUBECONFIG_TABLE } from '../../src/orchserver/command/kubeconfig-table.ts'
 import { SETTINGS_TABLE as orchServer } from '../../src/orchserver/config/fields/settings-table.ts'
 import { helpText } from '../../src/settings/help.ts'
 import { isExplained, METRIC_PREFIX } from './explained-metrics.ts'
@@ -38,7 +39,7 @@ function textOf(wanted: string): string {
 test('commands of the documentation have flags that exist', () => {
   const known = new Map([
     [nodeProxy.program, flagsOf(helpText(nodeProxy))],
-    [orchServer.program, flagsOf(helpText(orchServer))],
+    [orchServer.program, flagsOf(helpText(orchServer) + helpText(KUBECONFIG_TABLE))],
   ])
   const command = /\b(node-proxy|orch-server)((?: (?:[^\s`|#…&;\\]|\\\n +)+)+)/g
   const isKnown = ([, program = '', words = '']: RegExpMatchArray): boolean =>

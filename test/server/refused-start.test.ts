@@ -53,6 +53,28 @@ test.each<readonly [string, string, (folder: string) => readonly string[]]>([
     'NP_ORCHSERVER_FLAG',
     () => ['--etcd-servers=http://127.0.0.1:1/path'],
   ],
+  ['a missing key of tokens', 'NP_AUTH_KEY', () => ['--service-account-key-file=/no/such']],
+  ['a missing file of tokens', 'NP_AUTH_TOKEN_FILE', () => ['--token-auth-file=/no/such']],
+  [
+    'a missing authority of clients',
+    'NP_ORCHSERVER_CERTIFICATE',
+    () => ['--client-ca-file=/no/such'],
+  ],
+  [
+    'a provider without a client id',
+    'NP_ORCHSERVER_CONFIG_CONFLICT',
+    () => ['--oidc-issuer-url=https://id.example'],
+  ],
+  [
+    'a missing file of encryption keys',
+    'NP_ORCHSERVER_ENCRYPTION_FILE',
+    () => ['--encryption-key-file=/no/such'],
+  ],
+  [
+    'a file of encryption keys that has none',
+    'NP_ORCHSERVER_ENCRYPTION_FILE',
+    (folder) => [`--encryption-key-file=${noPem(folder)}`],
+  ],
   [
     'a kubeconfig of another program',
     'NP_ORCHSERVER_KUBECONFIG',

@@ -56,8 +56,9 @@ export function isUnreadable(one: Item | UnreadableObject): one is UnreadableObj
  */
 function decodeEntry(
   resource: Resource,
-  { key, value, damaged }: StoredEntry,
+  { key, value, damaged, undecryptable }: StoredEntry,
 ): JsonObject | string {
+  if (undecryptable !== undefined) return undecryptable
   if (damaged === true) return 'its value is not the one that was written'
   if (!isUtf8(value)) return 'it is not UTF-8'
   const object = parsed(value)

@@ -10,10 +10,11 @@ import { startApi } from './test-api.ts'
 
 const ISSUER = 'https://orch.default.svc'
 
-/** Users whose token is their name. */
+/** A user whose token is its name, or another one. */
 export interface KnownUser {
   readonly name: string
   readonly groups?: readonly string[]
+  readonly token?: string
 }
 
 export interface IdentityApi extends TestApi {
@@ -36,7 +37,7 @@ export async function startIdentityApi(
   options: IdentityTestOptions = {},
 ): Promise<IdentityApi> {
   const key = newSigningKey()
-  const known = [{ name: 'root', groups: ['system:masters'] }, ...users]
+  const known: readonly KnownUser[] = [{ name: 'root', groups: ['system:masters'] }, ...users]
   const clock = options.clock ?? systemClock
   const issuer = new TokenIssuer({ issuer: ISSUER, key, clock, newId: () => 'id' })
   const api = await startApi({
@@ -49,7 +50,7 @@ export async function startIdentityApi(
       authenticators: [
         {
           authenticate: ({ bearerToken }) => {
-            const found = known.find(({ name }) => name === bearerToken)
+            const found = known.find(({ name, token = name }) => token === bearerToken)
             const groups = [...(found?.groups ?? []), 'system:authenticated']
             return Promise.resolve(found && { user: { name: found.name, groups } })
           },

@@ -132,7 +132,13 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'namespace-controller',
     'tokens-controller',
   ])
-  expect(accounts.length).toBe(12)
+  expect(those('list', 'secrets')).toEqual([
+    'controllers-reader',
+    'generic-garbage-collector',
+    'namespace-controller',
+  ])
+  expect(those('patch', 'pods')).toEqual(['pod-binder', 'generic-garbage-collector'])
+  expect(accounts.length).toBe(14)
 })
 
 test('every bound role exists', () => {

@@ -5,21 +5,46 @@ const RECORD: readonly RoleRule[] = ['', 'events.k8s.io'].map((group) =>
   resourceRule(['create', 'patch', 'update'], group, 'events'),
 )
 
+const FOLLOW = ['list', 'watch']
 const CHANGE = ['create', 'delete', 'get', 'patch', 'update']
 const LEADER = resourceRule(['create', 'get', 'patch', 'update'], 'coordination.k8s.io', 'leases')
 
-/** What the daemon reads and reports. */
+/** What the daemon follows and reports; `get` of Nodes is for kube-proxy, which reads its own. */
 const PROXY: BuiltinRole = {
   name: 'system:node-proxier',
   rules: [
-    resourceRule(READ, '', 'endpoints', 'nodes', 'services'),
-    resourceRule(READ, 'discovery.k8s.io', 'endpointslices'),
+    resourceRule(FOLLOW, '', 'endpoints', 'services'),
+    resourceRule(READ, '', 'nodes'),
+    resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
     ...RECORD,
   ],
 }
 
-/** One role for each controller, under the name of its account in kube-system. */
+/**
+ * One role for each account in kube-system of which each is a controller's, under its name. A controller reads again
+ * what it failed to write (`get`), and everything else comes from `controllers-reader`. Rules beyond that are those of
+ * Kubernetes, whose kube-controller-manager runs with these roles, too; the test in `src/controllers` that compares
+ * them with what is used lists them.
+ */
 const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
+  'controllers-reader': [
+    resourceRule(
+      FOLLOW,
+      '',
+      ...['configmaps', 'endpoints', 'namespaces', 'nodes', 'pods', 'secrets', 'serviceaccounts'],
+      'services',
+    ),
+    resourceRule(FOLLOW, 'apps', 'deployments'),
+    resourceRule(FOLLOW, 'coordination.k8s.io', 'leases'),
+    resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
+    resourceRule(FOLLOW, 'networking.k8s.io', 'networkpolicies'),
+    resourceRule(
+      FOLLOW,
+      'rbac.authorization.k8s.io',
+      ...['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],
+    ),
+  ],
+  'pod-binder': [resourceRule(['patch'], '', 'pods')],
   'clusterrole-aggregation-controller': [
     resourceRule(
       ['escalate', ...READ, 'patch', 'update'],
@@ -29,21 +54,22 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
   ],
   'endpoint-controller': [
     resourceRule(READ, '', 'pods', 'services'),
-    resourceRule([...CHANGE, 'list', 'watch'], '', 'endpoints'),
+    resourceRule([...CHANGE, 'list'], '', 'endpoints'),
     resourceRule(['create'], '', 'endpoints/restricted'),
     ...RECORD,
   ],
   'endpointslice-controller': [
     resourceRule(READ, '', 'nodes', 'pods', 'services'),
     resourceRule(['update'], '', 'services/finalizers'),
-    resourceRule([...CHANGE, 'list', 'watch'], 'discovery.k8s.io', 'endpointslices'),
+    resourceRule(['patch'], '', 'services/status'),
+    resourceRule([...CHANGE, 'list'], 'discovery.k8s.io', 'endpointslices'),
     resourceRule(['create'], 'discovery.k8s.io', 'endpointslices/restricted'),
     ...RECORD,
   ],
   'endpointslicemirroring-controller': [
     resourceRule(READ, '', 'endpoints', 'services'),
-    resourceRule(['update'], '', 'endpoints/finalizers'),
-    resourceRule([...CHANGE, 'list', 'watch'], 'discovery.k8s.io', 'endpointslices'),
+    resourceRule(['update'], '', 'endpoints/finalizers', 'services/finalizers'),
+    resourceRule([...CHANGE, 'list'], 'discovery.k8s.io', 'endpointslices'),
     resourceRule(['create'], 'discovery.k8s.io', 'endpointslices/restricted'),
     ...RECORD,
   ],
@@ -53,40 +79,31 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
   ],
   'namespace-controller': [
     resourceRule(['delete', ...READ], '', 'namespaces'),
-    resourceRule(['update'], '', 'namespaces/finalize', 'namespaces/status'),
+    resourceRule(['patch', 'update'], '', 'namespaces/finalize', 'namespaces/status'),
     resourceRule(['delete', 'deletecollection', 'get', 'list'], '*', '*'),
   ],
   'node-controller': [
-    resourceRule(['delete', ...READ, 'patch', 'update'], '', 'nodes'),
+    resourceRule(['delete', 'get', 'list', 'patch', 'update'], '', 'nodes'),
     resourceRule(['patch', 'update'], '', 'nodes/status', 'pods/status'),
-    resourceRule(['delete', ...READ], '', 'pods'),
-    resourceRule(READ, 'coordination.k8s.io', 'leases'),
+    resourceRule(['delete', 'get', 'list'], '', 'pods'),
     ...RECORD,
   ],
   'pod-garbage-collector': [
     resourceRule(['delete', ...READ], '', 'pods'),
-    resourceRule(['patch', 'update'], '', 'pods/status'),
-    resourceRule(READ, '', 'nodes'),
+    resourceRule(['patch'], '', 'pods/status'),
+    resourceRule(['get', 'list'], '', 'nodes'),
   ],
-  'root-ca-cert-publisher': [
-    resourceRule(['create', 'update', ...READ], '', 'configmaps'),
-    resourceRule(READ, '', 'namespaces'),
-    ...RECORD,
-  ],
-  'service-account-controller': [
-    resourceRule(['create', ...READ], '', 'serviceaccounts'),
-    resourceRule(READ, '', 'namespaces'),
-    ...RECORD,
-  ],
+  'root-ca-cert-publisher': [resourceRule(CHANGE, '', 'configmaps'), ...RECORD],
+  'service-account-controller': [resourceRule(['create', 'get'], '', 'serviceaccounts'), ...RECORD],
   'service-controller': [
-    resourceRule(READ, '', 'nodes', 'services'),
+    resourceRule(READ, '', 'services'),
+    resourceRule(FOLLOW, '', 'nodes'),
     resourceRule(['patch', 'update'], '', 'services/status'),
     ...RECORD,
   ],
   'tokens-controller': [
-    resourceRule([...CHANGE, 'list', 'watch'], '', 'secrets'),
-    resourceRule([...READ, 'patch', 'update'], '', 'serviceaccounts'),
-    ...RECORD,
+    resourceRule(['delete', 'get', 'patch'], '', 'secrets'),
+    resourceRule(['get'], '', 'serviceaccounts'),
   ],
 }
 

@@ -28,7 +28,7 @@ export interface Connection {
   readonly socketPath?: string
   /** Prefix of the path of every request, without a trailing slash; mostly empty. */
   readonly basePath: string
-  /** Undefined for plain HTTP: a credential is sent by a Unix socket only then. */
+  /** Undefined for plain HTTP; no credential is sent then, except through a Unix socket. */
   readonly tls: TlsSettings | undefined
   readonly credentials: CredentialSource
   /** The source of this connection, for logs: `kubeconfig "/etc/kubeconfig"`. */

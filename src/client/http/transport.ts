@@ -44,6 +44,11 @@ export interface TransportOptions {
   readonly observer: ClientObserver
 }
 
+/** Whether nobody reads what is sent: by encryption, or because it stays on this machine. */
+function isPrivate({ tls, socketPath }: Connection): boolean {
+  return tls !== undefined || socketPath !== undefined
+}
+
 /** The limit of connections, which are opened when needed. Each watch has one, and no write may wait for a watch. */
 const CONNECTIONS = 64
 const KEEP_ALIVE_MS = 30_000
@@ -69,8 +74,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function attempt(request: TransportRequest): Promise<HttpResponse> {
-    const secure = connection.tls !== undefined || connection.socketPath !== undefined
-    const credential = secure ? await connection.credentials.current() : {}
+    const credential = isPrivate(connection) ? await connection.credentials.current() : {}
     if (credential.authorization !== undefined) {
       observer.authenticated(connection.credentials.kind, credential.expiresAt)
     }
@@ -88,7 +92,7 @@ export function createTransport(options: TransportOptions): Transport {
   async function send(request: TransportRequest): Promise<ApiResult<HttpResponse>> {
     try {
       const answer = await attempt(request)
-      if (answer.status !== 401 || connection.tls === undefined) return { ok: true, value: answer }
+      if (answer.status !== 401 || !isPrivate(connection)) return { ok: true, value: answer }
       if (!connection.credentials.reject()) return { ok: true, value: answer }
       await answer.body.dump({ limit: REFUSAL_LIMIT })
       return { ok: true, value: await attempt(request) }

@@ -1,8 +1,6 @@
 import { aggregatedRules } from '../../auth/rbac/aggregate.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
-import type { Json } from '../../lib/json.ts'
-import { Reader } from '../../resources/reader.ts'
-import { selects } from '../../resources/selector/label-selector.ts'
+import { selectsLabels } from '../../resources/selector/label-selector.ts'
 import { AGGREGATED_GROUP } from '../cache/collections.ts'
 import type { ObjectChange } from '../cache/object-cache.ts'
 import type { View } from '../cache/view.ts'
@@ -36,7 +34,7 @@ function reconcile(key: string, view: View): Reconciliation {
   if (existing === undefined || existing.meta.terminating) return SETTLED
   const { meta, role } = existing
   const roles = [...view.clusterroles.values()].toSorted(byName).map((one) => one.role)
-  const rules = aggregatedRules(role, roles, isSelected)
+  const rules = aggregatedRules(role, roles, selectsLabels)
   if (rules === undefined || isDeepEqual(rules, role['rules'])) return SETTLED
   const body = { rules: [...rules] }
   return { writes: [{ verb: 'patch', collection: 'clusterroles', meta, body }] }
@@ -45,8 +43,4 @@ function reconcile(key: string, view: View): Reconciliation {
 function byName({ meta: a }: ClusterRoleObject, { meta: b }: ClusterRoleObject): number {
   if (a.name === b.name) return 0
   return a.name < b.name ? -1 : 1
-}
-
-function isSelected(selector: Json, labels: Json | undefined): boolean {
-  return selects(Reader.of(selector, 'decode'), Reader.of(labels ?? {}, 'decode'))
 }

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { bearer, fixedCredential } from '../../client/connection/credential/credential.ts'
+import { connectionBySocket } from '../../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
@@ -10,7 +11,6 @@ import { alone } from '../runner/leadership.ts'
 import { Runner } from '../runner/runner.ts'
 import { createObjectWriter, type ObjectWriter } from '../runner/writing/object-writer.ts'
 import { createRecordingObserver } from './recording-observer.ts'
-import { accountUser } from './secured-api.ts'
 
 const NO_PROBLEM = /(?!)/
 
@@ -28,14 +28,14 @@ interface ControlPlaneOptions {
  * of an account is its name, as in `startSecuredApi`. Returns the records of the recording observer.
  */
 export function startControlPlane(
-  url: string,
+  socketPath: string,
   { clock = systemClock, expected = NO_PROBLEM, identity, wrap = same }: ControlPlaneOptions = {},
 ): readonly string[] {
   const clients = new Map<string, ApiClient>()
   const clientOf = (account: string): ApiClient =>
     clients.getOrInsertComputed(account, () => {
-      const credentials = fixedCredential(bearer(accountUser(account).name))
-      const connection = { origin: url, basePath: '', tls: undefined, credentials, source: 'test' }
+      const credentials = fixedCredential(bearer(account))
+      const connection = connectionBySocket(socketPath, credentials)
       return createApiClient({ connection, clock: systemClock, userAgent: 'controllers/test' })
     })
   const observer = createRecordingObserver()

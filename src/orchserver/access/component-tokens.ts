@@ -21,8 +21,7 @@ const TOKEN_BYTES = 32
 
 /**
  * Makes a random token of 256 bits for each user, on demand. Tokens are kept in memory only, so they end with the
- * process. Users of one name have one token, that of the
- * first.
+ * process. Users of one name have one token, and the groups of the first of them.
  */
 export function createComponentTokens(): ComponentTokens {
   const issued = new Map<string, Issued>()

@@ -19,51 +19,80 @@ export interface KubeconfigUser {
   readonly credential: ClientCertificate | { readonly token: string }
 }
 
-/** How a file is recognised that may be written again. */
-const MARK = '# Written by orch-server at every start.\n'
+/** Who writes kubeconfigs: a file is written again by the same one only. */
+export interface Writer {
+  readonly name: string
+  /** The first line of the files, by which they are recognised. */
+  readonly mark: string
+  /** The flag that names the file. */
+  readonly flag: string
+}
+
+export const SERVER_START: Writer = {
+  name: 'orch-server',
+  mark: '# Written by orch-server at every start.\n',
+  flag: '--write-kubeconfig',
+}
+
+export const KUBECONFIG_COMMAND: Writer = {
+  name: 'this command',
+  mark: '# Written by the command orch-server kubeconfig.\n',
+  flag: '--output',
+}
 
 /**
  * Writes a kubeconfig for this server. A file that another program wrote may hold
  * other clusters, so it is left alone.
  * @throws NP_ORCHSERVER_KUBECONFIG, NP_ORCHSERVER_FILE
  */
-export async function writeKubeconfig(path: string, config: Kubeconfig): Promise<void> {
-  const before = await readOwnKubeconfig(path)
-  const text = kubeconfigText(config)
+export async function writeKubeconfig(
+  path: string,
+  config: Kubeconfig,
+  writer = SERVER_START,
+): Promise<void> {
+  const before = await readOwnKubeconfig(path, writer)
+  const text = kubeconfigText(config, writer)
   if (text !== before) await writePrivateFile(path, text)
 }
 
 /**
- * The kubeconfig of an earlier start; undefined where there is none.
- * @throws NP_ORCHSERVER_KUBECONFIG where another program's file stands
+ * The kubeconfig that this writer wrote earlier; undefined where there is none.
+ * @throws NP_ORCHSERVER_KUBECONFIG where the file of another one stands
  */
-export async function readOwnKubeconfig(path: string): Promise<string | undefined> {
-  const before = await textAt(path)
-  if (before === undefined || before.startsWith(MARK)) return before
-  throw refused(path, 'exists, and orch-server did not write it')
+export async function readOwnKubeconfig(
+  path: string,
+  writer = SERVER_START,
+): Promise<string | undefined> {
+  const before = await textAt(path, writer)
+  if (before === undefined || before.startsWith(writer.mark)) return before
+  throw refused(path, `exists, and ${writer.name} did not write it`, writer)
 }
 
 /** Undefined where there is nothing. Of a device or a pipe the end may never come. */
-async function textAt(path: string): Promise<string | undefined> {
+async function textAt(path: string, writer: Writer): Promise<string | undefined> {
   try {
-    if (!(await stat(path)).isFile()) throw refused(path, 'is no regular file')
+    if (!(await stat(path)).isFile()) throw refused(path, 'is no regular file', writer)
     return await readFile(path, 'utf8')
   } catch (cause) {
     if (cause instanceof NodeProxyError) throw cause
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    throw refused(path, `cannot be read: ${code}`)
+    throw refused(path, `cannot be read: ${code}`, writer)
   }
 }
 
-function refused(path: string, what: string): NodeProxyError {
+function refused(path: string, what: string, { flag }: Writer): NodeProxyError {
   return new NodeProxyError('NP_ORCHSERVER_KUBECONFIG', `${path} ${what}`, {
     object: path,
-    hint: 'name another file with --write-kubeconfig, or move this one away',
+    hint: `name another file with ${flag}, or move this one away`,
   })
 }
 
-function kubeconfigText({ server, authority, user }: Kubeconfig): string {
+/** The file as a text. */
+export function kubeconfigText(
+  { server, authority, user }: Kubeconfig,
+  { mark }: Writer = SERVER_START,
+): string {
   const data = authority && { 'certificate-authority-data': btoa(authority) }
   const { name } = user
   const config = {
@@ -74,7 +103,7 @@ function kubeconfigText({ server, authority, user }: Kubeconfig): string {
     contexts: [{ name: 'orch', context: { cluster: 'orch', user: name } }],
     'current-context': 'orch',
   }
-  return MARK + stringify(config, { lineWidth: 0 })
+  return mark + stringify(config, { lineWidth: 0 })
 }
 
 function credentialFields({ credential }: KubeconfigUser): Readonly<Record<string, string>> {

@@ -1,9 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
+import { startIdentityApi } from '../../apiserver/testing/identity-api.ts'
+import type { User } from '../../auth/user.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { type Json, valueAt } from '../../lib/json.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { createComponentTokens } from './component-tokens.ts'
+import { type ComponentTokens, createComponentTokens } from './component-tokens.ts'
+import { controllerUser, nodeAgentUser } from './component-users.ts'
 import { openOwnSocket } from './own-socket.ts'
 
 const server = { listen: () => Promise.reject(new Error('permission denied')) }
@@ -24,4 +28,35 @@ it('is refused where its path is too long, or taken by what is no socket', async
     })
     await expect(opening).rejects.toMatchObject({ code: 'NP_ORCHSERVER_SOCKET', message })
   }
+})
+
+/** What a client of the socket is told of itself, and the status of reads of Services and Secrets. */
+async function seenBy(user: User, known?: ComponentTokens): Promise<readonly unknown[]> {
+  const tokens = createComponentTokens()
+  const { server } = await startIdentityApi([], {
+    identity: { authenticators: [tokens.authenticator] },
+  })
+  const parts = { server, dataDir: newFolder(), clock: systemClock }
+  const socket = await openOwnSocket({ ...parts, tokens: known ?? tokens })
+  const client = socket.client('test/1', user)
+  onTestFinished(() => client.close())
+  const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+  const self = await client.create(review, {})
+  const reads = ['/api/v1/namespaces/x/services/x', '/api/v1/namespaces/x/secrets/x']
+  const read = await Promise.all(reads.map((path) => client.get(path)))
+  return [
+    valueAt(self.ok ? (self.value as Json) : {}, 'status', 'userInfo', 'username'),
+    ...read.map((one) => (one.ok ? 200 : one.failure.code)),
+  ]
+}
+
+it('each client acts as its user, and has the rights of that one only', async () => {
+  const name = 'system:serviceaccount:kube-system:endpoint-controller'
+  expect(await seenBy(controllerUser('endpoint-controller'))).toEqual([name, 404, 403])
+  expect(await seenBy(nodeAgentUser('n1'))).toEqual(['system:node:n1', 404, 403])
+  expect(await seenBy(controllerUser('endpoint-controller'), createComponentTokens())).toEqual([
+    undefined,
+    401,
+    401,
+  ])
 })

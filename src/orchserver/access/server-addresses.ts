@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
-import { firstMachineAddress, type Interfaces } from '../node/machine-addresses.ts'
+import { firstMachineAddress, type Interfaces } from '../system/machine-addresses.ts'
 
 const ALL_OF_THE_MACHINE: readonly string[] = ['0.0.0.0', '::']
 

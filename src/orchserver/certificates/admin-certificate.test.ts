@@ -1,11 +1,10 @@
 import { X509Certificate } from 'node:crypto'
-import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../testing/new-folder.ts'
 import { adminCertificate } from './admin-certificate.ts'
 import { issueClient } from './issue.ts'
-import { madeCertificate } from './made-certificate.ts'
 import { newKey } from './pem.ts'
 
 const DAY = 86_400_000
@@ -81,20 +80,6 @@ describe('the certificate of the administrator', () => {
     await at(folder, 0)
     const planted = await plant(folder, user, groups, day)
     expect((await at(folder, 0)).cert).not.toBe(planted)
-  })
-
-  it('is made anew where it is that of a server', async () => {
-    const folder = newFolder()
-    const first = await at(folder, 0)
-    await madeCertificate({
-      ...{ folder, names: { dns: ['a'], ips: [] } },
-      clock: { now: () => START, after: () => () => undefined },
-    }).current()
-    for (const end of ['crt', 'key']) {
-      copyFileSync(join(folder, `server.${end}`), join(folder, `admin.${end}`))
-    }
-    const next = await at(folder, 0)
-    expect(new X509Certificate(next.cert).subject).toBe(new X509Certificate(first.cert).subject)
   })
 
   it('is made anew for another authority, and where the key is that of another', async () => {

@@ -42,13 +42,9 @@ export function adminCertificate(options: AdminCertificateOptions): ClientCertif
 /** As Node prints it: a line for each part, with line breaks inside of values escaped. */
 const SUBJECT = `CN=${ADMIN}\nO=${MASTERS}`
 
-/** RFC 5280 §4.2.1.12: id-kp-clientAuth. */
-const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
-
 const KIND: KeptKind = {
   name: 'admin',
-  isFit: ({ subject, keyUsage }) =>
-    subject === SUBJECT && keyUsage?.length === 1 && keyUsage[0] === CLIENT_AUTH,
+  isFit: ({ subject }) => subject === SUBJECT,
   async issue(issuer, key, now) {
     const { issueClient } = await import('./issue.ts')
     return issueClient({ issuer, key, user: ADMIN, groups: [MASTERS], life: YEAR }, now)

@@ -1,8 +1,8 @@
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import { writePrivateFile } from '../system/private-file.ts'
+import { createPrivateFile, writePrivateFile } from '../system/private-file.ts'
 import { belongTogether, isDue } from './certificate-validity.ts'
-import { newKey, readIfPresent, unusable } from './pem.ts'
+import { newKey, readIfPresent, readPem, unusable } from './pem.ts'
 
 /** The certificate authority of one installation. */
 export interface InstalledAuthority {
@@ -17,23 +17,46 @@ export interface InstalledAuthority {
 /**
  * The authority of a folder, made the first time. It keeps its key and its name
  * for ever: what it issued stays good when its own certificate is renewed, and
- * clients that trust the old one need the new one only when the old one ends.
+ * clients that trust the old one need the new one only when the old one ends. Of several callers
+ * that make it at the same time one does, and the others get what it made.
  */
 export async function openAuthority(folder: string, now: number): Promise<InstalledAuthority> {
   const files = { cert: join(folder, 'ca.crt'), key: join(folder, 'ca.key') }
   const cert = await readIfPresent(files.cert)
   const key = (await readIfPresent(files.key)) ?? (await firstKey(files, cert))
   if (!isOfOurKind(key)) throw unusable(files.key, 'holds no private key of P-256', adviceOn(files))
-  if (cert !== undefined && !belongTogether(cert, key)) throw mismatch(files)
-  const kept = cert === undefined ? undefined : new X509Certificate(cert)
-  if (cert !== undefined && kept !== undefined && !isDue(kept, now)) {
-    return { subject: kept.subject, key, cert, certificate: kept }
-  }
+  const kept = cert === undefined ? undefined : checked(files, cert, key)
+  if (kept !== undefined && !isDue(kept.certificate, now)) return kept
   const subject = kept?.subject ?? `CN=orch-server authority ${randomBytes(4).toString('hex')}`
   const { issueAuthority } = await import('./issue.ts')
   const made = await issueAuthority({ subject, key }, now)
-  await writePrivateFile(files.cert, made)
+  if (kept !== undefined) await writePrivateFile(files.cert, made)
+  else if (!(await createPrivateFile(files.cert, made))) return openAuthority(folder, now)
   return { subject, key, cert: made, certificate: new X509Certificate(made) }
+}
+
+/**
+ * The authority that a server made or was given in this folder. Makes and renews nothing, so
+ * a server may run.
+ * @throws NP_ORCHSERVER_CERTIFICATE
+ */
+export async function readAuthority(folder: string): Promise<InstalledAuthority> {
+  const files = { cert: join(folder, 'ca.crt'), key: join(folder, 'ca.key') }
+  const cert = await readIfPresent(files.cert)
+  if (cert === undefined) {
+    const hint = 'check --data-dir; the first start of orch-server makes the authority there'
+    throw unusable(files.cert, 'does not exist', hint)
+  }
+  const key = await readIfPresent(files.key)
+  if (key === undefined) throw unusable(files.key, 'does not exist', adviceOn(files))
+  return checked(files, cert, key)
+}
+
+function checked(files: Files, cert: string, key: string): InstalledAuthority {
+  if (!isOfOurKind(key)) throw unusable(files.key, 'holds no private key of P-256', adviceOn(files))
+  if (!belongTogether(cert, key)) throw mismatch(files)
+  const certificate = new X509Certificate(cert)
+  return { subject: certificate.subject, key, cert, certificate }
 }
 
 interface Files {
@@ -44,8 +67,7 @@ interface Files {
 async function firstKey(files: Files, cert: string | undefined): Promise<string> {
   if (cert !== undefined) throw unusable(files.key, 'does not exist', adviceOn(files))
   const key = newKey()
-  await writePrivateFile(files.key, key)
-  return key
+  return (await createPrivateFile(files.key, key)) ? key : readPem(files.key)
 }
 
 /** What certificates are issued with. */

@@ -4,6 +4,7 @@ import { kubeconfigPath } from '../access/kubeconfig-path.ts'
 import { socketPathIn } from '../access/own-socket.ts'
 import { givenCertificate } from '../certificates/given-certificate.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
+import { missingKeyFile, readKeyFile } from '../encryption/read-key-file.ts'
 import { checkKeyFiles } from '../identity/account-keys.ts'
 import { readGivenAuthorities } from '../identity/client-authorities.ts'
 import { readOidcAuthorities } from '../identity/oidc-provider.ts'
@@ -12,13 +13,13 @@ import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
  * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, a kubeconfig that belongs to another program, a data directory whose path
+ * be used, those of the encryption included, a kubeconfig that belongs to another program, a data directory whose path
  * is too long for its socket. Reads files and makes nothing. Undefined: none of these.
  */
 export async function checkStart(
   config: OrchServerConfiguration,
 ): Promise<NodeProxyError | undefined> {
-  const { dataDir, etcd, tls, authentication } = config
+  const { dataDir, encryption, etcd, tls, authentication } = config
   try {
     socketPathIn(dataDir)
     if (tls.certFile !== '') await givenCertificate(tls.certFile, tls.keyFile).current()
@@ -27,10 +28,15 @@ export async function checkStart(
     await checkKeyFiles(config)
     if (authentication.tokenFile !== '') await readTokenFile(authentication.tokenFile)
     await readOidcAuthorities(authentication.oidc)
+    if (encryption.keyFile !== '') await requireKeyFile(encryption.keyFile)
     await readOwnKubeconfig(kubeconfigPath(config))
     return undefined
   } catch (error) {
     if (error instanceof NodeProxyError) return error
     throw error
   }
+}
+
+async function requireKeyFile(path: string): Promise<void> {
+  if ((await readKeyFile(path)) === undefined) throw missingKeyFile(path)
 }

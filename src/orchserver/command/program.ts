@@ -8,14 +8,14 @@ import {
   type Terminal,
 } from '../../settings/answers.ts'
 import { flagProblem } from '../../settings/flag-problem.ts'
-import { type FlagsResult, parseFlags } from '../../settings/flags.ts'
+import { parseFlags } from '../../settings/flags.ts'
 import { helpText } from '../../settings/help.ts'
-import { loadConfiguration } from '../../settings/load.ts'
-import { readConfigurationFile } from '../../settings/read-file.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { COMMAND_FLAGS } from '../config/command-flags.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
+
+import { loadSettings } from './load-settings.ts'
+
 import { type SubCommand, splitSubCommand } from './sub-command.ts'
 
 /** The rest of the program, loaded only when it is to run. */
@@ -34,13 +34,14 @@ export interface Host extends Terminal {
   loadServer(): Promise<Server>
 }
 
-type Flags = FlagsResult<OrchServerConfiguration, typeof COMMAND_FLAGS>
-type Line = Extract<Flags, { ok: true }>['line']
-
 /** The program, from its arguments (without node and script) to its exit code. */
 export async function runProgram(args: readonly string[], host: Host): Promise<ExitCode> {
   const split = splitSubCommand(args)
   if ('code' in split) return answers(host).refuse([split])
+  if (split.command.verb === 'kubeconfig') {
+    const { runKubeconfig } = await import('./run-kubeconfig.ts')
+    return runKubeconfig(split.flags, host)
+  }
   const parsed = parseFlags(SETTINGS_TABLE, split.flags)
   if (!parsed.ok) return answers(host).refuse([parsed.problem])
   const { commands } = parsed.line
@@ -52,7 +53,7 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
     ])
   }
   try {
-    const loaded = await load(parsed.line)
+    const loaded = await loadSettings(parsed.line)
     if (!loaded.ok) return answers(host).refuse(loaded.problems)
     if (split.command.verb === 'serve') return await serve(loaded.config, host)
     if (split.command.verb === 'check') return await checkStore(split.command, loaded.config, host)
@@ -61,13 +62,6 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
     if (!(error instanceof NodeProxyError)) throw error
     return answers(host).refuse([asProblem(error)])
   }
-}
-
-async function load(line: Line) {
-  const path = line.commands.config
-  const file =
-    path === undefined ? undefined : await readConfigurationFile(path, SETTINGS_TABLE.codes)
-  return loadConfiguration(SETTINGS_TABLE, file, line)
 }
 
 async function serve(config: OrchServerConfiguration, host: Host): Promise<ExitCode> {
@@ -114,7 +108,7 @@ async function checkStore(
 
 /** Writes a backup, or takes one back. */
 async function keepStore(
-  { verb, file }: Exclude<SubCommand, { verb: 'serve' | 'check' }>,
+  { verb, file }: Extract<SubCommand, { verb: 'backup' | 'restore' }>,
   { config, replace }: Keeping,
   host: Host,
 ): Promise<ExitCode> {

@@ -15,6 +15,8 @@ export interface OrchServerConfiguration {
   readonly authentication: AuthenticationConfiguration
   readonly serviceAccounts: ServiceAccountsConfiguration
   readonly etcd: EtcdConfiguration
+  /** Of Secrets in the store; no file: it is made in the data directory. */
+  readonly encryption: { readonly keyFile: string }
   readonly services: {
     /** One range of each family, the primary one first. */
     readonly clusterIPRange: readonly Cidr[]

@@ -12,7 +12,7 @@ import { controllerUser, nodeAgentUser } from '../access/component-users.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import type { ProcessMetrics } from '../metrics/process-metrics.ts'
 import { createFailureLog } from '../system/failure-log.ts'
-import { type Interfaces, machineAddresses } from './machine-addresses.ts'
+import { type Interfaces, machineAddresses } from '../system/machine-addresses.ts'
 
 /** The account that binds Pods to nodes: a scheduler's work, for which agents have no right. */
 const POD_BINDER = 'pod-binder'

@@ -14,7 +14,7 @@ const ETCD = {
 }
 
 function at(dataDir: string, etcd = { ...ETCD, servers: [] as readonly string[] }) {
-  return { dataDir, etcd }
+  return { dataDir, etcd, encryption: { keyFile: '' } }
 }
 
 function manner(replace: boolean) {

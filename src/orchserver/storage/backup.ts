@@ -1,5 +1,4 @@
 import { existsSync, statSync } from 'node:fs'
-import { examineStored } from '../../apiserver/persist/examine-stored.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { writeBackup } from '../../storage/embedded/backup/backup.ts'
@@ -7,9 +6,11 @@ import { restoreEmbeddedStore } from '../../storage/embedded/backup/restore.ts'
 import { currentFile, storeFiles } from '../../storage/embedded/directory/store-file.ts'
 import { refuseTruncatedWalAtRest } from '../../storage/embedded/wal/truncated-wal-at-rest.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
+import { type EncryptedExamination, examineEncrypted } from '../encryption/examine-encrypted.ts'
+import { keyFilePath, readKeyFile } from '../encryption/read-key-file.ts'
 import { giveToOwner } from './give-to-owner.ts'
 
-type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd'>
+type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd' | 'encryption'>
 
 /**
  * Copies the embedded store, as it is at one moment, to a new file. The server
@@ -22,8 +23,17 @@ export async function backUp(where: Where, file: string): Promise<string> {
   if (!existsSync(store)) throw refusal(where.dataDir, 'holds no store', 'check --data-dir')
   if (existsSync(file)) throw refusal(file, 'exists', 'name a new file, or remove this one')
   refuseTruncatedWalAtRest(store)
-  await writeBackup(store, file, examineStored)
-  return `wrote ${file}: the store of ${where.dataDir}. It holds Secrets, and no certificates.`
+  const { examine, remarks } = await examinationFor(where)
+  await writeBackup(store, file, examine)
+  const keyFile = quote(keyFilePath(where))
+  const found = remarks().map(({ text }) => ` ${text}.`)
+  return `wrote ${file}: the store of ${where.dataDir}, with Secrets encrypted. It holds neither their keys nor certificates: keep a copy of ${keyFile} elsewhere.${found.join('')}`
+}
+
+/** Values whose key is not at hand are copied as they are. */
+async function examinationFor(where: Where): Promise<EncryptedExamination> {
+  const path = keyFilePath(where)
+  return examineEncrypted({ path, file: await readKeyFile(path), needsEachKey: false })
 }
 
 export interface RestoreManner {
@@ -53,15 +63,17 @@ export async function restore(
       'write --replace to lose it, or choose another --data-dir',
     )
   }
+  const { examine, remarks } = await examinationFor(where)
   const { revision, isVerified } = await restoreEmbeddedStore({
     ...{ from: file, directory: dataDir },
-    examine: examineStored,
+    examine,
   }).finally(() => giveToOwner(dataDir))
   if (!isVerified) {
     warn(
       `warning: ${quote(file)} has no checksum of its content, because an older version wrote it: every object in it was read, but whether they are what was backed up could not be verified`,
     )
   }
+  for (const { text, isVerified } of remarks()) if (!isVerified) warn(`warning: ${text}`)
   return `restored ${file} to ${dataDir}. The store goes on at revision ${revision}: clients list everything again.`
 }
 

@@ -1,19 +1,24 @@
 import { existsSync, statSync } from 'node:fs'
-import { examineStored } from '../../apiserver/persist/examine-stored.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { describeFinding } from '../../storage/embedded/backup/damaged-error.ts'
-import type { Finding } from '../../storage/embedded/backup/inspect.ts'
+import type { Examine, Finding } from '../../storage/embedded/backup/inspect.ts'
 import { inspectFile } from '../../storage/embedded/backup/inspect-file.ts'
 import { currentFile } from '../../storage/embedded/directory/store-file.ts'
 import type { Store } from '../../storage/store.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
+import {
+  type EncryptedExamination,
+  type EncryptionRemark,
+  examineEncrypted,
+} from '../encryption/examine-encrypted.ts'
+import { keyFilePath, readKeyFile } from '../encryption/read-key-file.ts'
 import { readEtcdTls } from './etcd-tls.ts'
 
-type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd'>
+type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd' | 'encryption'>
 
 export interface CheckReport {
-  /** One for each finding, then one that sums up. */
+  /** One for each finding, those about the encryption, then one that sums up. */
   readonly lines: readonly string[]
   readonly isClean: boolean
 }
@@ -23,29 +28,36 @@ const PAGE = 500
 
 /**
  * Names everything that is damaged in a backup, else in the store of the
- * configuration. Nothing is changed, and a server may run meanwhile.
- * @throws NP_ORCHSERVER_CHECK when there is nothing to look at, NP_STORAGE_…
+ * configuration. Nothing is changed, and a server may run meanwhile. Secrets are decrypted if there is a
+ * key file; otherwise it is reported that their content was not verified.
+ * @throws NP_ORCHSERVER_CHECK when there is nothing to look at, NP_ORCHSERVER_ENCRYPTION_FILE, NP_STORAGE_…
  */
 export async function check(where: Where, file: string | undefined): Promise<CheckReport> {
-  if (file !== undefined)
-    return checkFile(file, `the file ${quote(file)}`, 'name a backup or a store')
+  const path = keyFilePath(where)
+  const examination = examineEncrypted({ path, file: await readKeyFile(path), needsEachKey: true })
   const { dataDir, etcd } = where
-  if (etcd.servers.length > 0) return checkEtcd(etcd)
-  return checkFile(currentFile(dataDir), `the store of ${quote(dataDir)}`, 'check --data-dir')
+  if (file === undefined && etcd.servers.length > 0) return checkEtcd(etcd, examination)
+  const named = file ?? currentFile(dataDir)
+  const what = file === undefined ? `the store of ${quote(dataDir)}` : `the file ${quote(file)}`
+  const remedy = file === undefined ? 'check --data-dir' : 'name a backup or a store'
+  refuseMissing(named, what, remedy)
+  const { findings, keys } = inspectFile(named, examination.examine)
+  return reportOf(what, { findings, keys, remarks: examination.remarks() })
 }
 
-function checkFile(file: string, what: string, remedy: string): CheckReport {
+function refuseMissing(file: string, what: string, remedy: string): void {
   if (!existsSync(file) || !statSync(file).isFile()) {
     throw new NodeProxyError('NP_ORCHSERVER_CHECK', `${what} is not there`, {
       object: file,
       hint: remedy,
     })
   }
-  const { findings, keys } = inspectFile(file, examineStored)
-  return reportOf(what, findings, keys)
 }
 
-async function checkEtcd(etcd: Where['etcd']): Promise<CheckReport> {
+async function checkEtcd(
+  etcd: Where['etcd'],
+  { examine, remarks }: EncryptedExamination,
+): Promise<CheckReport> {
   const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts')
   const tls = await readEtcdTls(etcd)
   const isTls = Object.keys(tls).length > 0
@@ -55,14 +67,14 @@ async function checkEtcd(etcd: Where['etcd']): Promise<CheckReport> {
     ...(isTls && { tls }),
   })
   try {
-    const { findings, keys } = await inspectStore(store)
-    return reportOf(`etcd under ${quote(etcd.prefix)}`, findings, keys)
+    const { findings, keys } = await inspectStore(store, examine)
+    return reportOf(`etcd under ${quote(etcd.prefix)}`, { findings, keys, remarks: remarks() })
   } finally {
     await store.close()
   }
 }
 
-async function inspectStore(store: Pick<Store, 'list' | 'revision'>) {
+async function inspectStore(store: Pick<Store, 'list' | 'revision'>, examine: Examine) {
   const findings: Finding[] = []
   const revision = await store.revision()
   let keys = 0
@@ -71,7 +83,7 @@ async function inspectStore(store: Pick<Store, 'list' | 'revision'>) {
     const page = await store.list({ prefix: '/', limit: PAGE, revision, ...from })
     if (page.refused !== undefined) throw compactedError(revision)
     for (const entry of page.entries) {
-      const cause = examineStored(entry)
+      const cause = examine(entry)
       if (cause !== undefined) findings.push({ key: entry.key, cause })
     }
     keys += page.entries.length
@@ -88,10 +100,19 @@ function compactedError(revision: number): NodeProxyError {
   )
 }
 
-function reportOf(what: string, findings: readonly Finding[], keys: number): CheckReport {
+interface Inspected {
+  readonly findings: readonly Finding[]
+  readonly keys: number
+  readonly remarks: readonly EncryptionRemark[]
+}
+
+function reportOf(what: string, { findings, keys, remarks }: Inspected): CheckReport {
   const isClean = findings.length === 0
   const sum = isClean
     ? `${what} is intact: ${keys} keys can be read`
     : `${what} is damaged: ${findings.length} findings; objects that are named can be deleted (kubectl delete) while the server runs, else restore a backup`
-  return { lines: [...findings.map(describeFinding), sum], isClean }
+  return {
+    lines: [...findings.map(describeFinding), ...remarks.map(({ text }) => text), sum],
+    isClean,
+  }
 }

@@ -25,7 +25,7 @@ test(`a backup that is damaged at any of ${OFFSETS} offsets is refused, or resto
   const { directory, truth } = await populatedStore()
   const folder = newFolder()
   const good = join(folder, 'good')
-  await backUp({ dataDir: directory, etcd: ETCD }, good)
+  await backUp({ dataDir: directory, etcd: ETCD, encryption: { keyFile: '' } }, good)
   const bytes = readFileSync(good)
   const number = seededNumbers(20_261_122)
   const target = newFolder()
@@ -63,7 +63,7 @@ test(`a backup that is damaged at any of ${OFFSETS} offsets is refused, or resto
 test('check names the keys of a damaged backup and exits with 1; a good one is 0, none is 2', async () => {
   const { directory } = await populatedStore()
   const good = join(newFolder(), 'good')
-  await backUp({ dataDir: directory, etcd: ETCD }, good)
+  await backUp({ dataDir: directory, etcd: ETCD, encryption: { keyFile: '' } }, good)
   expect(await run('check', good)).toMatchObject({
     code: 0,
     out: expect.stringContaining('intact'),

@@ -111,7 +111,9 @@ test(`a store that is damaged at any of ${OFFSETS} offsets is refused, or served
 
 async function checked(dataDir: string): Promise<string> {
   try {
-    return (await check({ dataDir, etcd: ETCD }, undefined)).isClean ? 'clean' : 'damaged'
+    return (await check({ dataDir, etcd: ETCD, encryption: { keyFile: '' } }, undefined)).isClean
+      ? 'clean'
+      : 'damaged'
   } catch (error) {
     return stringAt(objectAt(error as JsonObject), 'code') ? 'refused' : 'damaged'
   }

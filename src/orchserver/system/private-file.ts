@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { link, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 import { makeFolder } from '../../lib/make-folder.ts'
@@ -11,11 +11,36 @@ import { makeFolder } from '../../lib/make-folder.ts'
  * @throws NP_ORCHSERVER_FILE
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
+  await place(path, text, (partial) => rename(partial, path))
+}
+
+/**
+ * As `writePrivateFile`, where nothing stands yet. @returns false: something stands there, and stays
+ * @throws NP_ORCHSERVER_FILE
+ */
+export async function createPrivateFile(path: string, text: string): Promise<boolean> {
+  let isNew = true
+  await place(path, text, async (partial) => {
+    await link(partial, path).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'EEXIST') throw cause
+      isNew = false
+    })
+    await rm(partial)
+  })
+  return isNew
+}
+
+/** Writes a partial file beside `path`, and has it moved there. */
+async function place(
+  path: string,
+  text: string,
+  move: (partial: string) => Promise<void>,
+): Promise<void> {
   const partial = `${path}.${randomBytes(6).toString('hex')}.partial`
   try {
     makeFolder(dirname(path))
     await writeFlushed(partial, text)
-    await rename(partial, path)
+    await move(partial)
     await flushFolder(dirname(path))
   } catch (cause) {
     await rm(partial, { force: true }).catch(() => undefined)

@@ -1,4 +1,5 @@
-import type { Reader } from '../reader.ts'
+import type { Json } from '../../lib/json.ts'
+import { Reader } from '../reader.ts'
 
 /** Whether an object with these labels is selected; the selector was checked. */
 export function selects(selector: Reader, labels: Reader): boolean {
@@ -7,6 +8,11 @@ export function selects(selector: Reader, labels: Reader): boolean {
     wanted.keys().every((key) => labels.value(key) === wanted.value(key)) &&
     selector.objects('matchExpressions').every((expression) => holds(expression, labels))
   )
+}
+
+/** The same, of an object as it is stored; without labels it has none. */
+export function selectsLabels(selector: Json, labels: Json | undefined): boolean {
+  return selects(Reader.of(selector, 'decode'), Reader.of(labels ?? {}, 'decode'))
 }
 
 function holds(expression: Reader, labels: Reader): boolean {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -14,7 +15,10 @@ import { tieToUs } from '../tie-to-us.ts'
 const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.url))
 
 export interface OrchServerOptions {
-  /** Beyond the data directory and the port, for example `--etcd-servers=http://127.0.0.1:2379`. */
+  /**
+   * Beyond the data directory and the port, for example `--etcd-servers=http://127.0.0.1:2379`: then
+   * all servers have the same encryption keys, unless these flags name others.
+   */
   readonly flags?: readonly string[]
   /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>
@@ -49,7 +53,13 @@ export async function startOrchServer({
 }: OrchServerOptions = {}): Promise<OrchServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'np-orch-server-'))
   const dataDir = join(folder, 'data')
-  const args = (port: string) => [`--data-dir=${dataDir}`, `--secure-port=${port}`, ...flags]
+  const keyFile = join(folder, 'keys')
+  await writeFile(keyFile, SHARED_KEYS, { mode: 0o600 })
+  const keyFlags = flags.some(isOfEtcd) ? [`--encryption-key-file=${keyFile}`] : []
+  const args = (port: string) => [
+    ...[`--data-dir=${dataDir}`, `--secure-port=${port}`],
+    ...[...keyFlags, ...flags],
+  ]
   const spawned = (port: string): Promise<Running> => spawnServer(args(port), env)
   let running = await spawned('0')
   const { url, kubeconfig } = running
@@ -80,6 +90,12 @@ export async function startOrchServer({
       await rm(folder, { recursive: true })
     },
   }
+}
+
+const SHARED_KEYS = `shared:${createHash('sha256').update('shared').digest('base64')}\n`
+
+function isOfEtcd(flag: string): boolean {
+  return flag.startsWith('--etcd-servers=')
 }
 
 interface Running {

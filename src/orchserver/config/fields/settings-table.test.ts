@@ -56,6 +56,7 @@ describe('the configuration of orch-server', () => {
         ...{ bridge: 'cbr0', namespacePrefix: 'orch-pod' },
       },
       etcd: { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/registry' },
+      encryption: { keyFile: '' },
       services: {
         clusterIPRange: ['10.96.0.0/16'],
         nodePortRange: { first: 30_000, last: 32_767 },

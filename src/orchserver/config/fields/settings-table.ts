@@ -4,6 +4,7 @@ import type { OrchServerConfiguration } from '../configuration.ts'
 import { RULES } from '../rules.ts'
 import { AUTHENTICATION_FIELDS } from './authentication.ts'
 import { CONTROLLER_FIELDS } from './controllers.ts'
+import { ENCRYPTION_FIELDS } from './encryption.ts'
 import { LIMIT_FIELDS } from './limits.ts'
 import { SANDBOX_NODE_FIELDS } from './sandbox-node.ts'
 import { SERVICE_ACCOUNT_FIELDS } from './service-accounts.ts'
@@ -14,12 +15,13 @@ import { STORAGE_FIELDS } from './storage.ts'
 export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMMAND_FLAGS>({
   program: 'orch-server',
   about:
-    'orch-server is the control plane of a small cluster: an API server for kubectl, client libraries and node-proxy, with a store of its own or on etcd. `orch-server backup FILE` writes its store to a file while it runs, `orch-server restore FILE` takes it back, `orch-server check` names what is damaged in a store, or `orch-server check FILE` in a backup.',
+    'orch-server is the control plane of a small cluster: an API server for kubectl, client libraries and node-proxy, with a store of its own or on etcd. `orch-server backup FILE` writes its store to a file while it runs, `orch-server restore FILE` takes it back, `orch-server check` names what is damaged in a store, or `orch-server check FILE` in a backup. `orch-server kubeconfig` gives other users access; its own --help has the flags.',
   fields: {
     ...SERVING_FIELDS,
     ...AUTHENTICATION_FIELDS,
     ...SERVICE_ACCOUNT_FIELDS,
     ...STORAGE_FIELDS,
+    ...ENCRYPTION_FIELDS,
     ...CONTROLLER_FIELDS,
     ...SANDBOX_NODE_FIELDS,
     ...LIMIT_FIELDS,

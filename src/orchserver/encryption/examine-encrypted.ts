@@ -1,0 +1,76 @@
+import { examineStored } from '../../apiserver/persist/examine-stored.ts'
+import { quote } from '../../lib/quote.ts'
+import { decryptEntry, isConfidential } from '../../storage/encryption/encrypted-store.ts'
+import { isEncrypted, keyNameOf } from '../../storage/encryption/encrypted-value.ts'
+import type { StoredEntry } from '../../storage/store.ts'
+import { CONFIDENTIAL_PREFIXES } from './confidential-prefixes.ts'
+import type { KeyFile } from './key-file.ts'
+
+/** What was found about the encryption of values. */
+export interface EncryptionRemark {
+  readonly text: string
+  /** Whether the content of the values was examined. */
+  readonly isVerified: boolean
+}
+
+export interface EncryptedExamination {
+  /** Why the server cannot use a value, as it is stored; undefined: it can, or nothing but its key is known. */
+  readonly examine: (entry: StoredEntry) => string | undefined
+  /** After all values: one for each key that they are encrypted with, and one for those in clear. */
+  remarks(): readonly EncryptionRemark[]
+}
+
+export interface ExaminationKeys {
+  /** Where keys were looked for. */
+  readonly path: string
+  /** Undefined: there is no such file. */
+  readonly file: KeyFile | undefined
+  /** Whether a value counts as damaged when the file, if there is one, does not have its key. */
+  readonly needsEachKey: boolean
+}
+
+/** Examines values as they are stored; those whose key is at hand as what they decrypt to. */
+export function examineEncrypted(at: ExaminationKeys): EncryptedExamination {
+  const { file } = at
+  const find = (name: string) => file?.keys.find((key) => key.name === name)
+  const encryption = { keys: { find }, prefixes: CONFIDENTIAL_PREFIXES }
+  const isRequired = file !== undefined && at.needsEachKey
+  const counts = new Map<string, number>()
+  let inClear = 0
+  return {
+    examine: (entry) => {
+      if (!isConfidential(encryption, entry.key)) return examineStored(entry)
+      if (!isEncrypted(entry.value)) inClear++
+      const name = keyNameOf(entry.value)
+      if (name !== undefined) {
+        counts.set(name, (counts.get(name) ?? 0) + 1)
+        if (find(name) === undefined && !isRequired) return undefined
+      }
+      return examineStored(decryptEntry(encryption, entry))
+    },
+    remarks: () => {
+      const encrypted = [...counts].map(([name, count]) =>
+        remark(at, { name, count, isVerified: find(name) !== undefined }),
+      )
+      const text = `${valuesAre(inClear)} in clear: an older version wrote them`
+      return inClear === 0 ? encrypted : [...encrypted, { text, isVerified: true }]
+    },
+  }
+}
+
+interface Counted {
+  readonly name: string
+  readonly count: number
+  readonly isVerified: boolean
+}
+
+function remark({ path, file }: ExaminationKeys, { name, count, isVerified }: Counted) {
+  const text = `${valuesAre(count)} encrypted with the key ${quote(name)}`
+  if (isVerified) return { text, isVerified }
+  const why = file === undefined ? `${path} does not exist` : `${path} does not have it`
+  return { text: `${text}, without which they are lost, and were not verified: ${why}`, isVerified }
+}
+
+function valuesAre(count: number): string {
+  return count === 1 ? '1 value is' : `${count} values are`
+}
