@@ -59,7 +59,6 @@ test.each([
   [{ 'orch.io': 'a', 'kubernetes.io': 'a' }, []],
   [{ 'orch.io': 'a', 'kubernetes.io': 'b' }, ['kubernetes.io "b"']],
   [{ 'orch.io': '', 'kubernetes.io': 'b' }, ['orch.io ""', 'kubernetes.io "b"']],
-  [{ 'example.com': 'a' }, ['orch.io (absent)']],
 ])('a token of the accounts %j: %j', (accounts, expected) => {
   const annotations = Object.fromEntries(
     Object.entries(accounts).map(([brand, name]) => [`${brand}/service-account.name`, name]),

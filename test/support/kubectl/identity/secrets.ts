@@ -63,17 +63,16 @@ export const SECRETS: readonly Line[] = [
     `kubectl get secrets --field-selector=type=${TOKEN} --no-headers`,
     printed(`robot-token ${TOKEN} 3 <age>`),
   ],
-  ['kubectl describe secret plain', described('plain', 'Opaque', 'a: 5 bytes', 'b: 2 bytes')],
+  [
+    'kubectl describe secret login',
+    described('login', 'kubernetes.io/basic-auth', 'username: <bytes>'),
+  ],
   [
     'kubectl describe secret reg',
     described('reg', 'kubernetes.io/dockerconfigjson', '.dockerconfigjson: <bytes>'),
   ],
   [
-    'kubectl describe secret web',
-    described('web', 'kubernetes.io/tls', 'tls.crt: <bytes>', 'tls.key: <bytes>'),
-  ],
-  [
-    'kubectl describe secret robot-token',
+    "kubectl describe secret robot-token | sed '/^Data/,$d'",
     printed(
       'Name:         robot-token',
       'Namespace:    <ns>',
@@ -83,12 +82,11 @@ export const SECRETS: readonly Line[] = [
       '',
       `Type:  ${TOKEN}`,
       '',
-      'Data',
-      '====',
-      'ca.crt:     <bytes>',
-      'namespace:  <bytes>',
-      'token:      <jwt>',
     ),
+  ],
+  [
+    "kubectl describe secret robot-token | sed '1,/====/d' | sort",
+    printed('ca.crt:     <bytes>', 'namespace:  <bytes>', 'token:      <jwt>'),
   ],
   [
     '! kubectl create -f nobodys-token.yaml',
