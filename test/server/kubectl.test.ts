@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { installedKubectls, type Kubectl } from '../support/kubectl/installed.ts'
+import { playScene } from '../support/kubectl/play-scene.ts'
 import { FILES, SCENES } from '../support/kubectl/scenes.ts'
 import { openShell, type Shell, type Started } from '../support/kubectl/shell.ts'
 import {
@@ -34,14 +35,7 @@ function shellOf(kubectl: Kubectl, name: string): Promise<Shell> {
 describe.each(KUBECTLS)('kubectl $version', (kubectl) => {
   test.concurrent.each(SCENES)('$name', async ({ name, lines }) => {
     await using shell = await shellOf(kubectl, name)
-    for (const [command, said, since = 0] of lines) {
-      if (kubectl.minor < since) continue
-      const { text, status } = await shell.run(command)
-      expect({ command, status, text }).toEqual({
-        ...{ command, status: 0 },
-        text: expect.stringMatching(said),
-      })
-    }
+    await playScene(shell, kubectl.minor, lines)
   })
 
   test.runIf(kubectl.minor >= AGGREGATED_DISCOVERY)(

@@ -346,11 +346,11 @@ test('an added rule by JSON patch is refused, with the rules that are missing, a
   })
   expect([status, body['message']]).toEqual([
     403,
-    'roles.rbac.authorization.k8s.io "weak" is forbidden: user "ann" is attempting to grant RBAC permissions not currently held: {"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}',
+    'roles.rbac.authorization.k8s.io "weak" is forbidden: user "ann" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
   ])
   const many = Array.from({ length: 50 }, (_, index) => rule(['get'], [`r${index}`]))
   const long = await api.as('ann', 'POST', roles, { body: role('x', many) })
-  expect(long.body['message']).toMatch(/; and 40 more$/u)
+  expect(long.body['message']).toMatch(/\nand 40 more$/u)
 })
 
 const permitted: readonly Attempt[] = [

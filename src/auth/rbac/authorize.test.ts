@@ -127,8 +127,21 @@ test('the reason names what permits, and what a binding misses', () => {
   policy.setBinding({ metadata, roleRef: { kind: 'Role', name: 'reader' }, subjects })
   expect(authorize(policy, ANN, GET_POD)).toEqual({
     isAllowed: false,
-    reason: 'RBAC: Role "reader" not found',
+    reason: 'RBAC: role.rbac.authorization.k8s.io "reader" not found',
   })
+  policy.setBinding({ metadata, roleRef: { kind: 'ClusterRole', name: 'r' }, subjects })
+  policy.setBinding({
+    metadata: { name: 'all' },
+    roleRef: { kind: 'ClusterRole', name: 'gone' },
+    subjects,
+  })
+  expect(authorize(policy, ANN, GET_POD)).toEqual({
+    isAllowed: false,
+    reason:
+      'RBAC: [clusterrole.rbac.authorization.k8s.io "gone" not found, clusterrole.rbac.authorization.k8s.io "r" not found]',
+  })
+  policy.deleteBinding({ namespace: '', name: 'all' })
+  policy.setBinding({ metadata, roleRef: { kind: 'Role', name: 'reader' }, subjects })
   policy.setRole({ metadata: { name: 'reader', namespace: 'shop' }, rules: [PODS] })
   expect(authorize(policy, ANN, GET_POD)).toEqual({
     isAllowed: true,

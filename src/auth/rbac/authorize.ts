@@ -18,10 +18,19 @@ export function authorize(policy: Policy, user: User, action: Action): Decision 
     if (binding !== undefined) {
       return { isAllowed: true, reason: `RBAC: allowed by ${describe(binding)}` }
     }
-    for (const { role } of index.incomplete) missing.add(`${role.kind} ${quoted(role.name)}`)
+    for (const { role } of index.incomplete) missing.add(notFound(role))
   }
-  const reason = missing.size === 0 ? '' : `RBAC: ${[...missing].join(', ')} not found`
-  return { isAllowed: false, reason }
+  return { isAllowed: false, reason: reasonOf([...missing]) }
+}
+
+/** As kube-apiserver says it: kubectl shows it after `no - `. */
+function reasonOf(missing: readonly string[]): string {
+  if (missing.length === 0) return ''
+  return missing.length === 1 ? `RBAC: ${missing[0]}` : `RBAC: [${missing.join(', ')}]`
+}
+
+function notFound({ kind, name }: Binding['role']): string {
+  return `${kind.toLowerCase()}.rbac.authorization.k8s.io ${quoted(name)} not found`
 }
 
 function describe({ kind, namespace, name, role }: Binding): string {

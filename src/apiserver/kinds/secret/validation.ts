@@ -14,16 +14,20 @@ export function checkSecret(object: Reader): void {
   checkData(object, 'stringData', 'text')
   const type = object.text('type') ?? ''
   if (metadata !== undefined && TOKEN_SECRET_TYPES.includes(type)) {
-    checkAccountName(metadata.annotations)
+    checkAccountName(metadata.annotations, type)
   }
   const rules = SECRET_TYPES.get(type)
   if (rules !== undefined && isReadable(object, 'data')) checkKeys(object.map('data'), rules)
 }
 
-/** Two annotations with different names would let each program take the token for another account's. */
-function checkAccountName(annotations: Reader): void {
+/**
+ * Two annotations with different names would let each program take the token for another account's. A missing
+ * one is named in the brand of the type.
+ */
+function checkAccountName(annotations: Reader, type: string): void {
   const present = NAMES.serviceAccount.filter((name) => annotations.value(name) !== undefined)
-  const [first = NAMES.serviceAccount[0], ...others] = present
+  const ofType = NAMES.serviceAccount.find((name) => brandOf(name) === brandOf(type))
+  const [first = ofType ?? NAMES.serviceAccount[0], ...others] = present
   const account = annotations.value(first)
   if (typeof account !== 'string' || !isSubdomain(account)) {
     annotations.refuse(first, 'must name the ServiceAccount of the token')
@@ -31,6 +35,11 @@ function checkAccountName(annotations: Reader): void {
   for (const other of others.filter((name) => annotations.value(name) !== account)) {
     annotations.refuse(other, `must name the same ServiceAccount as ${first}`)
   }
+}
+
+/** Such as `kubernetes.io`. */
+function brandOf(name: string): string {
+  return name.slice(0, name.indexOf('/'))
 }
 
 function checkKeys(data: Reader, { keys, any, json }: SecretType): void {

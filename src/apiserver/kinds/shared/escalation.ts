@@ -5,6 +5,7 @@ import { isDeepEqual } from '../../../lib/equal.ts'
 import { type JsonObject, without } from '../../../lib/json.ts'
 import type { StatusError } from '../../status/status.ts'
 import { forbidden, type Subject } from '../../status/status-errors.ts'
+import { goList, ruleTexts } from './rule-text.ts'
 
 /** Rules that one error lists. */
 const MAX_LISTED = 10
@@ -24,18 +25,13 @@ export function escalation(
 ): StatusError | undefined {
   const uncovered = uncoveredRules(rules, rulesIn(namespace))
   if (uncovered.length === 0) return undefined
-  const who = `user ${JSON.stringify(user.name)} is attempting to grant RBAC permissions not currently held`
-  if (uncovered === 'tooMany') return forbidden(subject, `${who}: too many to compare`)
-  const listed = uncovered.slice(0, MAX_LISTED).map(ruleText).join('; ').slice(0, MAX_TEXT)
-  const left = uncovered.length - MAX_LISTED
-  return forbidden(subject, `${who}: ${listed}${left > 0 ? `; and ${left} more` : ''}`)
-}
-
-/** The rule with the lists that are not empty. */
-function ruleText(rule: PolicyRule): string {
-  return JSON.stringify(
-    Object.fromEntries(Object.entries(rule).filter(([, list]) => list.length > 0)),
-  )
+  const who = `user ${JSON.stringify(user.name)} (groups=${goList(user.groups)})`.slice(0, MAX_TEXT)
+  const what = `${who} is attempting to grant RBAC permissions not currently held`
+  if (uncovered === 'tooMany') return forbidden(subject, `${what}: too many to compare`)
+  const texts = ruleTexts(uncovered)
+  const listed = texts.slice(0, MAX_LISTED).join('\n').slice(0, MAX_TEXT)
+  const left = texts.length - MAX_LISTED
+  return forbidden(subject, `${what}:\n${listed}${left > 0 ? `\nand ${left} more` : ''}`)
 }
 
 /** Whether two states of a role or binding grant the same: they differ in their metadata alone. */

@@ -1,0 +1,46 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newKey } from '../../../src/orchserver/certificates/pem.ts'
+import { startEtcd } from '../etcd/etcd-process.ts'
+import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
+import { UserClient } from './user-client.ts'
+
+/** Two servers of one etcd that sign tokens with the same file of keys. */
+export interface Replicas extends AsyncDisposable {
+  readonly servers: readonly [OrchServerProcess, OrchServerProcess]
+  /** The administrator of each. */
+  readonly admins: readonly [UserClient, UserClient]
+  /** The first signing key, PEM. */
+  readonly key: string
+  /** Replaces the file of keys; the first one signs. */
+  writeKeys(...keys: readonly string[]): Promise<void>
+  /** A user with a token, at each of them. */
+  withToken(token: string): Promise<readonly [UserClient, UserClient]>
+}
+
+export async function startReplicas(): Promise<Replicas> {
+  await using started = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'np-replicas-'))
+  started.defer(() => rm(folder, { recursive: true }))
+  const keyFile = join(folder, 'sa.key')
+  const writeKeys = async (...keys: readonly string[]): Promise<void> => {
+    await writeFile(`${keyFile}.new`, keys.join(''), { mode: 0o600 })
+    await rename(`${keyFile}.new`, keyFile)
+  }
+  const key = newKey()
+  await writeKeys(key)
+  const etcd = started.use(await startEtcd())
+  const flags = [`--etcd-servers=${etcd.endpoint}`, `--service-account-signing-key-file=${keyFile}`]
+  const one = started.use(await startOrchServer({ flags }))
+  const other = started.use(await startOrchServer({ flags }))
+  const opened = async (open: (server: OrchServerProcess) => Promise<UserClient>) =>
+    [held.use(await open(one)), held.use(await open(other))] as const
+  const held = started.move()
+  return {
+    ...{ servers: [one, other] as const, key, writeKeys },
+    admins: await opened((server) => UserClient.admin(server)),
+    withToken: (token) => opened((server) => UserClient.open(server, { token })),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
