@@ -12,7 +12,7 @@ import { podMark } from './pod-mark.ts'
 import { openRotatingLog } from './rotating-log.ts'
 import { runOnce } from './run-once.ts'
 
-const NO_USER = { uid: undefined, gid: undefined }
+const NO_USER = { uid: undefined, gid: undefined, groups: [] }
 let folder: string
 
 beforeEach(async () => {
@@ -35,7 +35,7 @@ async function plan(command: readonly string[], more: Partial<ProcessPlan> = {})
 test('the way into a namespace, and to a user; words stay words', () => {
   const [nsenter, setpriv] = ['/bin/nsenter', '/bin/setpriv']
   const shared = { nsenter, setpriv, namespace: 'pod-1' }
-  expect(launchWords({ ...shared, user: { uid: 7, gid: undefined } }, ['-x', 'a b; $c'])).toEqual([
+  expect(launchWords({ ...shared, user: { uid: 7, gid: undefined, groups: [] } }, ['-x', 'a b; $c'])).toEqual([
     ...['/bin/nsenter', '--net=/run/netns/pod-1', '--'],
     ...['/bin/setpriv', '--pdeathsig', 'KILL', '--regid', '0', '--clear-groups', '--reuid', '7'],
     ...['--', '-x', 'a b; $c'],
@@ -50,7 +50,7 @@ test('finds programs as a shell does', async () => {
   expect(await findProgram('tool', `/nowhere:${folder}`)).toBeUndefined()
   await chmod(join(folder, 'tool'), 0o700)
   expect(await findProgram('tool', `/nowhere:${folder}`)).toBe(join(folder, 'tool'))
-  expect(await findProgram('./tool', '', folder)).toBe(join(folder, 'tool'))
+  expect(await findProgram('./tool', '', { folder })).toBe(join(folder, 'tool'))
   expect(await findProgram(folder, '')).toBeUndefined()
   await expect(requireProgram('no-such-program')).rejects.toThrow('no program no-such-program')
 })

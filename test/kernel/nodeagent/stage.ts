@@ -69,7 +69,7 @@ function startAgent(
   const client = createApiClient({ connection: connectionTo(api.url), clock, userAgent: 'test' })
   const stop = new AbortController()
   const running = createNodeAgent({
-    ...{ client, clock, random: systemRandom, logFolder, onError },
+    ...{ client, clock, random: systemRandom, logFolder, volumeFolder, onError },
     reporter: silentReporter,
     logger: { info: () => undefined, warn: (record: unknown) => onError(record) },
     nodeName: NODE_NAME,
