@@ -52,6 +52,8 @@ export interface NodeAgentOptions {
   readonly maxPods?: number
   /** Milliseconds that Pods have to end when the agent stops. Default 10,000. */
   readonly stopGraceMs?: number
+  /** Milliseconds between two looks at the ConfigMaps and Secrets in volumes. Default 60,000. */
+  readonly refreshMs?: number
   /** Called when the node is registered, and begins to run Pods. */
   readonly onRegistered?: () => void
   /** Receives the outcomes of requests that are repeated until they succeed. */
@@ -72,6 +74,7 @@ export interface NodeAgent {
 
 const MAX_PODS = 110
 const STOP_GRACE_MS = 10_000
+const REFRESH_MS = 60_000
 
 /** Runs the Pods of one node as processes in network namespaces. See the module's README. */
 export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
@@ -121,6 +124,7 @@ async function openTools(
   stack.defer(() => prober.close())
   return {
     ...{ clock, random, client, folders, network, prober, logFolder, namespacePrefix: prefix },
+    refreshMs: options.refreshMs ?? REFRESH_MS,
     addresses: new PodAddresses(podCIDRs),
     programs: { nsenter, setpriv },
     nodeNamespace: networkNamespace,

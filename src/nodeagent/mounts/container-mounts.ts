@@ -1,9 +1,9 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MountPlan } from '../plan/mount-plan.ts'
-import { mirrorFolder, type MissingPlace, type Scratch } from './mirror-folder.ts'
+import { type MissingPlace, mirrorFolder, type Scratch } from './mirror-folder.ts'
 import { hostPath, layOut, type PlacedMount, placeIn, unmountable } from './mount-layout.ts'
-import { makeMountNamespace, type MountNamespace } from './mount-namespace.ts'
+import { type MountNamespace, makeMountNamespace } from './mount-namespace.ts'
 
 /** The files that one container sees. */
 export interface ContainerMounts {

@@ -1,7 +1,7 @@
 import { readdir, readlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { MountNamespace } from './mount-namespace.ts'
 import { unmountable } from './mount-layout.ts'
+import type { MountNamespace } from './mount-namespace.ts'
 
 /** A place that a folder of the machine does not have. */
 export interface MissingPlace {

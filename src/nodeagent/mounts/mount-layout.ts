@@ -64,9 +64,13 @@ export function hostPath(path: string, mounts: readonly PlacedMount[]): string {
 }
 
 export function unmountable(path: string, why: string): NodeProxyError {
-  return new NodeProxyError('NP_NODEAGENT_MOUNT', `nothing can be mounted at ${quote(path)}: ${why}`, {
-    object: path,
-  })
+  return new NodeProxyError(
+    'NP_NODEAGENT_MOUNT',
+    `nothing can be mounted at ${quote(path)}: ${why}`,
+    {
+      object: path,
+    },
+  )
 }
 
 async function locate(path: string): Promise<Pick<PlacedMount, 'base' | 'rest'>> {

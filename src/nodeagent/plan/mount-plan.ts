@@ -1,8 +1,8 @@
 import { posix } from 'node:path'
 import { arrayAt, type Json, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { VolumePlan } from './volume-plan.ts'
 import { mountPathFault, pathFault } from './volume-path.ts'
+import type { VolumePlan } from './volume-plan.ts'
 
 /** A volume in the files of a container. */
 export interface MountPlan {
@@ -46,7 +46,9 @@ export function readMounts({ container, at, volumes, faults }: MountSource): rea
     if (volume === undefined) return []
     const isEmpty = volume.kind === 'empty'
     if (isEmpty && subPath !== '') {
-      refuse('.subPath: processes of a Pod could replace parts of an emptyDir by links; mount it all')
+      refuse(
+        '.subPath: processes of a Pod could replace parts of an emptyDir by links; mount it all',
+      )
     }
     const isReadOnly = !isEmpty || valueAt(mount, 'readOnly') === true
     return [{ volume, path, isReadOnly, subPath }]

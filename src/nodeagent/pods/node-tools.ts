@@ -22,6 +22,8 @@ export interface NodeTools {
   readonly random: Pick<Random, 'below'>
   /** Reads ConfigMaps and Secrets that Pods need, and requests their tokens. */
   readonly client: Pick<ApiClient, 'get' | 'create'>
+  /** The time between two looks at the ConfigMaps and Secrets in volumes. */
+  readonly refreshMs: number
   /** Where volumes are kept. */
   readonly folders: Pick<VolumeFolders, 'memory' | 'disk'>
   readonly network: Pick<PodNetwork, 'connect' | 'disconnect' | 'nameOf'>

@@ -9,8 +9,8 @@ import {
 } from '../mounts/container-mounts.ts'
 import { containerEnvironment } from '../plan/container-environment.ts'
 import type { ContainerPlan } from '../plan/container-plan.ts'
-import type { MountPlan } from '../plan/mount-plan.ts'
 import { expand } from '../plan/expand.ts'
+import type { MountPlan } from '../plan/mount-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import {
   type ContainerProcess,

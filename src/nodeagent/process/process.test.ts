@@ -35,7 +35,9 @@ async function plan(command: readonly string[], more: Partial<ProcessPlan> = {})
 test('the way into a namespace, and to a user; words stay words', () => {
   const [nsenter, setpriv] = ['/bin/nsenter', '/bin/setpriv']
   const shared = { nsenter, setpriv, namespace: 'pod-1' }
-  expect(launchWords({ ...shared, user: { uid: 7, gid: undefined, groups: [] } }, ['-x', 'a b; $c'])).toEqual([
+  expect(
+    launchWords({ ...shared, user: { uid: 7, gid: undefined, groups: [] } }, ['-x', 'a b; $c']),
+  ).toEqual([
     ...['/bin/nsenter', '--net=/run/netns/pod-1', '--'],
     ...['/bin/setpriv', '--pdeathsig', 'KILL', '--regid', '0', '--clear-groups', '--reuid', '7'],
     ...['--', '-x', 'a b; $c'],

@@ -68,7 +68,10 @@ function changed(
       return { ...state, phase: 'running', run, pid, startedAt: now, refusal: '', probes }
     }
     case 'refused':
-      return { ...afterRefusal(state, event.message, now), isUnconfigured: event.isUnconfigured === true }
+      return {
+        ...afterRefusal(state, event.message, now),
+        isUnconfigured: event.isUnconfigured === true,
+      }
     case 'ended':
       return afterEnd(state, event, now)
     case 'hooked':

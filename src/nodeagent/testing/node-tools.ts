@@ -26,6 +26,7 @@ export function nodeTools(given: Given): NodeTools {
     reporter: silentReporter,
     random: { below: () => 0 },
     client: { get: () => refused, create: () => refused },
+    refreshMs: 60_000,
     folders: { memory: '', disk: '' },
     ...given,
   }

@@ -5,22 +5,22 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { isPathSegment } from '../../resources/names.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { EmptyVolume, VolumePlan } from '../plan/volume-plan.ts'
-import { VolumeFiles } from './volume-files.ts'
 import type { SourceTools } from './source-files.ts'
+import { VolumeFiles } from './volume-files.ts'
 import type { VolumeFolders } from './volume-folders.ts'
 
 /** What volumes need of the node. */
 export interface VolumeTools extends SourceTools {
   readonly clock: Clock
   readonly folders: Pick<VolumeFolders, 'memory' | 'disk'>
+  /** The time between two looks at ConfigMaps and Secrets, to which up to a tenth is added. */
+  readonly refreshMs: number
 }
 
-const REFRESH_MS = 60_000
-const SPREAD_MS = 6_000
 const FIRST_RETRY_MS = 1_000
 
 /**
- * The volumes of one Pod. Once they are made, their files are brought up to date every minute, and tokens are
+ * The volumes of one Pod. Once they are made, their files are brought up to date again and again, and tokens are
  * replaced in time, until the volumes are removed.
  */
 export class PodVolumes {
@@ -106,11 +106,11 @@ export class PodVolumes {
   }
 
   #wakeAt(renewAt: number): void {
-    const { clock, random } = this.#tools
+    const { clock, random, refreshMs } = this.#tools
     if (this.#closing.signal.aborted || this.#volumes.length === 0) return
-    const usual = REFRESH_MS + random.below(SPREAD_MS)
+    const usual = refreshMs + random.below(Math.ceil(refreshMs / 10))
     const retry = FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 1, RETRIES)
-    const wait = this.#failures > 0 ? Math.min(retry, REFRESH_MS) : renewAt - clock.now()
+    const wait = this.#failures > 0 ? Math.min(retry, refreshMs) : renewAt - clock.now()
     this.#cancel = clock.after(Math.max(0, Math.min(usual, wait)), () => {
       this.#work = this.#work.then(() => this.#again())
     })
