@@ -40,7 +40,7 @@ export class PodVolumes {
     this.#onProblem = onProblem
   }
 
-  /** Makes all volumes anew. Throws when one cannot be made. */
+  /** Makes all volumes anew. Throws when one cannot be made; none is there then. */
   make(): Promise<void> {
     this.#cancel()
     const made = this.#work.then(() => this.#make())
@@ -85,7 +85,12 @@ export class PodVolumes {
     this.#volumes = volumes.flatMap((volume) =>
       volume.kind === 'files' ? [new VolumeFiles(this.#tools, volume, this.folderOf(volume))] : [],
     )
-    await this.#refresh()
+    try {
+      await this.#refresh()
+    } catch (error) {
+      await this.#remove()
+      throw error
+    }
   }
 
   /** All users may write, as in Kubernetes; others than the Pod's do not come here. */
@@ -98,7 +103,11 @@ export class PodVolumes {
   }
 
   async #refresh(): Promise<void> {
-    const results = await Promise.all(this.#volumes.map((one) => one.refresh(this.#pod)))
+    const attempts = await Promise.allSettled(this.#volumes.map((one) => one.refresh(this.#pod)))
+    const results = attempts.map((one) => {
+      if (one.status === 'rejected') throw one.reason
+      return one.value
+    })
     const problems = results.flatMap((one) => one.problems)
     this.#failures = problems.length === 0 ? 0 : this.#failures + 1
     this.#wakeAt(Math.min(...results.map(({ renewAt }) => renewAt)))
