@@ -25,16 +25,15 @@ export class EnvironmentObjects {
       ...environmentSources,
       ...environment.flatMap((entry) => ('reference' in entry ? [entry.reference] : [])),
     ]
-    const found = new Map<string, Promise<ObjectValues | undefined>>()
-    for (const one of references) {
-      if (!found.has(keyOf(one))) found.set(keyOf(one), this.#read(one))
+    const wanted = new Map(references.map((one) => [keyOf(one), one] as const))
+    const found = await Promise.all(
+      [...wanted].map(async ([key, one]) => [key, await this.#read(one)] as const),
+    )
+    const values = new Map(found)
+    return (reference: ObjectReference) => {
+      const object = values.get(keyOf(reference))
+      return object && textsOf(object)
     }
-    const values = new Map<string, ReadonlyMap<string, string>>()
-    for (const [key, reading] of found) {
-      const object = await reading
-      if (object !== undefined) values.set(key, textsOf(object))
-    }
-    return (reference: ObjectReference) => values.get(keyOf(reference))
   }
 
   async #read(reference: ObjectReference): Promise<ObjectValues | undefined> {

@@ -47,6 +47,26 @@ test('the way into a namespace, and to a user; words stay words', () => {
   ])
 })
 
+test('a container enters its mounts before its folder, and has the groups of its Pod', () => {
+  const user = { uid: 7, gid: 8, groups: [9, 10] }
+  const launch = { nsenter: '/n', setpriv: '/s', namespace: 'pod-1', mountNamespace: '/m', user }
+  expect(launchWords(launch, ['x'], '/work')).toEqual([
+    ...['/n', '--mount=/m', '--wdns=/work', '--net=/run/netns/pod-1', '--'],
+    ...['/s', '--pdeathsig', 'KILL', '--regid', '8', '--groups', '9,10', '--reuid', '7'],
+    ...['--', 'x'],
+  ])
+  const none = { ...launch, mountNamespace: undefined, namespace: undefined }
+  const groups = { ...none, user: { uid: undefined, gid: undefined, groups: [9] } }
+  expect(launchWords(groups, ['x'])).toEqual([
+    ...['/s', '--pdeathsig', 'KILL', '--groups', '9', '--', 'x'],
+  ])
+})
+
+test('a program that may hold a Secret is shown as the Pod names it', async () => {
+  const wanted = await plan(['geheim'], { shownProgram: '$(PASSWORD)' })
+  expect(await startProcess(wanted)).toBe('there is no program "$(PASSWORD)" that may be executed')
+})
+
 test('finds programs as a shell does', async () => {
   await writeFile(join(folder, 'tool'), '#!/bin/sh\n')
   expect(await findProgram('tool', `/nowhere:${folder}`)).toBeUndefined()

@@ -139,6 +139,25 @@ test('what a Pod must not mount, or cannot yet, keeps it from starting, with the
   expect(waiting(refused)).toMatchObject({ reason: 'CreateContainerConfigError' })
   expect(stringAt(waiting(refused), 'message')).toContain('spec.volumes[0].hostPath')
 
+  const uid = stringAt(refused, 'metadata', 'uid')
+  expect(existsSync(join(stage.volumeFolder, 'memory', uid))).toBe(false)
+  const reasonsOf = async (name: string) => {
+    const { body } = await api.call('GET', '/api/v1/namespaces/default/events')
+    const own = arrayAt(body, 'items').filter((one) => {
+      return stringAt(one, 'involvedObject', 'name') === name
+    })
+    return own.map((one) => stringAt(one, 'reason'))
+  }
+  while ((await reasonsOf('host')).length === 0) await setTimeout(20)
+  expect(await reasonsOf('host')).toEqual(['FailedMount'])
+
+  const sources = [{ serviceAccountToken: { path: '../token' } }]
+  const outside = serving({ volumes: [{ name: 'v', projected: { sources } }] }, {})
+  const answer = await api.call('POST', PODS, {
+    body: { metadata: { name: 'outside' }, spec: outside },
+  })
+  expect([answer.status, answer.text.includes('serviceAccountToken.path')]).toEqual([422, true])
+
   const envFrom = [{ configMapRef: { name: 'later' } }]
   await api.make(PODS, { metadata: { name: 'waits' }, spec: serving({}, { envFrom }) })
   const unready = await until(`${PODS}/waits`, (one) => stringAt(waiting(one), 'message') !== '')

@@ -97,5 +97,5 @@ test('a place in an emptyDir that the Pod replaced by a link is refused', async 
   await close()
   await rm(join(folder, 'keys'), { recursive: true })
   await symlink('/etc', join(folder, 'keys'))
-  await expect(open(...mounts)).rejects.toThrow()
+  await expect(open(...mounts)).rejects.toThrow('the Pod has put a link there')
 })
