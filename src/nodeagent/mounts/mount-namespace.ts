@@ -4,7 +4,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { NodeProxyError } from '../../lib/error.ts'
 import { runCommand } from '../system/run-command.ts'
 
-/** A mount namespace: a copy of the machine's mounts, in which more can be made that nobody else sees. */
+/** A mount namespace: a copy of the machine's mounts, in which more can be made that no other process sees. */
 export interface MountNamespace {
   /** The file by which `nsenter` enters it. */
   readonly path: string

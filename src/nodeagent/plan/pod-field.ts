@@ -1,6 +1,16 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import type { PodPlan } from './pod-plan.ts'
+
+/** A Pod whose fields are read: a `PodPlan`. */
+export interface PodFields {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly labels: JsonObject
+  readonly annotations: JsonObject
+  readonly nodeName: string
+  readonly serviceAccountName: string
+}
 
 /** What of a Pod is known on a node only. */
 export interface PodLocation {
@@ -32,7 +42,7 @@ export function isPodField(field: string): boolean {
 }
 
 /** The value of a `fieldRef`. Every field that `isPodField` accepts has one, which may be empty. */
-export function fieldValue(field: string, pod: PodPlan, { podIPs, hostIP }: PodLocation): string {
+export function fieldValue(field: string, pod: PodFields, { podIPs, hostIP }: PodLocation): string {
   const [, map, key = ''] = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(field) ?? []
   if (map !== undefined) return stringAt(map === 'labels' ? pod.labels : pod.annotations, key)
   const values = new Map<string, string>([

@@ -46,10 +46,10 @@ async function stage(spec: JsonObject = {}) {
     },
     create: (path: string, body: unknown): Promise<ApiResult<unknown>> => {
       if (server.code > 0 || path !== TOKEN) return Promise.resolve(refused(server.code || 404))
-      const asked = objectAt(body as JsonObject, 'spec')
-      requests.push(asked)
+      const wanted = objectAt(body as JsonObject, 'spec')
+      requests.push(wanted)
       const status = { token: `secret-${requests.length}` }
-      return Promise.resolve({ ok: true, value: { spec: asked, status } })
+      return Promise.resolve({ ok: true, value: { spec: wanted, status } })
     },
   }
   const folders = { memory: join(folder, 'memory'), disk: join(folder, 'disk') }
@@ -144,7 +144,7 @@ test('a changed ConfigMap arrives, one that is gone leaves its files, and labels
 })
 
 test.each([
-  [{ serviceAccountName: 'nobody' }, 'volume access: HTTP 404'],
+  [{ serviceAccountName: 'missing' }, 'volume access: HTTP 404'],
   [{ volumes: [{ name: 'v', secret: { secretName: 'db' } }] }, 'volume v: secret "db" not found'],
   [
     { volumes: [{ name: 'v', configMap: { name: 'settings', items: [{ key: 'x', path: 'x' }] } }] },
