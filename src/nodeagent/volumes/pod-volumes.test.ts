@@ -109,6 +109,7 @@ test('a renewal that fails is repeated ever more rarely and reported without the
   await volumes.make()
   server.code = 403
   clock.elapse(0.8 * HOUR)
+  volumes.changed({ labels: { c: '3' }, annotations: {} })
   await clock.advance(0)
   await until(() => problems.length === 1)
   for (const wait of [1_000, 2_000, 4_000]) {
@@ -118,6 +119,7 @@ test('a renewal that fails is repeated ever more rarely and reported without the
     await until(() => problems.length > before && clock.pending().length > 0)
   }
   expect(problems[0]).toContain('volume access: HTTP 403')
+  expect(await read('access', 'who')).toBe('c="3"')
   expect(problems.join()).not.toContain('secret-')
   expect(await read('access', 'token')).toBe('secret-1')
   server.code = 0
