@@ -16,6 +16,7 @@ test('the folders are for the agent alone, and empty at the start and at the end
     chmodSync(join(folder, left), 0o777)
   }
   const folders = await openVolumeFolders(folder, () => undefined)
+  onTestFinished(() => folders.close())
   for (const path of [folders.memory, folders.disk]) {
     expect(await readdir(path)).toEqual([])
     expect(statSync(path).mode & 0o777).toBe(0o700)

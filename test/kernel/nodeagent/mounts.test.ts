@@ -72,6 +72,18 @@ test('volumes appear at places that the machine does not have, and only in the n
   expect(tableOf()).toBe(table)
 })
 
+test('files with unusual names stay where a place is made beside them', async () => {
+  const { root, open } = await setMounts()
+  const odd = join(root, 'odd')
+  const names = ['a b', 'c\\d', '#e', 'f\tg', 'h\u00a0i', '-j', '"k"', 'l\nm']
+  await mkdir(odd)
+  for (const name of names) await writeFile(join(odd, name), name)
+  await symlink('a b', join(odd, '--link'))
+  const { run } = await open(keys(join(odd, 'new')))
+  for (const name of names) expect(await run('cat', join(odd, name))).toBe(name)
+  expect(await run('cat', join(odd, '--link'), join(odd, 'new', 'token'))).toBe('a btoken')
+})
+
 test('a mount over the folder of all volumes hides none of those that are mounted', async () => {
   const { open, work: folder } = await setMounts()
   const { run } = await open(work('/tmp'), keys('/tmp/keys'), keys('/opt/np-mounts-keys'))
