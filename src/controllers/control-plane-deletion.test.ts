@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'vitest'
+import { type SecuredApi, startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service } from '../apiserver/testing/test-api.ts'
 import { isDeepEqual } from '../lib/equal.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
-import { startControlPlane } from './testing/control-plane.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
-import { type SecuredApi, startSecuredApi } from './testing/secured-api.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
@@ -19,7 +19,7 @@ const WEB = { selector: { app: 'web' } }
 let api: SecuredApi
 
 beforeEach(async () => {
-  api = await startSecuredApi()
+  api = await startSecuredApi(controlPlaneAccounts)
   startControlPlane(api.socketPath)
 })
 

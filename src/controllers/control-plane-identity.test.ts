@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest'
+import { type SecuredApi, startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import type { Answer } from '../apiserver/testing/test-api.ts'
 import { sign } from '../auth/tokens/token-issuer.ts'
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
-import { startControlPlane } from './testing/control-plane.ts'
-import { type SecuredApi, startSecuredApi } from './testing/secured-api.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 
 const SHOP = '/api/v1/namespaces/default'
 const SECRET = `${SHOP}/secrets/token`
@@ -14,7 +14,7 @@ const MERGE = { 'content-type': 'application/merge-patch+json' }
 let api: SecuredApi
 
 beforeEach(async () => {
-  api = await startSecuredApi()
+  api = await startSecuredApi(controlPlaneAccounts)
   const identity = { ca: 'the CA', sign: (payload: JsonObject) => sign(payload, api.key) }
   startControlPlane(api.socketPath, { identity })
 })

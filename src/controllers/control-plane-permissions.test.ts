@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest'
 import { NOT_AUDITED } from '../apiserver/audit/audit-log.ts'
+import { type SecuredApi, startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service } from '../apiserver/testing/test-api.ts'
 import { componentRoles } from '../auth/builtin-roles/component-roles.ts'
 import type { RoleRule } from '../auth/builtin-roles/role-object.ts'
+import {
+  type Permission,
+  recordPermissions,
+  unusedPermissions,
+} from '../auth/testing/recorded-permissions.ts'
 import { sign } from '../auth/tokens/token-issuer.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import { createFastClock } from '../lib/testing/fast-clock.ts'
@@ -11,15 +17,9 @@ import type { CollectionName } from './cache/collections.ts'
 import { COLLECTION_NAMES } from './cache/per-collection.ts'
 import { knownControllers, READER_ACCOUNT } from './known-controllers.ts'
 import type { ObjectWriter } from './runner/writing/object-writer.ts'
-import { startControlPlane } from './testing/control-plane.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
 import { conditionOf, readyCondition } from './testing/fixtures.ts'
-import {
-  type Permission,
-  recordPermissions,
-  unusedPermissions,
-} from './testing/recorded-permissions.ts'
-import { controlPlaneAccounts, type SecuredApi, startSecuredApi } from './testing/secured-api.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
@@ -96,7 +96,7 @@ const WITHOUT_WATCH_LIST = {
 test('controllers use all that their roles permit, and are refused nothing', async () => {
   const used = recordPermissions()
   const refused: string[] = []
-  const api = await startSecuredApi({
+  const api = await startSecuredApi(controlPlaneAccounts, {
     audit: {
       begin: ({ user, action }) => ({
         ...NOT_AUDITED,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
+import { startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import { ENDPOINTS, SERVICES, service } from '../apiserver/testing/test-api.ts'
 import { arrayAt, type Json, stringAt } from '../lib/json.ts'
 import { createFastClock } from '../lib/testing/fast-clock.ts'
-import { startControlPlane } from './testing/control-plane.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 import { expectSoon } from './testing/expect-soon.ts'
 import { conditionOf, readyCondition } from './testing/fixtures.ts'
-import { startSecuredApi } from './testing/secured-api.ts'
 import { endpoints } from './testing/shown-endpoints.ts'
 import { makePod } from './testing/web-pods.ts'
 
@@ -18,7 +18,7 @@ function readyStatus(node: Json | undefined): string {
 }
 
 test('the Pods of a silent node are no endpoints until it sends heartbeats again', async () => {
-  const api = await startSecuredApi()
+  const api = await startSecuredApi(controlPlaneAccounts)
   const clock = createFastClock(40)
   startControlPlane(api.socketPath, { clock })
   const metadata = { name: 'node-a' }

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'vitest'
+import { type SecuredApi, startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import { ENDPOINTS, PODS, SERVICES, SLICES, service } from '../apiserver/testing/test-api.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
-import { startControlPlane } from './testing/control-plane.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 import { expectSoon } from './testing/expect-soon.ts'
-import { type SecuredApi, startSecuredApi } from './testing/secured-api.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
@@ -12,7 +12,7 @@ let api: SecuredApi
 let records: readonly string[]
 
 beforeEach(async () => {
-  api = await startSecuredApi()
+  api = await startSecuredApi(controlPlaneAccounts)
   records = startControlPlane(api.socketPath)
 })
 

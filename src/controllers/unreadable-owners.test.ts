@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import {
   ENDPOINTS,
   POD,
@@ -9,9 +10,8 @@ import {
   type TestApi,
 } from '../apiserver/testing/test-api.ts'
 import { arrayAt, stringAt, valueAt } from '../lib/json.ts'
-import { startControlPlane } from './testing/control-plane.ts'
+import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
-import { startSecuredApi } from './testing/secured-api.ts'
 
 /** The server cannot report them as gone. */
 const REFUSED = /^problem \w+ NP_CONTROLLERS_WRITE$/
@@ -30,7 +30,7 @@ async function sliceNames(api: TestApi): Promise<readonly string[]> {
 }
 
 test('Endpoints, slices and dependents of an unreadable object stay until it is deleted', async () => {
-  const api = await startSecuredApi({ onError: () => undefined })
+  const api = await startSecuredApi(controlPlaneAccounts, { onError: () => undefined })
   const records = startControlPlane(api.socketPath, { expected: REFUSED })
   await api.make(SERVICES, service('web', { selector: { app: 'web' } }))
   const owner = await api.make(CONFIG_MAPS, { metadata: { name: 'owner' } })
@@ -62,7 +62,7 @@ test('Endpoints, slices and dependents of an unreadable object stay until it is 
 })
 
 test('a namespace is deleted over an object that cannot be read', async () => {
-  const api = await startSecuredApi({ onError: () => undefined })
+  const api = await startSecuredApi(controlPlaneAccounts, { onError: () => undefined })
   startControlPlane(api.socketPath)
   await api.make('/api/v1/namespaces', { metadata: { name: 'a' } })
   await api.make('/api/v1/namespaces/a/configmaps', { metadata: { name: 'good' } })

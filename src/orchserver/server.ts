@@ -12,6 +12,7 @@ import { kubeconfigPath } from './access/kubeconfig-path.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
 import { reachableAddress } from './access/server-addresses.ts'
+import { openServerAudit } from './audit/open-server-audit.ts'
 import { startBackgroundServices } from './background-services.ts'
 import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
@@ -57,9 +58,10 @@ export async function runServer(
   const identity = await openIdentity(config, { clock, log, own: [own.authenticator] })
   held.defer(() => identity.stop())
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
+  const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
+  held.defer(() => audit.close())
   const server = createApiServer({
-    store,
-    identity: identity.options,
+    ...{ store, audit, identity: identity.options },
     moreMetrics: async () => (await metrics.text()) + (await processMetrics.text()),
     ...serverOptions(config, log),
   })

@@ -3,7 +3,7 @@
  * latter is canonical: what is stored or compared carries that one.
  */
 const CANONICAL: ReadonlyMap<string, string> = new Map(
-  ['rbac.authorization', 'networking', 'coordination', 'discovery'].map((group) => [
+  ['rbac.authorization', 'networking', 'coordination', 'discovery', 'events'].map((group) => [
     `${group}.orch.io`,
     `${group}.k8s.io`,
   ]),

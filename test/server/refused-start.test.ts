@@ -31,6 +31,14 @@ const noPem = (folder: string): string => {
   return path
 }
 
+const wrongPolicy = (folder: string): readonly string[] => {
+  const path = join(folder, 'policy.yaml')
+  const rule = '  - level: Metdata\n'
+  writeFileSync(path, `apiVersion: audit.orch.io/v1\nkind: Policy\nrules:\n${rule}`)
+  return [`--audit-policy-file=${path}`, `--audit-log-path=${join(folder, 'data', 'audit.log')}`]
+}
+const rightPolicy = fileURLToPath(new URL('../../config/audit-policy.yaml', import.meta.url))
+
 test.each<readonly [string, string, (folder: string) => readonly string[]]>([
   ['an unknown flag', 'NP_ORCHSERVER_FLAG', () => ['--nonsense']],
   [
@@ -79,6 +87,21 @@ test.each<readonly [string, string, (folder: string) => readonly string[]]>([
     'a kubeconfig of another program',
     'NP_ORCHSERVER_KUBECONFIG',
     (folder) => [`--write-kubeconfig=${foreign(folder)}`],
+  ],
+  [
+    'an audit policy that is none',
+    'policy.yaml:4:12: rules[0].level: "Metdata": write None',
+    wrongPolicy,
+  ],
+  [
+    'a missing audit policy',
+    'NP_APISERVER_AUDIT_POLICY',
+    () => ['--audit-policy-file=/no/such', '--audit-log-path=-'],
+  ],
+  [
+    'an audit webhook without its kubeconfig',
+    'NP_CLIENT_KUBECONFIG',
+    () => [`--audit-policy-file=${rightPolicy}`, '--audit-webhook-config-file=/no/such'],
   ],
   [
     'a path that is too long for the socket',

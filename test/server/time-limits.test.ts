@@ -46,9 +46,9 @@ async function plain(server: OrchServerProcess): Promise<Socket> {
 }
 
 async function encrypted(server: OrchServerProcess): Promise<Socket> {
-  const { ca } = await server.connection.tls!.material()
+  const { ca, cert, key } = await server.connection.tls!.material()
   const { hostname, port } = new URL(server.url)
-  const socket = connectTls({ host: hostname, port: Number(port), ca: ca! })
+  const socket = connectTls({ host: hostname, port: Number(port), ca: ca!, cert: cert!, key: key! })
   await once(socket, 'secureConnect')
   return socket
 }

@@ -7,12 +7,15 @@ import { badRequest } from '../status/status-errors.ts'
 /** RFC 6750; the name of the scheme is written in any case. */
 const BEARER = /^bearer +(\S+)$/i
 
-/** What a request proves its sender with; 400 for an Authorization header that is not understood. */
-export function credentialsOf({
-  headers,
-  socket,
-}: Pick<IncomingMessage, 'headers' | 'socket'>): Credentials | StatusError {
-  const certificate = socket instanceof TLSSocket ? subjectOfPeer(socket) : undefined
+/**
+ * What a request proves its sender with; 400 for an Authorization header that is not understood.
+ * `now`: milliseconds since 1970.
+ */
+export function credentialsOf(
+  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
+  now: number,
+): Credentials | StatusError {
+  const certificate = socket instanceof TLSSocket ? subjectOfPeer(socket, now) : undefined
   const { authorization } = headers
   const bearerToken = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
   if (authorization !== undefined && bearerToken === undefined) {
@@ -24,11 +27,23 @@ export function credentialsOf({
   }
 }
 
-/** The subject of a client certificate that one of our authorities signed; undefined: there is none. */
-function subjectOfPeer(socket: TLSSocket): CertificateSubject | undefined {
+/**
+ * The subject of a client certificate that one of our authorities signed; undefined: there is none.
+ * TLS looks at its end once, when the first connection of a session begins: a session that is kept, or
+ * resumed, outlasts the certificate.
+ */
+function subjectOfPeer(socket: TLSSocket, now: number): CertificateSubject | undefined {
   if (!socket.authorized) return undefined
-  const { subject } = socket.getPeerCertificate() as { readonly subject?: Subject }
+  const { subject, valid_to: end = '' } = socket.getPeerCertificate() as PeerCertificate
+  if (!(Date.parse(end) > now)) return undefined
   return subject && { commonNames: texts(subject.CN), organizations: texts(subject.O) }
+}
+
+/** Empty where the client showed none. */
+interface PeerCertificate {
+  readonly subject?: Subject
+  /** Such as `Nov 23 06:10:51 2026 GMT`. */
+  readonly valid_to?: string
 }
 
 /** Node returns a part that occurs several times as a list. */

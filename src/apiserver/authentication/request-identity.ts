@@ -4,6 +4,7 @@ import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import { impersonatedUser, impersonationActions } from '../../auth/impersonation/impersonation.ts'
 import { readImpersonation } from '../../auth/impersonation/impersonation-headers.ts'
 import { ANONYMOUS, MASTERS, UNAUTHENTICATED, UNSECURED, type User } from '../../auth/user.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 import { credentialsOf } from './request-credentials.ts'
@@ -27,12 +28,17 @@ export interface RefusedIdentity {
 
 /** Finds out who sends a request; 401 without acceptable credentials, 403 for a forbidden impersonation. */
 export interface Identifier {
-  identify(request: IncomingMessage, path: string): Promise<RequestIdentity | RefusedIdentity>
+  /** `path`: what the request is about; undefined: a resource, which no one reaches without credentials. */
+  identify(
+    request: IncomingMessage,
+    path: string | undefined,
+  ): Promise<RequestIdentity | RefusedIdentity>
 }
 
 export interface IdentifierOptions {
   readonly authenticator: Authenticator
-  /** The paths that need no credentials, exactly or with a part after a slash. */
+  readonly clock: Pick<Clock, 'now'>
+  /** The paths that need no credentials, exactly or with a part after a slash; resources always do. */
   readonly anonymousPaths: readonly string[]
   /** Undefined: the user may do it; else the answer to the request. */
   readonly check: (user: User, action: Action) => StatusError | undefined
@@ -55,11 +61,11 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
 }
 
 async function identify(
-  { authenticator, anonymousPaths, check, onRejected }: IdentifierOptions,
+  { authenticator, clock, anonymousPaths, check, onRejected }: IdentifierOptions,
   request: IncomingMessage,
-  path: string,
+  path: string | undefined,
 ): Promise<RequestIdentity | RefusedIdentity> {
-  const credentials = credentialsOf(request)
+  const credentials = credentialsOf(request, clock.now())
   if (credentials instanceof StatusError) return { refused: credentials, sender: undefined }
   const found = await authenticator.authenticate(credentials)
   if (found !== undefined && 'rejected' in found) {
@@ -89,7 +95,8 @@ function impersonated(
   return { user: impersonatedUser(impersonation), impersonator: user }
 }
 
-function isOpen(path: string, open: readonly string[]): boolean {
+function isOpen(path: string | undefined, open: readonly string[]): boolean {
+  if (path === undefined) return false
   return open.some((one) => path === one || path.startsWith(`${one}/`))
 }
 

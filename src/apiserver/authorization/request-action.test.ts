@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { catalogue } from '../kinds/catalogue.ts'
 import { roleBindings } from '../kinds/role-binding/resource.ts'
 import { services } from '../kinds/service/resource.ts'
 import { servedVersionsOf } from '../resource/resource.ts'
@@ -41,4 +42,15 @@ test('a group that has two names is decided under one', () => {
     return resourceAction({ ...REQUEST, served: one }).group
   })
   expect(groups).toEqual(['rbac.authorization.k8s.io', 'rbac.authorization.k8s.io'])
+})
+
+test('every resource is decided under one group for each of its kinds, whatever its path calls it', () => {
+  const canonical = catalogue.flatMap((resource) =>
+    servedVersionsOf(resource)
+      .filter(({ group }) => group.endsWith('.orch.io'))
+      .map((one) => [one.group, resourceAction({ ...REQUEST, served: one }).group]),
+  )
+  expect(canonical.map(([, group]) => group)).toEqual(
+    canonical.map(([group]) => group?.replace(/orch\.io$/u, 'k8s.io')),
+  )
 })

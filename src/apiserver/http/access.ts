@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Action } from '../../auth/action.ts'
+import { type Action, isPathAction } from '../../auth/action.ts'
 import type { User } from '../../auth/user.ts'
 import { pathAction, resourceAction } from '../authorization/request-action.ts'
 import type { FoundRoute } from '../routing/routes.ts'
@@ -32,12 +32,15 @@ export async function checkAccess(
   { path, query, found }: RequestTarget & { readonly found: FoundRoute | undefined },
 ): Promise<Access> {
   const action = actionOf(request.method ?? 'GET', { path, query, found })
-  const identity = await identifier.identify(request, path)
+  const identity = await identifier.identify(request, isPathAction(action) ? path : undefined)
   // Before the caches are loaded, tokens and roles are not known.
   const orStarting = (refused: StatusError) => (lifecycle.isLoaded ? refused : starting())
   if ('refused' in identity) {
     const { refused, sender } = identity
-    const common = { action, sender, user: sender ?? NO_USER, decision: undefined }
+    const { code, message } = refused.status
+    // The only permission that is checked so early is that to impersonate.
+    const decision = code === 403 ? { isAllowed: false, reason: message } : undefined
+    const common = { action, sender, user: sender ?? NO_USER, decision }
     return { ...common, refused: orStarting(refused) }
   }
   const { user, impersonator: sender = user } = identity
@@ -58,6 +61,13 @@ function actionOf(
   method: string,
   { path, query, found }: RequestTarget & { readonly found: FoundRoute | undefined },
 ): Action {
-  if (found?.route.kind !== 'resource') return pathAction(method, decodeURIComponent(path))
+  if (found === undefined) return pathAction(method, decodeURIComponent(path))
+  if (found.route.kind !== 'resource') return pathAction(method, servedPath(path))
   return resourceAction({ ...found.route, ...found, method, query })
+}
+
+/** The path as the route table reads it: decoded, and without a slash at the end, which it ignores. */
+function servedPath(path: string): string {
+  const decoded = decodeURIComponent(path)
+  return decoded === '/' ? decoded : decoded.replace(/\/$/u, '')
 }

@@ -1,6 +1,8 @@
 import { Agent, request } from 'node:https'
+import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
 import { issueAuthority, issueClient, issueServer } from '../../orchserver/certificates/issue.ts'
 import { newKey } from '../../orchserver/certificates/pem.ts'
 import { startIdentityApi } from '../testing/identity-api.ts'
@@ -13,11 +15,11 @@ const ca = await issueAuthority(authority, now)
 const foreign = { subject: 'CN=ours', key: newKey() }
 
 /** A server with TLS that knows the clients of our authority. */
-async function startTls() {
+async function startTls(clock = systemClock) {
   const key = newKey()
   const names = { dns: ['localhost'], ips: ['127.0.0.1'] }
   const cert = await issueServer({ issuer: authority, key, names }, now)
-  const api = await startIdentityApi()
+  const api = await startIdentityApi([], { clock })
   const { port } = await api.server.listen({ tls: { cert, key }, clientAuthorities: ca })
   return { port, server: { cert, key } }
 }
@@ -42,11 +44,10 @@ function get(
 ): Promise<{ readonly status: number; readonly text: string; readonly isResumed: boolean }> {
   const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<typeof get>>>()
   const options = { host: '127.0.0.1', port, path: PODS, ca, ...certificate }
-  request({ ...options, agent: agent ?? new Agent() }, async (response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of response) chunks.push(chunk as Buffer)
+  request({ ...options, agent: agent ?? new Agent() }, (response) => {
     const isResumed = (response.socket as TLSSocket).isSessionReused()
-    resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), isResumed })
+    const status = response.statusCode ?? 0
+    text(response).then((body) => resolve({ status, text: body, isResumed }), reject)
   })
     .on('error', reject)
     .end()
@@ -89,4 +90,17 @@ test('a resumed TLS session has the user of the first one, and no other', async 
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
   expect(answers.some(({ isResumed }) => isResumed)).toBe(true)
   expect((await get(port, undefined, agent)).status).toBe(401)
+})
+
+test('a certificate that ends while its connection stays open is not accepted any more', async () => {
+  let passed = 0
+  const { port } = await startTls({ ...systemClock, now: () => Date.now() + passed })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(() => agent.destroy())
+  const root = await clientCertificate({ user: 'root', groups: ['system:masters'] })
+  expect((await get(port, root, agent)).status).toBe(200)
+  passed = HOUR + 60_000
+  expect((await get(port, root, agent)).status).toBe(401)
+  passed = 0
+  expect((await get(port, root, agent)).status).toBe(200)
 })

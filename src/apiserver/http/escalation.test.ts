@@ -273,6 +273,19 @@ const nodeAttempts: readonly Attempt[] = [
   [NODE, 'PATCH', '/api/v1/nodes/n1', nodeLabel, MERGE],
   [NODE, 'PATCH', '/api/v1/nodes/n1/status', nodeLabel, MERGE],
   [NODE, 'PATCH', '/api/v1/nodes/n1', { spec: taint }, MERGE],
+  ...[
+    'node-role.kubernetes.io/control-plane',
+    'node-role.orch.io/control-plane',
+    'node-role.kubernetes.io/master',
+    'x.kubernetes.io/a',
+    'kubernetes.io/a',
+    'k8s.io/a',
+    'orch.io/a',
+    'x.k8s.io/a',
+  ].flatMap((label): Attempt[] => [
+    [NODE, 'PATCH', '/api/v1/nodes/n1', { metadata: { labels: { [label]: '' } } }, MERGE],
+    [NODE, 'PATCH', '/api/v1/nodes/n1/status', { metadata: { labels: { [label]: '' } } }, MERGE],
+  ]),
   [NODE, 'POST', `${LEASES}/kube-node-lease/leases`, lease('n2')],
   [NODE, 'POST', `${LEASES}/default/leases`, lease('n1')],
   [NODE, 'PUT', `${LEASES}/kube-node-lease/leases/n2`, lease('n2')],
@@ -348,6 +361,18 @@ const permitted: readonly Attempt[] = [
   ['binder', 'POST', bindings, binding('bound', 'Role', 'powerful')],
   [NODE, 'PATCH', '/api/v1/nodes/n1/status', { status: {} }, MERGE],
   [NODE, 'PATCH', '/api/v1/nodes/n1', { metadata: { labels: { a: 'b' } } }, MERGE],
+  ...[
+    'kubernetes.io/hostname',
+    'topology.kubernetes.io/zone',
+    'topology.orch.io/region',
+    'node.kubernetes.io/instance-type',
+    'kubelet.kubernetes.io/x',
+    'beta.kubernetes.io/os',
+    'failure-domain.beta.kubernetes.io/zone',
+    'example.com/orch.io',
+  ].map((label): Attempt => {
+    return [NODE, 'PATCH', '/api/v1/nodes/n1', { metadata: { labels: { [label]: 'a' } } }, MERGE]
+  }),
   [NODE, 'PATCH', `${CORE}/pods/pod-n1/status`, { status: { phase: 'Running' } }, MERGE],
   [NODE, 'GET', `${CORE}/pods/pod-n1/environment`],
   [NODE, 'GET', `${CORE}/configmaps/config-n1`],

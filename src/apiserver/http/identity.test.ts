@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { secretPayload } from '../../auth/tokens/account-claims.ts'
+import { sign } from '../../auth/tokens/token-issuer.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { stringAt } from '../../lib/json.ts'
 import { startIdentityApi } from '../testing/identity-api.ts'
@@ -39,6 +41,20 @@ test('without credentials health and version are shown, and nothing else', async
   }
   expect((await api.call('POST', PODS, { body: {} })).status).toBe(401)
 })
+
+test.each(['/api', '/apis', '/api/v1/namespaces/default/pods', '/openapi'])(
+  'an anonymous path %s opens documents, never resources',
+  async (open) => {
+    const api = await startIdentityApi([], { identity: { anonymousPaths: [open] } })
+    for (const path of [PODS, '/api/v1/secrets', `${RBAC}/clusterroles`, `${PODS}/web/status`]) {
+      expect([path, (await api.call('GET', path)).status]).toEqual([path, 401])
+    }
+    const body = { metadata: { name: 'web' }, spec: POD }
+    expect((await api.call('POST', PODS, { body })).status).toBe(401)
+    const document = await api.call('GET', open)
+    expect(document.status).toBe(open === PODS ? 401 : open === '/openapi' ? 404 : 200)
+  },
+)
 
 test.each([
   ['an unknown token', 'Bearer unknown-token', 401],
@@ -97,6 +113,27 @@ test('a token of an account is accepted until the account is deleted', async () 
   await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(401)
 })
 
+test('a watch that began outlasts its token and its permission, as in Kubernetes; a new one does not', async () => {
+  const api = await startIdentityApi()
+  await api.make(ACCOUNTS, { metadata: { name: 'builder' } })
+  await api.make(ACCOUNTS, { metadata: { name: 'default' } })
+  await api.make(`${RBAC}/namespaces/default/roles`, READER)
+  await api.make(
+    `${RBAC}/namespaces/default/rolebindings`,
+    binding('readers', { kind: 'ServiceAccount', name: 'builder', namespace: 'default' }),
+  )
+  const token = await api.tokenFor('default', 'builder')
+  await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(200)
+  const watch = await api.watch(`${PODS}?watch=1`, { authorization: `Bearer ${token}` })
+  await api.as('root', 'DELETE', `${RBAC}/namespaces/default/rolebindings/readers`)
+  await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(403)
+  await api.as('root', 'DELETE', `${ACCOUNTS}/builder`)
+  await expect.poll(async () => (await api.as(token, 'GET', `${PODS}?watch=1`)).status).toBe(401)
+  await api.make(PODS, { metadata: { name: 'web' }, spec: POD })
+  expect((await watch.next())?.type).toBe('ADDED')
+  watch.close()
+})
+
 test('a token of a Pod ends with the Pod, also when another one has its name', async () => {
   const api = await startIdentityApi()
   const spec = { ...POD, serviceAccountName: 'builder' }
@@ -109,6 +146,28 @@ test('a token of a Pod ends with the Pod, also when another one has its name', a
   expect((await api.as(token, 'GET', PODS)).status).toBe(403)
   await api.as('root', 'DELETE', `${PODS}/web?gracePeriodSeconds=0`)
   await api.make(PODS, { metadata: { name: 'web' }, spec })
+  await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(401)
+})
+
+test('a token in a Secret ends when the Secret is deleted, whatever keeps the Secret', async () => {
+  const api = await startIdentityApi()
+  const account = await api.make(ACCOUNTS, { metadata: { name: 'builder' } })
+  const identity = { name: 'builder', uid: stringAt(account, 'metadata', 'uid') }
+  const claims = { namespace: 'default', account: identity, secretName: 'key' }
+  const token = await sign(secretPayload(claims), api.key)
+  const secrets = '/api/v1/namespaces/default/secrets'
+  await api.make(secrets, {
+    metadata: {
+      name: 'key',
+      annotations: { 'kubernetes.io/service-account.name': 'builder' },
+      finalizers: ['example.com/keep'],
+    },
+    type: 'kubernetes.io/service-account-token',
+    stringData: { token },
+  })
+  await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(403)
+  await api.as('root', 'DELETE', `${secrets}/key`)
+  expect((await api.as('root', 'GET', `${secrets}/key`)).status).toBe(200)
   await expect.poll(async () => (await api.as(token, 'GET', PODS)).status).toBe(401)
 })
 

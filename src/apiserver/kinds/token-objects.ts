@@ -40,7 +40,9 @@ function liveObject(object: JsonObject): LiveObject {
   }
 }
 
+/** None of a Secret that is being deleted: whatever still keeps it, its token was revoked. */
 function tokenOf(secret: JsonObject): string | undefined {
+  if (stringAt(secret, 'metadata', 'deletionTimestamp') !== '') return undefined
   if (!TOKEN_SECRET_TYPES.includes(stringAt(secret, 'type'))) return undefined
   const token = stringAt(secret, 'data', TOKEN_KEY)
   return token === '' ? undefined : Buffer.from(token, 'base64').toString()

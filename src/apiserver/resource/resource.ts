@@ -112,7 +112,7 @@ export type AmongOthers = (
 
 /**
  * Why a user may not write an object, as 403 or as what it needs; undefined: it may. `old` is what
- * it replaces; undefined: it is new.
+ * it replaces; undefined: it is new. Who removes an object writes it as it is: `next` is `old`.
  */
 export type WriterCheck = (
   writer: WriterAccess,

@@ -1,4 +1,5 @@
 import { stringAt } from '../../lib/json.ts'
+import { checkPrivileges } from '../admission/writer-rules.ts'
 import { unreadableAt } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
@@ -55,7 +56,9 @@ export async function deleteObject(
   const key = storageKey(resource, request.namespace, request.name)
   const decide = async (before: Written): Promise<Deleted | StatusError | Stale> => {
     const old = decodeStored(before)
-    const refused = checkPreconditions(request, options, old)
+    // Who may not write an object, whatever the roles permit, may not remove it either.
+    const refused =
+      checkPrivileges(context, request, old, old) ?? checkPreconditions(request, options, old)
     if (refused !== undefined) return refused
     const next = markedForDeletion(resource, old, options, context.clock.now())
     const isGone = isOver(resource, next)

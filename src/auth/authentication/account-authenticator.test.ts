@@ -134,6 +134,8 @@ test('a token in a Secret is accepted while the Secret holds exactly this token'
   expect(await accounts.authenticate({ bearerToken: token })).toMatchObject({
     user: { name: 'system:serviceaccount:shop:builder' },
   })
+  expect(await accounts.review(token, ['vault', ISSUER])).toMatchObject({ audiences: [ISSUER] })
+  expect(await accounts.review(token, ['vault'])).toHaveProperty('rejected')
   secrets.set('shop/key', `${token} `)
   expect(await accounts.authenticate({ bearerToken: token })).toHaveProperty('rejected')
 })

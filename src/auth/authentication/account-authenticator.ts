@@ -94,9 +94,13 @@ export class AccountAuthenticator implements Authenticator {
     if (issuer !== SECRET_ISSUER && (expires === undefined || verified.audiences === undefined)) {
       return { rejected: 'it has no end or no audience' }
     }
+    // One in a Secret names no audience: it is for this server alone.
+    const named = verified.audiences ?? this.#options.audiences
+    const shared = audiences.filter((audience) => named.includes(audience))
+    if (shared.length === 0) return { rejected: 'it is for another audience' }
     return {
       claims,
-      audiences: verified.audiences ?? audiences,
+      audiences: shared,
       tokenId: stringAt(payload, 'jti'),
       ...{ keyId, expires, secretName: secretClaims?.secretName },
     }

@@ -78,6 +78,11 @@ test.each<[string, object, Partial<OidcOptions>]>([
     { email: 'a@b.c', email_verified: false },
     { userClaim: 'email' },
   ],
+  ...['false', 'true', 0, null, {}].map((claim): [string, object, Partial<OidcOptions>] => [
+    `an address of which ${JSON.stringify(claim)} says whether it is verified`,
+    { email: 'a@b.c', email_verified: claim },
+    { userClaim: 'email' },
+  ]),
   ['groups that are no texts', { groups: [1] }, { groupsClaim: 'groups' }],
   ['the group of administrators', { groups: ['system:masters'] }, { groupsClaim: 'groups' }],
   ['the name of a component', { sub: 'system:kube-controller-manager' }, { userPrefix: '' }],

@@ -65,7 +65,8 @@ export class OidcAuthenticator implements Authenticator {
     const claimed = payload[userClaim]
     if (typeof claimed !== 'string' || claimed === '')
       return rejected(`it has no claim ${userClaim}`)
-    if (userClaim === 'email' && payload['email_verified'] === false) {
+    // An absent claim says nothing; any other value than true, also the text "true", is no consent.
+    if (userClaim === 'email' && ![undefined, true].includes(payload['email_verified'] as true)) {
       return rejected('its email address is not verified')
     }
     const groups = groupsClaim === undefined ? [] : textsOf(payload[groupsClaim])

@@ -1,6 +1,7 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import type { User } from '../user.ts'
+import { isRestrictedLabel } from './node-labels.ts'
 import { NODE_LEASES } from './node-permits.ts'
 import { nodeOfUser } from './node-user.ts'
 
@@ -14,10 +15,7 @@ export type NodeWriteRule = (
   old: JsonObject | undefined,
 ) => string | undefined
 
-/** Labels that say where Pods may run: who administers the cluster sets them. */
-const RESTRICTED = /(?:^|\.)node-restriction\.(?:kubernetes|orch)\.io\//u
-
-/** Its own Node, without owners, labels that isolate nodes, and, once it exists, other taints. */
+/** Its own Node, without owners, the labels of who administers the cluster, and, once it exists, other taints. */
 export const nodeWrite: NodeWriteRule = (user, next, old) => {
   const node = nodeOfUser(user)
   if (node === undefined) return undefined
@@ -29,7 +27,7 @@ export const nodeWrite: NodeWriteRule = (user, next, old) => {
   const labels = [next, old ?? {}].map((object) => objectAt(object, 'metadata', 'labels'))
   const changed = labels
     .flatMap((one) => Object.keys(one))
-    .find((key) => RESTRICTED.test(key) && labels[0]?.[key] !== labels[1]?.[key])
+    .find((key) => isRestrictedLabel(key) && labels[0]?.[key] !== labels[1]?.[key])
   if (changed !== undefined) return `node ${quote(node)} may not change the label ${quote(changed)}`
   if (old !== undefined && !isSame(next, old, 'spec', 'taints')) {
     return `node ${quote(node)} may not change the taints of its Node`

@@ -152,7 +152,7 @@ test('the reason names what permits, and what a binding misses', () => {
 test('a role without readable rules permits nothing', () => {
   for (const rules of [null, {}, 'x', ['x', null, { verbs: 'get' }]]) {
     const policy = new Policy()
-    policy.setRole({ metadata: { name: 'r' }, rules: rules as never })
+    policy.setRole({ metadata: { name: 'r' }, rules: rules })
     expect(policy.rulesOf({ kind: 'ClusterRole', namespace: '', name: 'r' })).toHaveLength(
       Array.isArray(rules) ? 3 : 0,
     )

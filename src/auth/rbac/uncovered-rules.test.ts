@@ -69,6 +69,35 @@ test('rules too large to compare are said to be so, unless one held rule has the
   )
 })
 
+const names = (count: number, letter: string) =>
+  Array.from({ length: count }, (_, index) => `${letter}${index}`)
+const each = (count: number, resource: string) =>
+  rules(...names(count, resource).map((one) => ({ ...READ, resources: [one] })))
+
+test.each([
+  ['many rules by many', each(20_000, 'a'), each(2000, 'b')],
+  ['many equal rules by many', rules(...names(40_000, 'a').map(() => READ)), each(2000, 'b')],
+  [
+    'many names by many rules that hold them, but one',
+    rules({ ...READ, resources: ['x'], resourceNames: names(50_000, 'a') }),
+    rules(
+      ...names(2000, 'a').map(() => ({
+        ...READ,
+        resources: ['x'],
+        resourceNames: names(50_000, 'a').slice(0, -1),
+      })),
+    ),
+  ],
+])('one question compares no more than a bound: %s', (_what, granted, held) => {
+  expect(uncoveredRules(granted, held)).toBe('tooMany')
+})
+
+test('long lists of one rule are compared at once, in whichever order they are', () => {
+  const verbs = names(50_000, 'v')
+  const held = rules({ ...READ, verbs: verbs.toReversed() })
+  expect(uncoveredRules(rules({ ...READ, verbs }), held)).toEqual([])
+})
+
 test('who holds all that is granted can do all that the grant permits', () => {
   const list = fc.array(arbitraryRule, { maxLength: 3 })
   fc.assert(

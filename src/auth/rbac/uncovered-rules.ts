@@ -1,5 +1,5 @@
-import { ALL, type PolicyRule } from './policy-rule.ts'
-import { coversPath, coversResource } from './rule-matches.ts'
+import { HeldRules } from './held-rules.ts'
+import type { PolicyRule } from './policy-rule.ts'
 
 /** Combinations of verb, group, resource and name that are looked at in one question. */
 const MAX_COMBINATIONS = 20_000
@@ -10,52 +10,24 @@ export type Uncovered = readonly PolicyRule[] | 'tooMany'
 /**
  * The parts of `granted` that no rule of `held` covers, each of one verb and one resource or path:
  * who grants them would give away more than it has. A rule is divided only where no single held
- * rule covers it whole, and no further than a bound.
+ * rule covers it whole, and no further than a bound: a writer chooses both lists, and others wait.
  */
 export function uncoveredRules(
   granted: readonly PolicyRule[],
   held: readonly PolicyRule[],
 ): Uncovered {
   const parts: PolicyRule[] = []
+  const rules = new HeldRules(held)
   let budget = MAX_COMBINATIONS
   for (const rule of granted) {
-    if (held.some((one) => covers(one, rule))) continue
+    if (rules.cover(rule)) continue
     budget -= combinationsOf(rule)
-    if (budget < 0) return 'tooMany'
+    if (budget < 0 || rules.isExhausted) return 'tooMany'
     for (const part of partsOf(rule)) {
-      if (!held.some((one) => covers(one, part))) parts.push(part)
+      if (!rules.cover(part)) parts.push(part)
     }
   }
-  return parts
-}
-
-/** Whether one rule permits all that another permits. */
-function covers(held: PolicyRule, other: PolicyRule): boolean {
-  return (
-    coversAll(held.verbs, other.verbs, isSameOrAll) &&
-    coversAll(held.apiGroups, other.apiGroups, isSameOrAll) &&
-    coversAll(held.resources, other.resources, coversResource) &&
-    coversAll(held.nonResourceURLs, other.nonResourceURLs, coversPath) &&
-    coversNames(held.resourceNames, other.resourceNames)
-  )
-}
-
-function coversAll(
-  held: readonly string[],
-  others: readonly string[],
-  coversOne: (held: string, other: string) => boolean,
-): boolean {
-  return others.every((other) => held.some((one) => coversOne(one, other)))
-}
-
-function isSameOrAll(held: string, other: string): boolean {
-  return held === ALL || held === other
-}
-
-/** No names mean every object. */
-function coversNames(held: readonly string[], others: readonly string[]): boolean {
-  if (held.length === 0) return true
-  return others.length > 0 && others.every((name) => held.includes(name))
+  return rules.isExhausted ? 'tooMany' : parts
 }
 
 function combinationsOf(rule: PolicyRule): number {

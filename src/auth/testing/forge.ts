@@ -18,7 +18,7 @@ export function newSigningKey(algorithm: 'ES256' | 'RS256' = 'ES256'): SigningKe
 }
 
 export function pemOf(key: KeyObject): string {
-  return String(key.export({ type: 'pkcs8', format: 'pem' }))
+  return key.export({ type: 'pkcs8', format: 'pem' })
 }
 
 /** Text or JSON as one segment of a token. */

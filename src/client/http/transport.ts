@@ -44,7 +44,7 @@ export interface TransportOptions {
   readonly observer: ClientObserver
 }
 
-/** Whether nobody reads what is sent: by encryption, or because it stays on this machine. */
+/** Whether other machines cannot read what is sent: it is encrypted, or stays on this one. */
 function isPrivate({ tls, socketPath }: Connection): boolean {
   return tls !== undefined || socketPath !== undefined
 }

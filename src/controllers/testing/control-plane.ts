@@ -23,6 +23,11 @@ interface ControlPlaneOptions {
   readonly wrap?: (writer: ObjectWriter, account: string) => ObjectWriter
 }
 
+/** The names of the accounts of all controllers, each once, and that of what they share. */
+export const controlPlaneAccounts: readonly string[] = [
+  ...new Set([READER_ACCOUNT, ...knownControllers([]).map(({ account }) => account)]),
+]
+
 /**
  * Every controller at work on an API server, until the test ends; it fails if one of them met a problem. The token
  * of an account is its name, as in `startSecuredApi`. Returns the records of the recording observer.

@@ -30,7 +30,7 @@ it('is refused where its path is too long, or taken by what is no socket', async
   }
 })
 
-/** What a client of the socket is told of itself, and the status of reads of Services and Secrets. */
+/** The user that a client of the socket is, and the status of reads of Services and Secrets. */
 async function seenBy(user: User, known?: ComponentTokens): Promise<readonly unknown[]> {
   const tokens = createComponentTokens()
   const { server } = await startIdentityApi([], {

@@ -23,7 +23,7 @@ function scene() {
     stdout: new Writable(),
     userAgent: 'orch-server/1',
   }
-  const kept = { logMaxBytes: 1 << 20, logMaxBackups: 0, logMaxAgeDays: 0 }
+  const kept = { logMaxMegabytes: 1, logMaxBackups: 0, logMaxAgeDays: 0 }
   return { settings: { policyFile, logPath, ...kept, webhookConfigFile: '' }, context, counted }
 }
 

@@ -19,7 +19,7 @@ import { type AuditOutputs, openAuditSinks } from './open-sinks.ts'
 import { createEventsPoster } from './post-events.ts'
 
 const NOWHERE: AuditOutputs = {
-  ...{ logPath: '', logMaxBytes: 1000, logMaxBackups: 0, logMaxAgeDays: 0, webhookConfigFile: '' },
+  ...{ logPath: '', logMaxMegabytes: 1, logMaxBackups: 0, logMaxAgeDays: 0, webhookConfigFile: '' },
 }
 const PROCESS = { stdout: new Writable({ write: () => undefined }), userAgent: 'orch-server/1' }
 

@@ -6,12 +6,14 @@ import { webhookSink } from '../../apiserver/audit/sinks/webhook-sink.ts'
 import { loadKubeconfig } from '../../client/connection/kubeconfig.ts'
 import { createEventsPoster } from './post-events.ts'
 
+const MIB = 2 ** 20
+
 /** Where audit events go; an empty path: not there. */
 export interface AuditOutputs {
   /** A file, or `-`: standard output. */
   readonly logPath: string
-  /** Bytes after which the file is put aside. */
-  readonly logMaxBytes: number
+  /** Size in MiB at which the file is put aside. */
+  readonly logMaxMegabytes: number
   /** Files that were put aside and are kept; 0: all. */
   readonly logMaxBackups: number
   /** Days for which they are kept; 0: for ever. */
@@ -41,13 +43,13 @@ export async function openAuditSinks(
 }
 
 async function openLog(
-  { logPath, logMaxBytes, logMaxBackups, logMaxAgeDays }: AuditOutputs,
+  { logPath, logMaxMegabytes, logMaxBackups, logMaxAgeDays }: AuditOutputs,
   context: SinkContext,
   { stdout }: AuditProcess,
 ): Promise<AuditSink> {
   if (logPath === '-') return streamSink(context, stdout)
   const kept = { maxBackups: logMaxBackups, maxAgeDays: logMaxAgeDays }
-  return openFileSink(context, { path: logPath, maxBytes: logMaxBytes, ...kept })
+  return openFileSink(context, { path: logPath, maxBytes: logMaxMegabytes * MIB, ...kept })
 }
 
 async function openWebhook(

@@ -2,6 +2,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { readOwnKubeconfig } from '../access/kubeconfig.ts'
 import { kubeconfigPath } from '../access/kubeconfig-path.ts'
 import { socketPathIn } from '../access/own-socket.ts'
+import { checkAudit } from '../audit/check-audit.ts'
 import { givenCertificate } from '../certificates/given-certificate.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { missingKeyFile, readKeyFile } from '../encryption/read-key-file.ts'
@@ -13,8 +14,9 @@ import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
  * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, those of the encryption included, a kubeconfig that belongs to another program, a data directory whose path
- * is too long for its socket. Reads files and makes nothing. Undefined: none of these.
+ * be used, those of the encryption included, an audit policy that is none, a kubeconfig that belongs to another
+ * program, a data directory whose path is too long for its socket. Reads files and makes nothing. Undefined: none
+ * of these.
  */
 export async function checkStart(
   config: OrchServerConfiguration,
@@ -24,6 +26,7 @@ export async function checkStart(
     socketPathIn(dataDir)
     if (tls.certFile !== '') await givenCertificate(tls.certFile, tls.keyFile).current()
     if (etcd.servers.length > 0) await readEtcdTls(etcd)
+    await checkAudit(config.audit)
     await readGivenAuthorities(authentication.clientCAFile)
     await checkKeyFiles(config)
     if (authentication.tokenFile !== '') await readTokenFile(authentication.tokenFile)

@@ -29,6 +29,7 @@ export interface OrchServerConfiguration {
     readonly addressPools: readonly string[]
   }
   readonly sandboxNode: SandboxNodeConfiguration
+  readonly audit: AuditConfiguration
   readonly limits: Limits
   readonly logging: { readonly verbosity: number }
 }
@@ -87,6 +88,22 @@ export interface EtcdConfiguration {
   readonly certFile: string
   readonly keyFile: string
   readonly prefix: string
+}
+
+/** Which requests are recorded, and where. */
+export interface AuditConfiguration {
+  /** Empty: nothing is audited. */
+  readonly policyFile: string
+  /** A file, `-` for standard output, or empty. */
+  readonly logPath: string
+  /** Size in MiB at which the file is put aside. */
+  readonly logMaxMegabytes: number
+  /** Files that were put aside and are kept; 0: all. */
+  readonly logMaxBackups: number
+  /** Days for which they are kept; 0: for ever. */
+  readonly logMaxAgeDays: number
+  /** A kubeconfig of the server that events are posted to, or empty. */
+  readonly webhookConfigFile: string
 }
 
 /** The node agent of this process. */

@@ -1,5 +1,6 @@
 import { rangeProblem } from '../../apiserver/kinds/service/allocation/range-problem.ts'
 import type { Rule } from '../../settings/rules.ts'
+import { AUDIT_RULES } from './audit-rules.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 
 const LEAST_TOKEN_LIFE_MS = 3_600_000
@@ -79,4 +80,6 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
       ? undefined
       : { paths: ['services.clusterIPRange'], message: problem }
   },
+
+  ...AUDIT_RULES,
 ]

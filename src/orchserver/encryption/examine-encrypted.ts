@@ -17,7 +17,7 @@ export interface EncryptedExamination {
   /** Why the server cannot use a value, as it is stored; undefined: it can, or nothing but its key is known. */
   readonly examine: (entry: StoredEntry) => string | undefined
   /** After all values: one for each key that they are encrypted with, and one for those in clear. */
-  remarks(): readonly EncryptionRemark[]
+  readonly remarks: () => readonly EncryptionRemark[]
 }
 
 export interface ExaminationKeys {

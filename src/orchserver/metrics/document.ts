@@ -3,7 +3,7 @@ import { PROCESS_METRICS, PROCESS_PREFIX } from './process-metric-table.ts'
 
 /** The text of docs/orch-server-metrics.md. */
 export function processMetricsDocument(): string {
-  return `${INTRODUCTION}\n${documentSection('Certificate, node agent', PROCESS_PREFIX, PROCESS_METRICS)}`
+  return `${INTRODUCTION}\n${documentSection('Certificate, node agent, audit log', PROCESS_PREFIX, PROCESS_METRICS)}`
 }
 
 const INTRODUCTION = `# Metrics of the process of orch-server

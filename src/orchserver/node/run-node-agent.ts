@@ -43,7 +43,7 @@ export function runNodeAgent(parts: NodeAgentParts): RunningNodeAgent {
   const node = config.sandboxNode.name || hostname().toLowerCase()
   metrics.nodeAgent.set({ node }, 0)
   log.warn(
-    'every user of this machine can run processes as root through this server: it runs Pods, and there is no authentication yet',
+    'this machine runs Pods without a container: who may create Pods here can run processes as root on it',
   )
   const stop = new AbortController()
   const running = run(parts, node, stop.signal)

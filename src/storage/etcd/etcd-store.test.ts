@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
+import { encryptedStore } from '../encryption/encrypted-store.ts'
+import { Keyring } from '../encryption/keyring.ts'
+import { testKey } from '../encryption/testing/test-keys.ts'
 import type { Store } from '../store.ts'
 import { describeStore } from '../testing/conformance.ts'
 import { put, write } from '../testing/conformance-steps.ts'
@@ -18,6 +21,9 @@ describe.runIf(hasEtcd())('on a real etcd', () => {
     createEtcdStore({ endpoints: [etcd.endpoint], prefix })
 
   describeStore('etcd', async () => beside(open(), open()))
+
+  const encryption = { keys: new Keyring([testKey('a')]), prefixes: ['/'] }
+  describeStore('encrypted etcd', async () => encryptedStore(open(), encryption))
 
   it('begins above a compaction that went beyond its last change, as after a restore', async () => {
     const prefix = `/${randomUUID()}`

@@ -190,6 +190,11 @@ export const ORCH_SERVER_CASES: Readonly<Record<string, AlertCase>> = {
     fires: { orchserver_certificate_expiration_timestamp_seconds: `${13 * DAY}x80` },
     quiet: { orchserver_certificate_expiration_timestamp_seconds: `${20 * DAY}x80` },
   },
+  OrchServerAuditLost: {
+    at: 3,
+    fires: { 'orchserver_audit_events_dropped_total{output="webhook"}': '_ _ 7x9' },
+    quiet: { 'orchserver_audit_events_dropped_total{output="webhook"}': '_x20' },
+  },
   OrchServerNodeAgentDown: {
     at: 7,
     fires: { 'orchserver_node_agent_up{node="here"}': '1 0x9' },

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
+import type { TlsMaterial } from '../../../src/client/connection/connection.ts'
 import type { OrchServerProcess } from '../orchserver/orch-server-process.ts'
 
 export interface Attempt {
@@ -17,7 +18,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** Speaks HTTPS to a server as no library would. */
+/** Speaks HTTPS to a server as no library would; the server knows it as an administrator. */
 export interface Attacker {
   /** One request on a connection of its own. */
   call(method: string, path: string, attempt?: Attempt): Promise<Answer>
@@ -29,10 +30,32 @@ export interface Attacker {
   say(text: string): Promise<string>
 }
 
-export async function createAttacker({ url, connection }: OrchServerProcess): Promise<Attacker> {
+/** As the user of the kubeconfig. */
+export async function createAttacker(server: OrchServerProcess): Promise<Attacker> {
+  return attackerWith(server, await definedMaterial(server))
+}
+
+/** Without the client certificate of the kubeconfig. */
+export async function createAnonymous(server: OrchServerProcess): Promise<Attacker> {
+  const { ca } = await definedMaterial(server)
+  return attackerWith(server, ca === undefined ? {} : { ca })
+}
+
+/** What the kubeconfig has for TLS. */
+async function definedMaterial({ connection }: OrchServerProcess): Promise<Material> {
+  const { ca, cert, key }: Partial<TlsMaterial> = (await connection.tls?.material()) ?? {}
+  const own = cert === undefined || key === undefined ? {} : { cert, key }
+  return ca === undefined ? own : { ca, ...own }
+}
+
+interface Material {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
+function attackerWith({ url }: OrchServerProcess, secure: Material): Attacker {
   const { hostname: host, port } = new URL(url)
-  const material = await connection.tls?.material()
-  const secure = material?.ca === undefined ? {} : { ca: material.ca }
   const open = async (): Promise<TLSSocket> => {
     const socket = connect({ host, port: Number(port), ...secure })
     socket.on('error', () => undefined)

@@ -22,6 +22,8 @@ export interface OrchServerOptions {
   readonly flags?: readonly string[]
   /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>
+  /** Gets all that it writes to standard output and standard error; without it, errors are shown. */
+  readonly onOutput?: (bytes: Buffer) => void
 }
 
 /** A real orch-server on loopback, with data of its own that outlive its death. */
@@ -50,6 +52,7 @@ export interface OrchServerProcess extends AsyncDisposable {
 export async function startOrchServer({
   flags = [],
   env = {},
+  onOutput,
 }: OrchServerOptions = {}): Promise<OrchServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'np-orch-server-'))
   const dataDir = join(folder, 'data')
@@ -60,12 +63,13 @@ export async function startOrchServer({
     ...[`--data-dir=${dataDir}`, `--secure-port=${port}`],
     ...[...keyFlags, ...flags],
   ]
-  const spawned = (port: string): Promise<Running> => spawnServer(args(port), env)
+  const spawned = (port: string): Promise<Running> => spawnServer(args(port), env, onOutput)
   let running = await spawned('0')
   const { url, kubeconfig } = running
   const ended = async (): Promise<number | null> => {
     const { child } = running
-    if (!isGone(child)) await once(child, 'exit')
+    // All that it wrote is here when its streams are closed.
+    if (!isGone(child)) await once(child, onOutput === undefined ? 'exit' : 'close')
     return child.exitCode
   }
   const end = (signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> => {
@@ -114,18 +118,23 @@ interface ReadyRecord {
 async function spawnServer(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  onOutput?: (bytes: Buffer) => void,
 ): Promise<Running> {
   const child = spawn(PROGRAM, args, {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', onOutput === undefined ? 'inherit' : 'pipe'],
     env: { ...process.env, ...env },
   })
   tieToUs(child)
+  if (onOutput !== undefined) {
+    child.stdout!.on('data', onOutput)
+    child.stderr!.on('data', onOutput)
+  }
   const said: string[] = []
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const line of createInterface({ input: child.stdout! })) {
     said.push(line)
     const record = JSON.parse(line) as ReadyRecord
     if (record.msg !== 'orch-server is ready') continue
-    child.stdout.resume()
+    child.stdout!.resume()
     return { child, url: record.url, kubeconfig: record.kubeconfig }
   }
   throw new Error(`the server ended before it was ready:\n${said.join('\n')}`)

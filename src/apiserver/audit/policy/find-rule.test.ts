@@ -7,6 +7,10 @@ import { parseAuditPolicy } from './read-policy.ts'
 
 const ANN: User = { name: 'ann', groups: ['dev', 'system:authenticated'] }
 const PROXY: User = { name: 'system:kube-proxy', groups: ['system:authenticated'] }
+const NODE_PROXY: User = {
+  name: 'system:serviceaccount:kube-system:node-proxy',
+  groups: ['system:serviceaccounts:kube-system', 'system:authenticated'],
+}
 const KUBELET: User = { name: 'system:node:n1', groups: ['system:nodes'] }
 
 /** `get pods/log shop/web-1`, `list rbac.authorization.k8s.io:roles shop/`, `get /version`. */
@@ -149,6 +153,16 @@ describe('config/audit-policy.yaml', () => {
   test.each<[User | undefined, string, string]>([
     [PROXY, 'watch discovery.k8s.io:endpointslices', 'None'],
     [PROXY, 'list secrets', 'Metadata'],
+    [NODE_PROXY, 'watch services', 'None'],
+    [NODE_PROXY, 'list secrets', 'Metadata'],
+    [NODE_PROXY, 'update discovery.k8s.io:endpointslices shop/a', 'Metadata'],
+    [NODE_PROXY, 'create events.k8s.io:events shop/', 'None'],
+    [ANN, 'create events shop/', 'Request'],
+    [ANN, 'update discovery.k8s.io:endpointslices shop/a', 'Request'],
+    [KUBELET, 'patch nodes/status n1', 'None'],
+    [KUBELET, 'get secrets shop/key', 'Metadata'],
+    [KUBELET, 'delete nodes n1', 'Request'],
+    [ANN, 'patch nodes/status n1', 'Metadata'],
     [KUBELET, 'update coordination.k8s.io:leases kube-node-lease/n1', 'None'],
     [ANN, 'update coordination.k8s.io:leases kube-node-lease/n1', 'Request'],
     [ANN, 'get /apis', 'None'],

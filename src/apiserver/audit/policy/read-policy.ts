@@ -45,6 +45,6 @@ async function readText(path: string): Promise<string> {
 }
 
 function refused(message: string, object: string, cause?: unknown): NodeProxyError {
-  const hint = 'check --audit-policy-file; docs/operate describes the format'
+  const hint = 'check --audit-policy-file; docs/operate/audit.md describes the format'
   return new NodeProxyError('NP_APISERVER_AUDIT_POLICY', message, { object, hint, cause })
 }

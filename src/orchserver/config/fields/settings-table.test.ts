@@ -55,6 +55,10 @@ describe('the configuration of orch-server', () => {
         ...{ enabled: false, name: '', addresses: [], podCIDRs: ['10.244.0.0/24'] },
         ...{ bridge: 'cbr0', namespacePrefix: 'orch-pod' },
       },
+      audit: {
+        ...{ policyFile: '', logPath: '', webhookConfigFile: '' },
+        ...{ logMaxMegabytes: 100, logMaxBackups: 10, logMaxAgeDays: 0 },
+      },
       etcd: { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/registry' },
       encryption: { keyFile: '' },
       services: {
@@ -114,6 +118,22 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
     ['--tls-cert-file=c', /CONFLICT --tls-cert-file: "c": .*tls\.keyFile/],
     ['--etcd-keyfile=c', /CONFLICT --etcd-keyfile: "c": .*etcd\.certFile/],
     ['--etcd-cafile=c', /CONFLICT --etcd-cafile: "c": without etcd\.servers/],
+    [
+      '--audit-policy-file=p',
+      /CONFLICT --audit-policy-file: "p": .*set --audit-log-path or --audit-webhook-config-file/,
+    ],
+    ['--audit-log-path=l', /CONFLICT --audit-log-path: "l": .*set --audit-policy-file/],
+    ['--audit-log-path=-', /CONFLICT --audit-log-path: "-": .*set --audit-policy-file/],
+    [
+      '--audit-webhook-config-file=w',
+      /CONFLICT --audit-webhook-config-file: "w": .*set --audit-policy-file/,
+    ],
+    ['--audit-log-maxage=1', /CONFLICT --audit-log-maxage: 1: .*set --audit-log-path/],
+    ['--audit-log-maxbackup=1', /CONFLICT --audit-log-maxbackup: 1: .*set --audit-log-path/],
+    ['--audit-log-maxsize=1', /CONFLICT --audit-log-maxsize: 1: .*set --audit-log-path/],
+    ['--audit-log-maxsize=0', /FLAG --audit-log-maxsize: .*a whole number from 1 to/],
+    ['--audit-log-maxbackup=-1', /FLAG --audit-log-maxbackup: .*a whole number from 0 to/],
+    ['--audit-log-maxage=x', /FLAG --audit-log-maxage: .*a whole number from 0 to/],
   ])('refuses %s', async (arg, message) => {
     expect(await problems(arg)).toEqual([expect.stringMatching(message)])
   })
@@ -126,6 +146,16 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
     expect(await problems('--etcd-cafile=c', '--etcd-servers=http://a,https://b')).toEqual([])
     expect(await problems('--etcd-cafile=c', '--etcd-servers=http://a')).toEqual([
       expect.stringMatching(/CONFLICT --etcd-servers: .*write https:\/\//),
+    ])
+  })
+
+  it('accepts an audit policy with either output or both, and bounds for a file alone', async () => {
+    const [policy, webhook] = ['--audit-policy-file=p', '--audit-webhook-config-file=w']
+    expect(await problems(policy, '--audit-log-path=l', '--audit-log-maxage=7')).toEqual([])
+    expect(await problems(policy, webhook)).toEqual([])
+    expect(await problems(policy, webhook, '--audit-log-path=-')).toEqual([])
+    expect(await problems(policy, '--audit-log-path=-', '--audit-log-maxsize=7')).toEqual([
+      expect.stringMatching(/CONFLICT --audit-log-maxsize: 7: only a file is rotated/),
     ])
   })
 

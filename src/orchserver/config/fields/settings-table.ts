@@ -2,6 +2,7 @@ import { settingsTable } from '../../../settings/table.ts'
 import { COMMAND_FLAGS } from '../command-flags.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { RULES } from '../rules.ts'
+import { AUDIT_FIELDS } from './audit.ts'
 import { AUTHENTICATION_FIELDS } from './authentication.ts'
 import { CONTROLLER_FIELDS } from './controllers.ts'
 import { ENCRYPTION_FIELDS } from './encryption.ts'
@@ -24,6 +25,7 @@ export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMM
     ...ENCRYPTION_FIELDS,
     ...CONTROLLER_FIELDS,
     ...SANDBOX_NODE_FIELDS,
+    ...AUDIT_FIELDS,
     ...LIMIT_FIELDS,
   },
   kind: { apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' },

@@ -1,8 +1,8 @@
 import { onTestFinished, vi } from 'vitest'
-import type { Action } from '../../auth/action.ts'
-import { isPathAction } from '../../auth/action.ts'
-import type { RoleRule } from '../../auth/builtin-roles/role-object.ts'
-import { GrantIndex } from '../../auth/rbac/grant-index.ts'
+import type { Action } from '../action.ts'
+import { isPathAction } from '../action.ts'
+import type { RoleRule } from '../builtin-roles/role-object.ts'
+import { GrantIndex } from '../rbac/grant-index.ts'
 
 /** What a rule permits: `get apps/deployments`, `patch /nodes/status`. */
 export type Permission = string

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+
+/** Where a value was found, and in which writing: `password of web: base64`. */
+export type Finding = string
+
+/** Characters of a part that is searched for; a cut-off value is found by the part that is left. */
+const PART = 20
+
+/**
+ * Values that must not be seen, in every way in which programs write them: as they are, in base64 at
+ * any place of a longer text and twice over, in hex, and percent-encoded.
+ */
+export class KnownValues {
+  readonly #needles: { readonly finding: Finding; readonly bytes: Buffer }[] = []
+
+  /** A new random value: two halves of letters and digits around characters that are often escaped. */
+  make(label: string): string {
+    const half = (): string => randomBytes(PART / 2).toString('hex')
+    const value = `${half()}/+&="% <${half()}`
+    this.#add(label, value.slice(0, PART))
+    this.#add(label, value.slice(-PART))
+    return value
+  }
+
+  /** A value that a server made, such as a token, of which the last part cannot be guessed. */
+  know(label: string, value: string): string {
+    this.#add(label, value.slice(-PART))
+    this.#add(label, value.slice(-2 * PART, -PART))
+    return value
+  }
+
+  /** Every writing of every value that the bytes hold. */
+  foundIn(bytes: Buffer | string): readonly Finding[] {
+    const text = Buffer.from(bytes)
+    const found = this.#needles.filter((needle) => text.includes(needle.bytes))
+    return [...new Set(found.map(({ finding }) => finding))]
+  }
+
+  #add(label: string, part: string): void {
+    for (const [writing, text] of writings(part)) {
+      this.#needles.push({ finding: `${label}: ${writing}`, bytes: Buffer.from(text) })
+    }
+  }
+}
+
+function writings(part: string): readonly (readonly [writing: string, text: string])[] {
+  const hex = Buffer.from(part).toString('hex')
+  const once = base64Anywhere(part)
+  return [
+    ['in clear', part],
+    ['hex', hex],
+    ['hex', hex.toUpperCase()],
+    ['percent-encoded', hex.replaceAll(/../g, '%$&').toUpperCase()],
+    ...once.map((text) => ['base64', text] as const),
+    ...once.flatMap(base64Anywhere).map((text) => ['base64 of base64', text] as const),
+  ]
+}
+
+/**
+ * What base64 makes of a text wherever it begins in a longer one, without the characters that its
+ * neighbours change; the same for base64url where it differs.
+ */
+function base64Anywhere(text: string): readonly string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const bytes = Buffer.from(' '.repeat(before) + text)
+    const whole = bytes
+      .subarray(0, bytes.length - (bytes.length % 3))
+      .subarray(before === 0 ? 0 : 3)
+    return [...new Set([whole.toString('base64'), whole.toString('base64url')])]
+  })
+}
