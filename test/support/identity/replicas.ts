@@ -1,9 +1,7 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { newKey } from '../../../src/orchserver/certificates/pem.ts'
 import { startEtcd } from '../etcd/etcd-process.ts'
 import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
+import { newTestFiles } from './test-files.ts'
 import { UserClient } from './user-client.ts'
 
 /** Two servers of one etcd that sign tokens with the same file of keys. */
@@ -21,17 +19,15 @@ export interface Replicas extends AsyncDisposable {
 
 export async function startReplicas(): Promise<Replicas> {
   await using started = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'np-replicas-'))
-  started.defer(() => rm(folder, { recursive: true }))
-  const keyFile = join(folder, 'sa.key')
-  const writeKeys = async (...keys: readonly string[]): Promise<void> => {
-    await writeFile(`${keyFile}.new`, keys.join(''), { mode: 0o600 })
-    await rename(`${keyFile}.new`, keyFile)
-  }
+  const files = started.use(await newTestFiles())
+  const writeKeys = (...keys: readonly string[]) => files.write('sa.key', keys.join(''))
   const key = newKey()
   await writeKeys(key)
   const etcd = started.use(await startEtcd())
-  const flags = [`--etcd-servers=${etcd.endpoint}`, `--service-account-signing-key-file=${keyFile}`]
+  const flags = [
+    `--etcd-servers=${etcd.endpoint}`,
+    `--service-account-signing-key-file=${files.path('sa.key')}`,
+  ]
   const one = started.use(await startOrchServer({ flags }))
   const other = started.use(await startOrchServer({ flags }))
   const opened = async (open: (server: OrchServerProcess) => Promise<UserClient>) =>

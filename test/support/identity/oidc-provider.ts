@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import {
+  type CryptoKey,
+  exportJWK,
+  generateKeyPair,
+  type JWK,
+  type JWTPayload,
+  SignJWT,
+} from 'jose'
+import { newTestAuthority } from '../certificates/test-authority.ts'
+
+/** A provider of OpenID Connect on the loopback address, with users of any name. */
+export interface OidcProvider extends AsyncDisposable {
+  /** `https://127.0.0.1:port` */
+  readonly issuer: string
+  /** By which its certificate is verified, PEM. */
+  readonly authority: string
+  /** An ID token for the client `orch`, good for ten minutes, where the claims say nothing else. */
+  idToken(claims: JWTPayload): Promise<string>
+  /** From now on it signs with another key, and publishes that one alone. */
+  rotate(): Promise<void>
+  /** Ends connections, and refuses new ones. */
+  stop(): Promise<void>
+  /** At the same address. */
+  start(): Promise<void>
+}
+
+interface Key {
+  readonly id: string
+  readonly privateKey: CryptoKey
+  readonly published: JWK
+}
+
+export async function startOidcProvider(): Promise<OidcProvider> {
+  const authority = await newTestAuthority('provider')
+  const certificate = await authority.server()
+  let key = await newKeyPair('first')
+  let issuer = ''
+  const server = createServer(certificate, ({ url }, response) => {
+    const document = url === '/keys' ? { keys: [key.published] } : metadata(issuer)
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(document))
+  })
+  const port = await listen(server, 0)
+  issuer = `https://127.0.0.1:${port}`
+  const stop = async (): Promise<void> => {
+    if (!server.listening) return
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  return {
+    ...{ issuer, authority: authority.cert, stop },
+    idToken: (claims) => {
+      const now = Math.floor(Date.now() / 1000)
+      const payload = { iss: issuer, aud: 'orch', iat: now, exp: now + 600, ...claims }
+      const header = { alg: 'ES256', kid: key.id }
+      return new SignJWT(payload).setProtectedHeader(header).sign(key.privateKey)
+    },
+    rotate: async () => {
+      key = await newKeyPair('second')
+    },
+    start: async () => void (await listen(server, port)),
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+function metadata(issuer: string): object {
+  return { issuer, jwks_uri: `${issuer}/keys` }
+}
+
+async function newKeyPair(id: string): Promise<Key> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256')
+  return { id, privateKey, published: { ...(await exportJWK(publicKey)), kid: id, alg: 'ES256' } }
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
