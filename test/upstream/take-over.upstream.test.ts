@@ -40,7 +40,7 @@ describe.each(['nft', 'legacy'] as const)(
 
     beforeAll(async () => {
       lab = await createLab({ api: 'orch-server' })
-      node = createNodeShell(lab, variant)
+      node = await createNodeShell(lab, variant)
       await serveFrom(first)
       const steady = { clusterIP: STEADY_VIP, nodePort: NODE_PORT + 1, serials: [101, 102] }
       await deploy('ns/steady', { ...steady, spec: { type: 'NodePort' } })

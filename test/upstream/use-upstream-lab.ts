@@ -1,16 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import type { ApiKind } from '../support/lab/api-server.ts'
-import { kubeconfigText } from '../support/lab/daemon-config.ts'
+import type { ApiKind, ProgramUser } from '../support/lab/api-server.ts'
 import { createLab, type Lab } from '../support/lab/lab.ts'
 import { type LabProcess, startProcess } from '../support/lab/process.ts'
-import { type UpstreamProgram, upstreamProgram } from '../support/lab/upstream-program.ts'
+import { upstreamProgram } from '../support/lab/upstream-program.ts'
 
 export interface UpstreamLab {
   readonly api: ApiKind
-  /** What runs on the node beside the API server. */
-  readonly program: UpstreamProgram
+  /** What runs on the node beside the API server, as a user of its own. */
+  readonly program: Exclude<ProgramUser, 'node-proxy'>
   readonly flags: readonly string[]
   /** What it says once it works. */
   readonly ready: string
@@ -23,7 +22,7 @@ export function useUpstreamLab({ api, program, flags, ready }: UpstreamLab): () 
   beforeAll(async () => {
     lab = await createLab({ api })
     const kubeconfig = join(lab.folder, `${program}.kubeconfig`)
-    writeFileSync(kubeconfig, kubeconfigText(lab.api))
+    writeFileSync(kubeconfig, await lab.apiServer.kubeconfigFor(program))
     const command = [upstreamProgram(program), `--kubeconfig=${kubeconfig}`, '--v=2', ...flags]
     running = startProcess(lab.node.namespace, command)
     await running.said(ready)
