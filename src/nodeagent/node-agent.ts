@@ -19,6 +19,7 @@ import { podPath } from './pods/pod-path.ts'
 import { Prober } from './probing/prober.ts'
 import { endLeftovers } from './process/end-leftovers.ts'
 import { requireProgram } from './system/find-program.ts'
+import { openVolumeFolders } from './volumes/volume-folders.ts'
 
 export interface NodeAgentOptions {
   /** Needs what the server permits to node agents: `src/auth/node/node-permits.ts`. */
@@ -41,6 +42,8 @@ export interface NodeAgentOptions {
   readonly namespacePrefix: string
   /** Where the output of containers is kept. */
   readonly logFolder: string
+  /** Where volumes are kept, for this node agent alone; it is emptied at the start and at the end. */
+  readonly volumeFolder: string
   /** Whether Pods that name no node are bound to this one. */
   readonly bindsPods: boolean
   /** Binds them, and needs the right to patch Pods; default: `client`. */
@@ -49,6 +52,8 @@ export interface NodeAgentOptions {
   readonly maxPods?: number
   /** Milliseconds that Pods have to end when the agent stops. Default 10,000. */
   readonly stopGraceMs?: number
+  /** Milliseconds between two looks at the ConfigMaps and Secrets in volumes. Default 60,000. */
+  readonly refreshMs?: number
   /** Called when the node is registered, and begins to run Pods. */
   readonly onRegistered?: () => void
   /** Receives the outcomes of requests that are repeated until they succeed. */
@@ -69,6 +74,7 @@ export interface NodeAgent {
 
 const MAX_PODS = 110
 const STOP_GRACE_MS = 10_000
+const REFRESH_MS = 60_000
 
 /** Runs the Pods of one node as processes in network namespaces. See the module's README. */
 export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
@@ -101,20 +107,24 @@ async function openTools(
   options: NodeAgentOptions,
   stack: AsyncDisposableStack,
 ): Promise<NodeTools> {
-  const { client, clock, nodeName, bridge, podCIDRs, addresses, logFolder } = options
+  const { client, clock, random, nodeName, bridge, podCIDRs, addresses, logFolder } = options
   const { onError, reporter, networkNamespace, namespacePrefix: prefix } = options
   const namespace = namespaceNamed(networkNamespace)
   const [nsenter, setpriv] = [await requireProgram('nsenter'), await requireProgram('setpriv')]
   const endAll = (): Promise<void> => endLeftovers(prefix, clock).catch(onError)
   await endAll()
   stack.defer(endAll)
+  for (const name of ['unshare', 'mount']) await requireProgram(name)
+  const folders = await openVolumeFolders(options.volumeFolder, onError)
+  stack.defer(() => folders.close())
   const network = new PodNetwork({ clock, node: namespace, nodeName, bridge, prefix, podCIDRs })
   await network.open()
   stack.defer(() => network.close())
   const prober = new Prober(namespace)
   stack.defer(() => prober.close())
   return {
-    ...{ clock, network, prober, logFolder, namespacePrefix: prefix },
+    ...{ clock, random, client, folders, network, prober, logFolder, namespacePrefix: prefix },
+    refreshMs: options.refreshMs ?? REFRESH_MS,
     addresses: new PodAddresses(podCIDRs),
     programs: { nsenter, setpriv },
     nodeNamespace: networkNamespace,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { catalogue } from '../kinds/catalogue.ts'
+import { namespaces } from '../kinds/namespace/resource.ts'
 import { roleBindings } from '../kinds/role-binding/resource.ts'
 import { services } from '../kinds/service/resource.ts'
 import { servedVersionsOf } from '../resource/resource.ts'
@@ -35,6 +36,14 @@ test.each<[Partial<RequestedResource>, string, string, string]>([
 ])('%o with ?%s is %s of %j', (parts, query, verb, name) => {
   const action = resourceAction({ ...REQUEST, ...parts, query: new URLSearchParams(query) })
   expect([action.verb, action.name]).toEqual([verb, name])
+})
+
+test('a namespace is decided in itself, and all of them in the cluster', () => {
+  const [namespace] = servedVersionsOf(namespaces)
+  const request = { ...REQUEST, served: namespace!, namespace: '' }
+  expect(resourceAction({ ...request, name: 'shop' }).namespace).toBe('shop')
+  expect(resourceAction({ ...request, name: 'shop', subresource: 'status' }).namespace).toBe('shop')
+  expect(resourceAction({ ...request, name: '' }).namespace).toBe('')
 })
 
 test('a group that has two names is decided under one', () => {

@@ -21,13 +21,18 @@ export interface RequestedResource {
 
 /** What a request for a resource does, under the canonical name of its group. */
 export function resourceAction(requested: RequestedResource): ResourceAction {
-  const { served, subresource, namespace } = requested
+  const { served, subresource } = requested
   const verb = verbOf(requested)
   return {
-    ...{ verb, namespace, subresource, name: nameOf(requested, verb) },
+    ...{ verb, namespace: namespaceOf(requested), subresource, name: nameOf(requested, verb) },
     group: canonicalGroup(served.group),
     resource: served.resource.plural,
   }
+}
+
+/** A namespace is its own: who has rights in it has them on it, too. */
+function namespaceOf({ served, namespace, name }: RequestedResource): string {
+  return served.resource.container === undefined ? namespace : name
 }
 
 /** What a request for another path does. `path`: decoded. */

@@ -5,7 +5,12 @@ import { certificateAuthenticator } from '../../auth/authentication/certificate-
 import { noTokenReviews, TokenReviewer } from '../../auth/authentication/token-reviewer.ts'
 import { nodeAuthorizer } from '../../auth/node/node-authorizer.ts'
 import type { NodePods } from '../../auth/node/node-permits.ts'
-import { type Authorizer, permitEverything, rbacAuthorizer } from '../../auth/rbac/authorizer.ts'
+import {
+  type Authorizer,
+  permitEverything,
+  permitMasters,
+  rbacAuthorizer,
+} from '../../auth/rbac/authorizer.ts'
 import type { Policy } from '../../auth/rbac/policy.ts'
 import { TOKEN_LIFETIMES, type TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
@@ -86,7 +91,7 @@ export function createHttpContext<A extends FollowingAllocator>(
   const authorizer =
     identity === undefined
       ? permitEverything(policy.policy)
-      : nodeAuthorizer(identity.nodePods({ feed }), rbacAuthorizer(policy.policy))
+      : permitMasters(nodeAuthorizer(identity.nodePods({ feed }), rbacAuthorizer(policy.policy)))
   const shared = { ...base, authorizer }
   return {
     ...shared,

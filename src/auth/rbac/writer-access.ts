@@ -1,5 +1,5 @@
 import type { ResourceAction } from '../action.ts'
-import { MASTERS, type User } from '../user.ts'
+import type { User } from '../user.ts'
 import type { Authorizer } from './authorizer.ts'
 import type { RoleReference } from './binding.ts'
 import type { PolicyRule } from './policy-rule.ts'
@@ -14,12 +14,11 @@ export interface WriterAccess {
   readonly rulesOfRole: (role: RoleReference) => readonly PolicyRule[] | undefined
 }
 
-/** What an authorizer says of a user. Administrators may grant everything, also before any role exists. */
+/** What an authorizer says of a user. */
 export function writerAccess(authorizer: Authorizer, user: User): WriterAccess {
-  const isMaster = user.groups.includes(MASTERS)
   return {
     user,
-    permits: (action) => isMaster || authorizer.authorize(user, action).isAllowed,
+    permits: (action) => authorizer.authorize(user, action).isAllowed,
     rulesIn: (namespace) => authorizer.rulesOf(user, namespace),
     rulesOfRole: (role) => authorizer.rulesOfRole(role),
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { containers, podPlan } from '../testing/pod-story.ts'
 import { containerEnvironment, type RuntimeValues } from './container-environment.ts'
 import { expand } from './expand.ts'
@@ -11,6 +12,28 @@ const RUNTIME: RuntimeValues = {
     { name: 'WEB_SERVICE_HOST', value: '10.96.0.7' },
     { name: 'WEB_SERVICE_PORT', value: '80' },
   ],
+  valuesOf: () => undefined,
+}
+
+/** The environment of a Pod's first container. */
+function environmentOf(
+  own: JsonObject,
+  objects: Readonly<Record<string, readonly (readonly [string, string])[]>> = {},
+) {
+  const plan = podPlan(containers(own))
+  expect(plan.containers[0]?.fault).toBeUndefined()
+  return containerEnvironment(plan, plan.containers[0]!, {
+    ...RUNTIME,
+    valuesOf: ({ resource, name }) => {
+      const found = objects[`${resource}/${name}`]
+      return found && new Map(found)
+    },
+  })
+}
+
+function variablesOf(made: ReturnType<typeof containerEnvironment>): ReadonlyMap<string, string> {
+  if ('problem' in made) throw new Error(made.problem)
+  return made.variables
 }
 
 function field(name: string, fieldPath: string) {
@@ -25,8 +48,7 @@ test('variables of Services come before those of `env`, of which each may use th
     { name: 'AGAIN', value: '$(URL) $(LATER) $(WEB_SERVICE_HOST)' },
     { name: 'PATH', value: '/bin' },
   ]
-  const plan = podPlan(containers({ env }))
-  expect(Object.fromEntries(containerEnvironment(plan, plan.containers[0]!, RUNTIME))).toEqual({
+  expect(Object.fromEntries(variablesOf(environmentOf({ env })))).toEqual({
     PATH: '/bin',
     HOSTNAME: 'web',
     WEB_SERVICE_HOST: 'web',
@@ -54,7 +76,8 @@ test.each([
   const spec = { ...containers({ env: [field('A', path)] }), nodeName: 'n1' }
   const plan = podPlan({ ...spec, serviceAccountName: 'robot' }, metadata)
   expect(plan.containers[0]?.fault).toBeUndefined()
-  expect(containerEnvironment(plan, plan.containers[0]!, RUNTIME).get('A')).toBe(value)
+  const variables = variablesOf(containerEnvironment(plan, plan.containers[0]!, RUNTIME))
+  expect(variables.get('A')).toBe(value)
 })
 
 test.each([
@@ -84,4 +107,55 @@ test('an environment longer than 2 MiB is an error', () => {
   const env = Array.from({ length: 30 }, (_, index) => ({ name: `V${index}`, value }))
   const pod = podPlan(containers({ env }))
   expect(() => containerEnvironment(pod, pod.containers[0]!, RUNTIME)).toThrow('env grows beyond')
+})
+
+const DB = {
+  'secrets/db': [
+    ['password', 'geheim'],
+    ['user', 'ann'],
+    ['binary', 'ge\0heim'],
+    ['no=name', 'geheim'],
+  ],
+} as const
+const keyOf = (key: string, more: JsonObject = {}): JsonObject => ({
+  name: 'A',
+  valueFrom: { secretKeyRef: { name: 'db', key, ...more } },
+})
+
+test('`envFrom` gives a variable for each key, which `env` takes the place of and may use', () => {
+  const envFrom = [{ prefix: 'DB_', secretRef: { name: 'db' } }]
+  const env = [
+    { name: 'DB_user', value: 'bob' },
+    { name: 'URL', value: '$(DB_user):$(DB_password)' },
+  ]
+  const made = environmentOf({ envFrom, env }, DB)
+  const variables = variablesOf(made)
+  expect([variables.get('DB_user'), variables.get('URL')]).toEqual(['bob', 'bob:geheim'])
+  expect(made).toMatchObject({
+    skipped: [
+      'keys ["DB_binary", "DB_no=name"] of secret "db" were skipped: they give no variables',
+    ],
+  })
+  expect(variables.has('DB_binary')).toBe(false)
+})
+
+test.each([
+  [{ env: [keyOf('password', { name: 'other' })] }, 'secret "other" not found'],
+  [{ env: [keyOf('port')] }, 'secret "db" has no key "port"'],
+  [{ env: [keyOf('binary')] }, 'key "binary" of secret "db" holds a zero byte'],
+  [{ env: [keyOf('binary', { optional: true })] }, 'holds a zero byte'],
+  [{ envFrom: [{ configMapRef: { name: 'db' } }] }, 'configmap "db" not found'],
+] as readonly (readonly [JsonObject, string])[])(
+  'with %j a container cannot start: %s',
+  (own, words) => {
+    const made = environmentOf(own, DB)
+    expect(made).toMatchObject({ problem: expect.stringContaining(words) as string })
+    expect(JSON.stringify(made)).not.toMatch(/ge.*heim/u)
+  },
+)
+
+test('what is optional and not there gives no variable', () => {
+  const env = [keyOf('port', { optional: true }), keyOf('a', { name: 'other', optional: true })]
+  const envFrom = [{ secretRef: { name: 'other', optional: true } }]
+  expect(variablesOf(environmentOf({ env, envFrom }, DB)).has('A')).toBe(false)
 })

@@ -1,16 +1,26 @@
-import type { IpAddress } from '../../lib/ip.ts'
-import { stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import type { ContainerPlan } from './container-plan.ts'
+import { type EnvironmentEntry, isVariableName, type ObjectReference } from './environment-plan.ts'
 import { expand } from './expand.ts'
+import { fieldValue, type PodLocation } from './pod-field.ts'
 import type { PodPlan } from './pod-plan.ts'
 
 /** What the environment of a container contains and only a Pod that runs on a node has. */
-export interface RuntimeValues {
-  readonly podIPs: readonly IpAddress[]
-  readonly hostIP: string
+export interface RuntimeValues extends PodLocation {
   /** The variables of Services, `WEB_SERVICE_HOST` and so on. */
   readonly services: readonly { readonly name: string; readonly value: string }[]
+  /** The values of a ConfigMap or Secret by key; undefined: there is none. */
+  readonly valuesOf: (object: ObjectReference) => ReadonlyMap<string, string> | undefined
 }
+
+/** The environment of a container, or the reference that keeps it from starting. */
+export type ContainerEnvironment =
+  | { readonly problem: string }
+  | {
+      readonly variables: ReadonlyMap<string, string>
+      /** Entries of `envFrom` with keys that cannot be names of variables: one sentence each, without values. */
+      readonly skipped: readonly string[]
+    }
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -18,45 +28,78 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const MAX_LENGTH = 2 << 20
 
 /**
- * The environment of a container: a default PATH, the Pod's name as HOSTNAME, the variables of Services, then
- * its own `env`, whose later entries may use earlier ones. Nothing of the node
- * agent's own environment is in it.
+ * The environment of a container: a default PATH, the Pod's name as HOSTNAME, the variables of Services, those of
+ * `envFrom`, then its own `env`, whose later entries may use earlier ones. Nothing of the node
+ * agent's own environment is in it. No message holds a value.
  * @throws RangeError when it is too long for the kernel
  */
 export function containerEnvironment(
   pod: PodPlan,
   container: ContainerPlan,
   runtime: RuntimeValues,
-): ReadonlyMap<string, string> {
+): ContainerEnvironment {
   const variables = new Map([
     ['PATH', PATH],
     ['HOSTNAME', pod.name],
     ...runtime.services.map(({ name, value }) => [name, value] as const),
   ])
+  const skipped: string[] = []
   let length = 0
-  for (const entry of container.environment) {
-    const value =
-      'field' in entry ? fieldValue(entry.field, pod, runtime) : expand(entry.value, variables)
-    variables.set(entry.name, value)
-    length += entry.name.length + value.length
+  const set = (name: string, value: string): void => {
+    variables.set(name, value)
+    length += name.length + value.length
     if (length > MAX_LENGTH) throw new RangeError(`env grows beyond ${MAX_LENGTH} bytes`)
   }
-  return variables
+  for (const source of container.environmentSources) {
+    const values = runtime.valuesOf(source)
+    if (values === undefined && !source.isOptional) return { problem: missing(source) }
+    const entries = [...(values ?? [])].map(([key, value]) => [source.prefix + key, value] as const)
+    const usable = entries.filter((entry) => isVariable(entry))
+    for (const [name, value] of usable) set(name, value)
+    const others = entries.filter((entry) => !isVariable(entry)).map(([name]) => quote(name))
+    if (others.length > 0) skipped.push(skippedKeys(source, others))
+  }
+  for (const entry of container.environment) {
+    const value = valueOf(entry, pod, runtime, variables)
+    if (typeof value === 'object') return value
+    if (value !== undefined) set(entry.name, value)
+  }
+  return { variables, skipped }
 }
 
-/** The value of a `fieldRef`. Every `field` that `readEnvironment` accepts has one, which may be empty. */
-function fieldValue(field: string, pod: PodPlan, { podIPs, hostIP }: RuntimeValues): string {
-  const [, map, key = ''] = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(field) ?? []
-  if (map !== undefined) return stringAt(map === 'labels' ? pod.labels : pod.annotations, key)
-  const values = new Map<string, string>([
-    ['metadata.name', pod.name],
-    ['metadata.namespace', pod.namespace],
-    ['metadata.uid', pod.uid],
-    ['spec.nodeName', pod.nodeName],
-    ['spec.serviceAccountName', pod.serviceAccountName],
-    ['status.hostIP', hostIP],
-    ['status.podIP', podIPs[0] ?? ''],
-    ['status.podIPs', podIPs.join(',')],
-  ])
-  return values.get(field) ?? ''
+/** Undefined: an optional reference to what is not there. */
+function valueOf(
+  entry: EnvironmentEntry,
+  pod: PodPlan,
+  runtime: RuntimeValues,
+  variables: ReadonlyMap<string, string>,
+): string | undefined | { readonly problem: string } {
+  if ('field' in entry) return fieldValue(entry.field, pod, runtime)
+  if ('value' in entry) return expand(entry.value, variables)
+  const { reference } = entry
+  const values = runtime.valuesOf(reference)
+  const value = values?.get(reference.key)
+  if (value?.includes('\0') === true) {
+    return { problem: `key ${quote(reference.key)} of ${nameOf(reference)} holds a zero byte` }
+  }
+  if (value !== undefined || reference.isOptional) return value
+  if (values === undefined) return { problem: missing(reference) }
+  return { problem: `${nameOf(reference)} has no key ${quote(reference.key)}` }
+}
+
+function isVariable([name, value]: readonly [name: string, value: string]): boolean {
+  return isVariableName(name) && !value.includes('\0')
+}
+
+function missing(reference: ObjectReference): string {
+  return `${nameOf(reference)} not found: make it, or mark the reference as optional`
+}
+
+function skippedKeys(source: ObjectReference, names: readonly string[]): string {
+  return `keys [${names.join(', ')}] of ${nameOf(source)} were skipped: they give no variables`
+}
+
+/** `secret "db"`. */
+function nameOf({ resource, name }: ObjectReference): string {
+  return `${resource === 'secrets' ? 'secret' : 'configmap'} ${quote(name)}`
 }

@@ -1,8 +1,15 @@
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { type EnvironmentEntry, readEnvironment } from './environment-plan.ts'
+import {
+  type EnvironmentEntry,
+  type EnvironmentSource,
+  readEnvironment,
+  readEnvironmentSources,
+} from './environment-plan.ts'
+import { type MountPlan, readMounts } from './mount-plan.ts'
 import { type Handler, PROBE_KINDS, type ProbeKind, type ProbePlan } from './probe-plan.ts'
 import { readHandler, readProbe } from './read-probe.ts'
 import { readUser, type UserPlan } from './user-plan.ts'
+import type { VolumePlan } from './volume-plan.ts'
 
 /** How one container is run: as a process of the node, in the Pod's network namespace. */
 export interface ContainerPlan {
@@ -12,6 +19,9 @@ export interface ContainerPlan {
   /** Program and arguments, before `$(NAME)` is replaced. */
   readonly command: readonly string[]
   readonly environment: readonly EnvironmentEntry[]
+  /** `envFrom`. */
+  readonly environmentSources: readonly EnvironmentSource[]
+  readonly mounts: readonly MountPlan[]
   /** Empty: the root folder. */
   readonly workingDir: string
   readonly user: UserPlan
@@ -28,6 +38,7 @@ export interface ContainerSource {
   readonly at: string
   /** `spec` of the Pod. */
   readonly spec: JsonObject
+  readonly volumes: readonly VolumePlan[]
   /** Why nothing of the Pod can be run; it comes before those of the container. */
   readonly fault: string | undefined
 }
@@ -48,6 +59,8 @@ export function readContainer(container: Json, pod: ContainerSource): ContainerP
     image: stringAt(container, 'image'),
     command: readCommand(container, at, faults),
     environment: readEnvironment(container, at, faults),
+    environmentSources: readEnvironmentSources(container, at, faults),
+    mounts: readMounts({ container, at, volumes: pod.volumes, faults }),
     workingDir: plainText(stringAt(container, 'workingDir'), `${at}.workingDir`, faults),
     user: readUser(container, spec, faults),
     probes,

@@ -52,9 +52,16 @@ const faulty: readonly (readonly [own: JsonObject, words: string])[] = [
   [{ env: [{ name: 'A=B', value: 'x' }] }, 'env[0].name must be printable ASCII'],
   [{ env: [{ name: '', value: 'x' }] }, 'env[0].name must be printable ASCII'],
   [{ env: [{ name: 'A', value: '\0' }] }, 'env[0].value must not hold a zero byte'],
-  [{ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, 'fieldRef only'],
-  [{ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'spec.x' } } }] }, 'fieldRef only'],
-  [{ envFrom: [{ configMapRef: { name: 'c' } }] }, 'envFrom: this node agent reads no ConfigMaps'],
+  [{ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's' } } }] }, 'key must not be empty'],
+  [
+    { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: '../x', key: 'k' } } }] },
+    'secretKeyRef.name must be a name, not "../x"',
+  ],
+  [{ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'spec.x' } } }] }, 'not every field'],
+  [{ env: [{ name: 'A', valueFrom: { resourceFieldRef: {} } }] }, 'not every field'],
+  [{ envFrom: [{ configMapRef: { name: '..' } }] }, 'configMapRef.name must be a name, not ".."'],
+  [{ envFrom: [{}] }, 'envFrom[0] must be one of configMapRef and secretRef'],
+  [{ envFrom: [{ prefix: 'A=', secretRef: { name: 's' } }] }, 'prefix must be printable ASCII'],
   [{ readinessProbe: { grpc: { port: 1 } } }, 'readinessProbe must be one of exec, httpGet and'],
   [{ livenessProbe: { tcpSocket: { port: 'x' } } }, 'livenessProbe.tcpSocket.port must be a port'],
   [{ livenessProbe: { tcpSocket: { port: 65_536 } } }, 'tcpSocket.port must be a port'],
@@ -75,14 +82,6 @@ test.each(faulty)('a container with %j has the fault %j', (own, words) => {
 test('init containers are a fault of every container', () => {
   const spec = { ...containers({}), initContainers: [{ name: 'first', command: ['x'] }] }
   expect(podPlan(spec).containers[0]?.fault).toContain('spec.initContainers')
-})
-
-test('a variable from an optional Secret is left out without a fault', () => {
-  const env = [{ name: 'A', valueFrom: { secretKeyRef: { key: 'k', optional: true } } }]
-  expect(podPlan(containers({ env })).containers[0]).toMatchObject({
-    fault: undefined,
-    environment: [],
-  })
 })
 
 test('a probe of a loopback address is a fault, unless the Pod has hostNetwork', () => {

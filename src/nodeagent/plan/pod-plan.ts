@@ -1,5 +1,8 @@
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { type ContainerPlan, readContainer } from './container-plan.ts'
+import { readVolumes } from './read-volumes.ts'
+import { readGroup } from './user-plan.ts'
+import type { VolumePlan } from './volume-plan.ts'
 
 /** `spec.restartPolicy`: when a container that has ended is started again. */
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never'
@@ -23,6 +26,11 @@ export interface PodPlan {
   /** The same for its deletion; undefined: it is not being deleted. */
   readonly deletionGraceMs: number | undefined
   readonly containers: readonly ContainerPlan[]
+  readonly volumes: readonly VolumePlan[]
+  /** Why the volumes cannot be made as they are written; then no container runs. */
+  readonly volumeFault: string | undefined
+  /** `securityContext.fsGroup`: the group that may read the files of volumes. */
+  readonly fsGroup: number | undefined
   /** Conditions that other programs write and that readiness requires. */
   readonly readinessGates: readonly string[]
 }
@@ -38,7 +46,10 @@ export function readPod(object: JsonObject): PodPlan {
   const graceMs = milliseconds(spec, 'terminationGracePeriodSeconds', DEFAULT_GRACE_SECONDS)
   const isDeleted = stringAt(metadata, 'deletionTimestamp') !== ''
   const hostNetwork = valueAt(spec, 'hostNetwork') === true
-  const fault = arrayAt(spec, 'initContainers').length > 0 ? INIT_FAULT : undefined
+  const volumeFaults: string[] = []
+  const volumes = readVolumes(spec, volumeFaults)
+  const [volumeFault] = volumeFaults
+  const fault = arrayAt(spec, 'initContainers').length > 0 ? INIT_FAULT : volumeFault
   return {
     key: `${namespace}/${name}`,
     namespace,
@@ -55,8 +66,11 @@ export function readPod(object: JsonObject): PodPlan {
       ? milliseconds(metadata, 'deletionGracePeriodSeconds', graceMs / 1000)
       : undefined,
     containers: arrayAt(spec, 'containers').map((container, index) => {
-      return readContainer(container, { at: `spec.containers[${index}]`, spec, fault })
+      return readContainer(container, { at: `spec.containers[${index}]`, spec, volumes, fault })
     }),
+    volumes,
+    volumeFault,
+    fsGroup: readGroup(spec),
     readinessGates: arrayAt(spec, 'readinessGates').map((gate) => stringAt(gate, 'conditionType')),
   }
 }

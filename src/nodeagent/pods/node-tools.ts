@@ -1,11 +1,14 @@
+import type { ApiClient } from '../../client/http/api-client.ts'
 import type { RequestReporter } from '../../client/http/failure/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
+import type { Random } from '../../lib/random.ts'
 import type { PodAddresses } from '../network/pod-addresses.ts'
 import type { PodNetwork } from '../network/pod-network.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { Prober } from '../probing/prober.ts'
 import type { Launch } from '../process/launch.ts'
+import type { VolumeFolders } from '../volumes/volume-folders.ts'
 
 /** An environment variable. */
 export interface Variable {
@@ -16,6 +19,13 @@ export interface Variable {
 /** What all Pods of the node share. */
 export interface NodeTools {
   readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  /** Reads ConfigMaps and Secrets that Pods need, and requests their tokens. */
+  readonly client: Pick<ApiClient, 'get' | 'create'>
+  /** The time between two looks at the ConfigMaps and Secrets in volumes. */
+  readonly refreshMs: number
+  /** Where volumes are kept. */
+  readonly folders: Pick<VolumeFolders, 'memory' | 'disk'>
   readonly network: Pick<PodNetwork, 'connect' | 'disconnect' | 'nameOf'>
   readonly addresses: Pick<PodAddresses, 'keep' | 'claim' | 'release'>
   readonly prober: Pick<Prober, 'probe'>

@@ -4,7 +4,9 @@ import type { PodPlan } from '../plan/pod-plan.ts'
 import type { Handler } from '../plan/probe-plan.ts'
 import type { PodAction } from '../state/pod-action.ts'
 import type { PodEvent, ProbeResult } from '../state/pod-event.ts'
+import { PodVolumes } from '../volumes/pod-volumes.ts'
 import type { NodeTools } from './node-tools.ts'
+import { FAILED_MOUNT } from './pod-events.ts'
 import { PodProcesses } from './pod-processes.ts'
 
 /** Carries out the actions for one Pod and emits their results as events. Never rejects. */
@@ -13,6 +15,7 @@ export class PodEffects {
   readonly #pod: PodPlan
   readonly #emit: (event: PodEvent) => void
   readonly #processes: PodProcesses
+  readonly #volumes: PodVolumes
   #ips: readonly IpAddress[] = []
   #isDisconnected = false
 
@@ -20,7 +23,15 @@ export class PodEffects {
     this.#tools = tools
     this.#pod = pod
     this.#emit = emit
-    this.#processes = new PodProcesses(tools, pod)
+    const notice = (reason: string, message: string): void =>
+      emit({ is: 'noticed', reason, message })
+    this.#volumes = new PodVolumes(tools, pod, (message) => notice(FAILED_MOUNT, message))
+    this.#processes = new PodProcesses({ tools, pod, volumes: this.#volumes, notice })
+  }
+
+  /** The Pod's labels and annotations as they are now. */
+  changed(metadata: Pick<PodPlan, 'labels' | 'annotations'>): void {
+    this.#volumes.changed(metadata)
   }
 
   async perform(action: PodAction): Promise<void> {
@@ -29,6 +40,8 @@ export class PodEffects {
         return this.#connect()
       case 'disconnect':
         return this.#disconnect(MAX_ATTEMPTS)
+      case 'mount':
+        return this.#mount()
       case 'start':
         return this.#start(action)
       case 'signal':
@@ -47,6 +60,7 @@ export class PodEffects {
   async close(isGone: boolean): Promise<void> {
     await this.#processes.close()
     if (!this.#isDisconnected) await this.#leave().catch(this.#tools.onError)
+    await this.#volumes.close()
     if (isGone) await this.#processes.forget()
   }
 
@@ -76,6 +90,7 @@ export class PodEffects {
     }
     this.#isDisconnected = true
     await this.#processes.close().catch(onError)
+    await this.#volumes.close().catch(onError)
     this.#emit({ is: 'disconnected' })
   }
 
@@ -86,11 +101,24 @@ export class PodEffects {
     addresses.release(uid)
   }
 
+  async #mount(): Promise<void> {
+    try {
+      await this.#processes.makeVolumes()
+      this.#emit({ is: 'mounted' })
+    } catch (error) {
+      this.#emit({ is: 'unmounted', message: messageOf(error) })
+    }
+  }
+
   async #start({ container, run }: Extract<PodAction, { do: 'start' }>): Promise<void> {
     const plan = this.#planOf(container)
     const started = await this.#processes.start(plan, this.#ips).catch(messageOf)
     if (typeof started === 'string') {
       return this.#emit({ is: 'refused', container, run, message: started })
+    }
+    if ('problem' in started) {
+      const message = started.problem
+      return this.#emit({ is: 'refused', container, run, message, isUnconfigured: true })
     }
     void started.ended.then((end) => this.#emit({ is: 'ended', container, run, ...end }))
     this.#emit({ is: 'started', container, run, pid: started.pid })

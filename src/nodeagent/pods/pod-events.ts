@@ -27,8 +27,13 @@ export function textOfEvent(event: PodEvent): EventText | undefined {
       return event.exitCode === 0 && event.signal === 0
         ? undefined
         : warning('BackOff', `container ${event.container} ended with ${howOf(event)}`)
+    case 'unmounted':
+      return warning(FAILED_MOUNT, event.message)
+    case 'noticed':
+      return warning(event.reason, event.message)
     case 'connected':
     case 'disconnected':
+    case 'mounted':
     case 'hooked':
     case 'stopped':
       return undefined
@@ -43,9 +48,13 @@ export function textOfAction(action: PodAction): EventText | undefined {
 }
 
 /** An Event for each fault of the Pod's spec. */
-export function faultTexts({ containers }: PodPlan): readonly EventText[] {
+export function faultTexts({ containers, volumeFault }: PodPlan): readonly EventText[] {
+  if (volumeFault !== undefined) return [warning(FAILED_MOUNT, volumeFault)]
   return containers.flatMap(({ fault }) => (fault === undefined ? [] : [warning('Failed', fault)]))
 }
+
+/** The reason of Events about volumes, as in Kubernetes. */
+export const FAILED_MOUNT = 'FailedMount'
 
 function warning(reason: string, message: string): EventText {
   return { type: 'Warning', reason, message }

@@ -2,9 +2,15 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { IpAddress } from '../../lib/ip.ts'
 import { sleep } from '../../lib/sleep.ts'
+import {
+  type ContainerMounts,
+  makeInnerPlaces,
+  mountForContainer,
+} from '../mounts/container-mounts.ts'
 import { containerEnvironment } from '../plan/container-environment.ts'
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import { expand } from '../plan/expand.ts'
+import type { MountPlan } from '../plan/mount-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import {
   type ContainerProcess,
@@ -15,7 +21,22 @@ import { podMark } from '../process/pod-mark.ts'
 import { openRotatingLog, type RotatingLog } from '../process/rotating-log.ts'
 import { runOnce } from '../process/run-once.ts'
 import type { ProbeResult } from '../state/pod-event.ts'
+import type { PodVolumes } from '../volumes/pod-volumes.ts'
+import { EnvironmentObjects } from './environment-objects.ts'
 import type { NodeTools, Variable } from './node-tools.ts'
+
+export interface PodProcessesOptions {
+  readonly tools: NodeTools
+  readonly pod: PodPlan
+  readonly volumes: PodVolumes
+  /** Receives what does not keep a container from running: the reason of an Event, and its message. */
+  readonly notice: (reason: string, message: string) => void
+}
+
+/** Why a container cannot run yet: what its environment refers to is missing. */
+export interface Unconfigured {
+  readonly problem: string
+}
 
 /** The processes of one Pod, with their environments and logs. */
 export class PodProcesses {
@@ -25,28 +46,44 @@ export class PodProcesses {
   readonly #processes = new Map<string, ContainerProcess>()
   readonly #environments = new Map<string, ReadonlyMap<string, string>>()
   readonly #logs = new Map<string, RotatingLog>()
+  readonly #mounts = new Map<string, ContainerMounts>()
+  readonly #volumes: PodVolumes
+  readonly #objects: EnvironmentObjects
+  readonly #notice: PodProcessesOptions['notice']
   #services: readonly Variable[] | undefined
   #closed: Promise<void> | undefined
 
-  constructor(tools: NodeTools, pod: PodPlan) {
+  constructor({ tools, pod, volumes, notice }: PodProcessesOptions) {
     this.#tools = tools
     this.#pod = pod
+    this.#volumes = volumes
+    this.#objects = new EnvironmentObjects(tools.client, pod.namespace)
+    this.#notice = notice
   }
 
-  /** The container's process, or the reason why there is none, one sentence. */
+  /** Makes the Pod's volumes, and the places in them for other volumes. Nothing of the Pod runs yet. */
+  async makeVolumes(): Promise<void> {
+    await this.#volumes.make()
+    for (const { mounts } of this.#pod.containers) {
+      await makeInnerPlaces(mounts, (mount) => this.#folderOf(mount))
+    }
+  }
+
+  /** The container's process, or the reason why there is none, one sentence without values of Secrets. */
   async start(
     plan: ContainerPlan,
     podIPs: readonly IpAddress[],
-  ): Promise<ContainerProcess | string> {
-    const services = await this.#knownServices()
-    const circumstances = { podIPs, hostIP: this.#tools.hostIPs[0] ?? '', services }
-    const environment = containerEnvironment(this.#pod, plan, circumstances)
+  ): Promise<ContainerProcess | Unconfigured | string> {
+    const environment = await this.#environmentOf(plan, podIPs)
+    if ('problem' in environment) return environment
     this.#environments.set(plan.name, environment)
+    await this.#mountFor(plan)
     const path = join(this.#logFolder(), `${plan.name}.log`)
     const log = this.#logs.get(plan.name) ?? (await openRotatingLog(path))
     this.#logs.set(plan.name, log)
     const command = plan.command.map((word) => expand(word, environment))
-    const started = await startProcess(this.#processPlan(plan, command, log))
+    const [shownProgram] = plan.command
+    const started = await startProcess({ ...this.#processPlan(plan, command, log), shownProgram })
     if (typeof started !== 'string') this.#processes.set(plan.name, started)
     return started
   }
@@ -77,6 +114,41 @@ export class PodProcesses {
     await Promise.race([outputs, sleep(this.#tools.clock, LAST_OUTPUT_MS)])
     for (const one of processes) one.release()
     await Promise.all([...this.#logs.values()].map((log) => log.close()))
+    await Promise.all([...this.#mounts.values()].map((mounts) => mounts.close()))
+    this.#mounts.clear()
+  }
+
+  async #environmentOf(
+    plan: ContainerPlan,
+    podIPs: readonly IpAddress[],
+  ): Promise<ReadonlyMap<string, string> | Unconfigured> {
+    const hostIP = this.#tools.hostIPs[0] ?? ''
+    const services = await this.#knownServices()
+    const valuesOf = await this.#objects.read(plan).catch(unread)
+    if ('problem' in valuesOf) return valuesOf
+    const made = containerEnvironment(this.#pod, plan, { podIPs, hostIP, services, valuesOf })
+    if ('problem' in made) return made
+    for (const message of made.skipped) {
+      this.#notice('InvalidEnvironmentVariableNames', `container ${plan.name}: ${message}`)
+    }
+    return made.variables
+  }
+
+  /** Each run of a container has mounts of its own. */
+  async #mountFor({ name, mounts }: ContainerPlan): Promise<void> {
+    if (mounts.length === 0) return
+    const before = this.#mounts.get(name)
+    this.#mounts.delete(name)
+    await before?.close()
+    const folderOf = (mount: MountPlan): string => this.#folderOf(mount)
+    const scratch = join(await this.#volumes.ownFolder(), `mounts_${name}`)
+    const made = await mountForContainer(mounts, { folderOf, scratch })
+    if (this.#closed === undefined) this.#mounts.set(name, made)
+    else await made.close()
+  }
+
+  #folderOf({ volume }: MountPlan): string {
+    return this.#volumes.folderOf(volume)
   }
 
   /** A restart need not wait for the API server: what was known before will do. */
@@ -97,7 +169,10 @@ export class PodProcesses {
     const namespace = hostNetwork ? nodeNamespace : network.nameOf(uid)
     const known = this.#environments.get(name) ?? []
     const environment = new Map([...known, podMark(namespacePrefix, uid)])
-    return { launch: { ...programs, namespace, user }, command, environment, workingDir, log }
+    const mounts = this.#mounts.get(name)
+    const launch = { ...programs, namespace, mountNamespace: mounts?.path, user }
+    const locate = mounts && ((path: string) => mounts.locate(path))
+    return { launch, command, environment, workingDir, log, locate }
   }
 
   /** Names of Pods and containers are labels: none of them leads elsewhere. */
@@ -109,3 +184,7 @@ export class PodProcesses {
 
 /** A process that left its group and namespace may hold a log open for ever. */
 const LAST_OUTPUT_MS = 1_000
+
+function unread(error: unknown): Unconfigured {
+  return { problem: error instanceof Error ? error.message : String(error) }
+}

@@ -69,6 +69,7 @@ export class PodWorker {
   update(object: JsonObject): void {
     const { labels, annotations, deletionGraceMs } = readPod(object)
     this.#plan = { ...this.#plan, labels, annotations }
+    this.#effects.changed({ labels, annotations })
     this.#writer.seen(object)
     if (deletionGraceMs === undefined) return this.#look()
     this.#isDeleted = true

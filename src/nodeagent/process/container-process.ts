@@ -10,6 +10,10 @@ export interface ProcessPlan {
   readonly launch: Launch
   readonly command: readonly string[]
   readonly environment: ReadonlyMap<string, string>
+  /** The program as messages show it: what is to be run may hold a value of a Secret. Default: as it is. */
+  readonly shownProgram?: string | undefined
+  /** The path on the machine of a path that the process sees. Default: the same. */
+  readonly locate?: ((path: string) => string) | undefined
   /** Empty: the root folder. */
   readonly workingDir: string
   /** Receives its output; undefined: the output is dropped. */
@@ -38,19 +42,20 @@ export interface ContainerProcess {
 
 /** Starts a process. @returns why it could not be started, in one sentence */
 export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess | string> {
-  const { launch, command, environment, workingDir, log } = plan
+  const { launch, command, environment, workingDir, log, locate = samePath } = plan
   const cwd = workingDir || '/'
   const [program = ''] = command
-  const isFolder = await stat(cwd)
+  const isFolder = await stat(locate(cwd))
     .then((found) => found.isDirectory())
     .catch(() => false)
   if (!isFolder) return `there is no folder ${JSON.stringify(cwd)}`
-  if ((await findProgram(program, environment.get('PATH') ?? '', cwd)) === undefined) {
-    return `there is no program ${JSON.stringify(program)} that may be executed`
+  const path = environment.get('PATH') ?? ''
+  if ((await findProgram(program, path, { folder: cwd, locate })) === undefined) {
+    return `there is no program ${JSON.stringify(plan.shownProgram ?? program)} that may be executed`
   }
-  const [first = '', ...args] = launchWords(launch, command)
+  const [first = '', ...args] = launchWords(launch, command, cwd)
   const child = spawn(first, args, {
-    cwd,
+    cwd: launch.mountNamespace === undefined ? cwd : '/',
     env: Object.fromEntries(environment),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -82,6 +87,10 @@ export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess 
       else child.kill(name)
     },
   }
+}
+
+function samePath(path: string): string {
+  return path
 }
 
 /** Sends SIGKILL to the process group that a process leads, which may be empty. */

@@ -8,25 +8,38 @@ export interface Launch {
   readonly setpriv: string
   /** Undefined: the namespace of this process. */
   readonly namespace: string | undefined
+  /** The file of the container's mount namespace; undefined: the files of this process. */
+  readonly mountNamespace?: string | undefined
   readonly user: UserPlan
 }
 
 /**
- * The words that run `command` in a Pod's network namespace as its user. Each
+ * The words that run `command` in a Pod's network namespace and with the container's mounts, as its user. Each
  * program replaces the one before, so what was spawned is the container's own
- * process; the kernel kills it when the node agent's process ends.
+ * process; the kernel kills it when the node agent's process ends. Entering a mount namespace leads to its
+ * root folder, so `folder` is entered after that.
  */
-export function launchWords(launch: Launch, command: readonly string[]): readonly string[] {
-  const { nsenter, setpriv, namespace, user } = launch
-  const enter = namespace === undefined ? [] : [nsenter, `--net=${namespacePath(namespace)}`, '--']
+export function launchWords(
+  launch: Launch,
+  command: readonly string[],
+  folder = '/',
+): readonly string[] {
+  const { nsenter, setpriv, namespace, mountNamespace, user } = launch
+  const into = [
+    ...(mountNamespace === undefined ? [] : [`--mount=${mountNamespace}`, `--wdns=${folder}`]),
+    ...(namespace === undefined ? [] : [`--net=${namespacePath(namespace)}`]),
+  ]
+  const enter = into.length === 0 ? [] : [nsenter, ...into, '--']
   return [...enter, setpriv, '--pdeathsig', 'KILL', ...identity(user), '--', ...command]
 }
 
-function identity({ uid, gid }: UserPlan): readonly string[] {
-  if (uid === undefined && gid === undefined) return []
+function identity({ uid, gid, groups }: UserPlan): readonly string[] {
+  if (uid === undefined && gid === undefined && groups.length === 0) return []
   const group = gid ?? (uid === undefined ? undefined : 0)
+  const others = groups.length === 0 ? ['--clear-groups'] : ['--groups', groups.join(',')]
   return [
-    ...(group === undefined ? [] : ['--regid', String(group), '--clear-groups']),
+    ...(group === undefined ? [] : ['--regid', String(group)]),
+    ...others,
     ...(uid === undefined ? [] : ['--reuid', String(uid)]),
   ]
 }

@@ -12,7 +12,7 @@ import { podMark } from './pod-mark.ts'
 import { openRotatingLog } from './rotating-log.ts'
 import { runOnce } from './run-once.ts'
 
-const NO_USER = { uid: undefined, gid: undefined }
+const NO_USER = { uid: undefined, gid: undefined, groups: [] }
 let folder: string
 
 beforeEach(async () => {
@@ -35,7 +35,9 @@ async function plan(command: readonly string[], more: Partial<ProcessPlan> = {})
 test('the way into a namespace, and to a user; words stay words', () => {
   const [nsenter, setpriv] = ['/bin/nsenter', '/bin/setpriv']
   const shared = { nsenter, setpriv, namespace: 'pod-1' }
-  expect(launchWords({ ...shared, user: { uid: 7, gid: undefined } }, ['-x', 'a b; $c'])).toEqual([
+  expect(
+    launchWords({ ...shared, user: { uid: 7, gid: undefined, groups: [] } }, ['-x', 'a b; $c']),
+  ).toEqual([
     ...['/bin/nsenter', '--net=/run/netns/pod-1', '--'],
     ...['/bin/setpriv', '--pdeathsig', 'KILL', '--regid', '0', '--clear-groups', '--reuid', '7'],
     ...['--', '-x', 'a b; $c'],
@@ -45,12 +47,32 @@ test('the way into a namespace, and to a user; words stay words', () => {
   ])
 })
 
+test('a container enters its mounts before its folder, and has the groups of its Pod', () => {
+  const user = { uid: 7, gid: 8, groups: [9, 10] }
+  const launch = { nsenter: '/n', setpriv: '/s', namespace: 'pod-1', mountNamespace: '/m', user }
+  expect(launchWords(launch, ['x'], '/work')).toEqual([
+    ...['/n', '--mount=/m', '--wdns=/work', '--net=/run/netns/pod-1', '--'],
+    ...['/s', '--pdeathsig', 'KILL', '--regid', '8', '--groups', '9,10', '--reuid', '7'],
+    ...['--', 'x'],
+  ])
+  const none = { ...launch, mountNamespace: undefined, namespace: undefined }
+  const groups = { ...none, user: { uid: undefined, gid: undefined, groups: [9] } }
+  expect(launchWords(groups, ['x'])).toEqual([
+    ...['/s', '--pdeathsig', 'KILL', '--groups', '9', '--', 'x'],
+  ])
+})
+
+test('a program that may hold a Secret is shown as the Pod names it', async () => {
+  const wanted = await plan(['geheim'], { shownProgram: '$(PASSWORD)' })
+  expect(await startProcess(wanted)).toBe('there is no program "$(PASSWORD)" that may be executed')
+})
+
 test('finds programs as a shell does', async () => {
   await writeFile(join(folder, 'tool'), '#!/bin/sh\n')
   expect(await findProgram('tool', `/nowhere:${folder}`)).toBeUndefined()
   await chmod(join(folder, 'tool'), 0o700)
   expect(await findProgram('tool', `/nowhere:${folder}`)).toBe(join(folder, 'tool'))
-  expect(await findProgram('./tool', '', folder)).toBe(join(folder, 'tool'))
+  expect(await findProgram('./tool', '', { folder })).toBe(join(folder, 'tool'))
   expect(await findProgram(folder, '')).toBeUndefined()
   await expect(requireProgram('no-such-program')).rejects.toThrow('no program no-such-program')
 })

@@ -2,7 +2,7 @@ import type { PodPlan } from '../plan/pod-plan.ts'
 import { keepRunning } from './keep-running.ts'
 import { outcomeOf } from './phase.ts'
 import type { PodAction } from './pod-action.ts'
-import type { ContainerState, NetworkState, PodState } from './pod-state.ts'
+import type { ContainerState, NetworkState, PodState, VolumesState } from './pod-state.ts'
 import { stopContainer } from './stop-container.ts'
 import { beginTurn, type Turn } from './turn.ts'
 
@@ -38,6 +38,7 @@ function step(plan: PodPlan, state: PodState, turn: Turn): PodState {
   }
   if (outcomeOf(plan, state) !== undefined) return withoutNetwork(state, turn)
   if (network.phase !== 'made') return { ...state, network: connect(plan, network, turn) }
+  if (state.volumes.phase !== 'made') return { ...state, volumes: mount(state.volumes, turn) }
   const each = (container: ContainerState): ContainerState => keepRunning(plan, container, turn)
   return { ...state, containers: state.containers.map(each) }
 }
@@ -48,6 +49,13 @@ function connect(plan: PodPlan, network: NetworkState, turn: Turn): NetworkState
   if (network.phase !== 'none' || !isRunnable || !turn.isDue(network.retryAt)) return network
   turn.actions.push({ do: 'connect' })
   return { ...network, phase: 'making' }
+}
+
+/** Begins to make the volumes. */
+function mount(volumes: VolumesState, turn: Turn): VolumesState {
+  if (volumes.phase !== 'none' || !turn.isDue(volumes.retryAt)) return volumes
+  turn.actions.push({ do: 'mount' })
+  return { ...volumes, phase: 'making' }
 }
 
 function withoutNetwork(state: PodState, turn: Turn): PodState {

@@ -11,8 +11,17 @@ export type PodEvent =
   | { readonly is: 'connected'; readonly ips: readonly IpAddress[] }
   | { readonly is: 'unconnected'; readonly message: string }
   | { readonly is: 'disconnected' }
+  | { readonly is: 'mounted' }
+  | { readonly is: 'unmounted'; readonly message: string }
+  /** It changes nothing but is to be known. `reason`: that of the Event. */
+  | { readonly is: 'noticed'; readonly reason: string; readonly message: string }
   | ({ readonly is: 'started'; readonly pid: number } & OfContainer)
-  | ({ readonly is: 'refused'; readonly message: string } & OfContainer)
+  /** `isUnconfigured`: what its environment refers to is missing. */
+  | ({
+      readonly is: 'refused'
+      readonly message: string
+      readonly isUnconfigured?: boolean
+    } & OfContainer)
   /** `signal`: its number, or 0. */
   | ({ readonly is: 'ended'; readonly exitCode: number; readonly signal: number } & OfContainer)
   | ({ readonly is: 'probed'; readonly kind: ProbeKind } & OfContainer & ProbeResult)

@@ -7,6 +7,7 @@ import { PROBE_KINDS, type ProbeKind } from '../plan/probe-plan.ts'
 export interface PodState {
   readonly startedAt: number
   readonly network: NetworkState
+  readonly volumes: VolumesState
   /** In the order of the plan. */
   readonly containers: readonly ContainerState[]
   /** Undefined: the Pod is not being stopped. */
@@ -21,6 +22,16 @@ export interface NetworkState {
   readonly ips: readonly IpAddress[]
   /** Why the last attempt to make it failed; empty: it did not. */
   readonly problem: string
+  readonly retryAt: number
+}
+
+/** The volumes of a Pod, which are made before its containers start. */
+export interface VolumesState {
+  readonly phase: 'none' | 'making' | 'made'
+  /** Why the last attempt to make them failed; empty: it did not. */
+  readonly problem: string
+  /** The delay after the next failure: milliseconds. */
+  readonly delayMs: number
   readonly retryAt: number
 }
 
@@ -43,6 +54,8 @@ export interface ContainerState {
   readonly endBefore: ContainerEnd | undefined
   /** Why the last attempt to start it failed; empty: it did not. */
   readonly refusal: string
+  /** Its environment was the reason: what it refers to is missing. */
+  readonly isUnconfigured: boolean
   /** The delay before its next start when this run ends: milliseconds. */
   readonly delayMs: number
   readonly retryAt: number
@@ -79,11 +92,17 @@ export interface ProbeState {
 
 const NO_NETWORK: NetworkState = { phase: 'none', ips: [], problem: '', retryAt: 0 }
 
+const FIRST_VOLUMES_DELAY_MS = 1_000
+
 /** The state of a Pod that is new on this node. */
 export function newPodState(plan: PodPlan, now: number): PodState {
   return {
     startedAt: now,
     network: NO_NETWORK,
+    volumes: {
+      phase: plan.volumes.length === 0 ? 'made' : 'none',
+      ...{ problem: '', delayMs: FIRST_VOLUMES_DELAY_MS, retryAt: 0 },
+    },
     containers: plan.containers.map(newContainerState),
     stop: undefined,
     outcome: undefined,
@@ -101,6 +120,7 @@ export function newContainerState({ name }: ContainerPlan): ContainerState {
     end: undefined,
     endBefore: undefined,
     refusal: '',
+    isUnconfigured: false,
     delayMs: 0,
     retryAt: 0,
     stop: undefined,

@@ -6,10 +6,12 @@ import { judged } from './probing.ts'
 import { afterEnd, afterRefusal } from './restart.ts'
 
 const RETRY_NETWORK_MS = 5_000
+/** As long as the kubelet waits at most. */
+const MAX_VOLUMES_DELAY_MS = 122_000
 
 /** The Pod's state after something happened to it. Pure. */
 export function receive(plan: PodPlan, state: PodState, event: PodEvent, now: number): PodState {
-  const { network } = state
+  const { network, volumes } = state
   if ('container' in event) {
     return { ...state, containers: state.containers.map((one) => heard(plan, one, event, now)) }
   }
@@ -22,6 +24,15 @@ export function receive(plan: PodPlan, state: PodState, event: PodEvent, now: nu
     }
     case 'disconnected':
       return { ...state, network: { ...network, phase: 'none' } }
+    case 'mounted':
+      return { ...state, volumes: { ...volumes, phase: 'made', problem: '' } }
+    case 'unmounted': {
+      const delayMs = Math.min(2 * volumes.delayMs, MAX_VOLUMES_DELAY_MS)
+      const waiting = { problem: event.message, delayMs, retryAt: now + volumes.delayMs }
+      return { ...state, volumes: { phase: 'none', ...waiting } }
+    }
+    case 'noticed':
+      return state
     case 'stopped': {
       const deadline = Math.min(now + event.graceMs, state.stop?.deadline ?? Infinity)
       return { ...state, stop: { deadline } }
@@ -57,7 +68,10 @@ function changed(
       return { ...state, phase: 'running', run, pid, startedAt: now, refusal: '', probes }
     }
     case 'refused':
-      return afterRefusal(state, event.message, now)
+      return {
+        ...afterRefusal(state, event.message, now),
+        isUnconfigured: event.isUnconfigured === true,
+      }
     case 'ended':
       return afterEnd(state, event, now)
     case 'hooked':

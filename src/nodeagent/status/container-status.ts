@@ -42,13 +42,15 @@ function presentState(
   pod: PodOfContainer,
   container: ContainerState,
 ): JsonObject {
-  const { phase, startedAt, end, refusal } = container
+  const { phase, startedAt, end, refusal, isUnconfigured } = container
   if (phase === 'running') return { running: { startedAt: timestamp(startedAt) } }
   if (end !== undefined && !isComing(pod, container)) return terminated(end)
   if (plan.fault !== undefined) return waiting('CreateContainerConfigError', plan.fault)
-  if (refusal !== '') return waiting('RunContainerError', refusal)
+  if (refusal !== '') {
+    return waiting(isUnconfigured ? 'CreateContainerConfigError' : 'RunContainerError', refusal)
+  }
   if (end !== undefined) return waiting('CrashLoopBackOff', backOff(container))
-  return waiting('ContainerCreating', pod.state.network.problem)
+  return waiting('ContainerCreating', pod.state.network.problem || pod.state.volumes.problem)
 }
 
 /** It waits for its next run, after a delay that is known. */

@@ -3,6 +3,14 @@ import { access, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 
+/** From where a program is looked for. */
+export interface Search {
+  /** The working directory; default: the root folder. */
+  readonly folder?: string
+  /** The path on the machine of a path that the process sees; default: the same. */
+  readonly locate?: (path: string) => string
+}
+
 /**
  * The path of a program as a shell would find it: by its path from `folder`, or
  * in PATH; undefined when there is none that may be executed.
@@ -10,13 +18,13 @@ import { NodeProxyError } from '../../lib/error.ts'
 export async function findProgram(
   program: string,
   path: string,
-  folder = '/',
+  { folder = '/', locate = (seen) => seen }: Search = {},
 ): Promise<string | undefined> {
   const candidates = program.includes('/')
     ? [resolve(folder, program)]
     : path.split(':').map((directory) => resolve(folder, directory, program))
   for (const candidate of candidates) {
-    if (await isExecutable(candidate)) return candidate
+    if (await isExecutable(locate(candidate))) return candidate
   }
   return undefined
 }

@@ -1,5 +1,9 @@
+import { localFailure } from '../../client/http/failure/failure.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import type { NodeTools } from '../pods/node-tools.ts'
+
+const failure = localFailure('NP_CLIENT_UNREACHABLE', 'Unreachable', 'there is no server')
+const refused = Promise.resolve({ ok: false, failure } as const)
 
 type Given = Partial<NodeTools> & Pick<NodeTools, 'clock' | 'onError'>
 
@@ -20,6 +24,10 @@ export function nodeTools(given: Given): NodeTools {
     logFolder: '',
     services: () => Promise.resolve([]),
     reporter: silentReporter,
+    random: { below: () => 0 },
+    client: { get: () => refused, create: () => refused },
+    refreshMs: 60_000,
+    folders: { memory: '', disk: '' },
     ...given,
   }
 }

@@ -74,6 +74,7 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
     addresses: found,
     labels: {},
     logFolder: join(config.dataDir, 'pod-logs'),
+    volumeFolder: join(config.dataDir, 'pod-volumes'),
     bindsPods: true,
     bindingClient: clientOf(POD_BINDER, controllerUser(POD_BINDER)),
     onRegistered: () => metrics.nodeAgent.set({ node }, 1),

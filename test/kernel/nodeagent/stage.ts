@@ -1,9 +1,13 @@
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { startIdentityApi } from '../../../src/apiserver/testing/identity-api.ts'
 import { startApi, type TestApi } from '../../../src/apiserver/testing/test-api.ts'
-import { connectionTo } from '../../../src/client/connection/load-connection.ts'
+import { bearer, fixedCredential } from '../../../src/client/connection/credential/credential.ts'
+import { connectionBySocket, connectionTo } from '../../../src/client/connection/load-connection.ts'
 import { createApiClient } from '../../../src/client/http/api-client.ts'
 import { silentReporter } from '../../../src/client/testing/silent-reporter.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
@@ -19,6 +23,7 @@ export interface Stage {
   readonly node: string
   readonly prefix: string
   readonly logFolder: string
+  readonly volumeFolder: string
   /** Errors that the agents reported. */
   readonly errors: readonly unknown[]
   /** Starts a node agent; the returned function ends it. */
@@ -32,8 +37,10 @@ export interface Stage {
 }
 
 export const NODE_NAME = 'node-a'
+const AGENT = `system:node:${NODE_NAME}`
 
-export async function setStage(): Promise<Stage> {
+/** `hasUsers`: the server knows its users, and the agent is that of its node, with its rights. */
+export async function setStage({ hasUsers = false } = {}): Promise<Stage> {
   const run = `np-agent-${process.pid}`
   const [node, prefix] = [`${run}-node`, `${run}-pod`]
   const logFolder = await mkdtemp(join(tmpdir(), `${run}-`))
@@ -42,11 +49,18 @@ export async function setStage(): Promise<Stage> {
     await runCommand(['ip', 'netns', 'del', node])
     await rm(logFolder, { recursive: true })
   })
-  const api = await startApi()
+  const volumeFolder = join(logFolder, '..', `${basename(logFolder)}-volumes`)
+  onTestFinished(() => rm(volumeFolder, { recursive: true, force: true }))
+  const api = hasUsers ? await apiWithUsers() : await startApi()
+  const socket = hasUsers
+    ? await relayTo(api.port, join(volumeFolder, '..', `${run}.sock`))
+    : undefined
+  const parts = { api, node, prefix, logFolder, volumeFolder, socket }
   const errors: unknown[] = []
   return {
-    ...{ api, node, prefix, logFolder, errors },
-    startAgent: () => startAgent({ api, node, prefix, logFolder }, (error) => errors.push(error)),
+    ...parts,
+    errors,
+    startAgent: () => startAgent(parts, (error) => errors.push(error)),
     fetch: async (url, method = 'GET') => {
       const script = `fetch(${JSON.stringify(url)}, { method: ${JSON.stringify(method)} }).then((r) => r.text()).then(console.log)`
       const command = ['ip', 'netns', 'exec', node, process.execPath, '-e', script]
@@ -59,17 +73,58 @@ export async function setStage(): Promise<Stage> {
   }
 }
 
-type StageParts = Pick<Stage, 'api' | 'node' | 'prefix' | 'logFolder'>
+interface StageParts extends Pick<Stage, 'api' | 'node' | 'prefix' | 'logFolder' | 'volumeFolder'> {
+  /** Where the server takes credentials; undefined: it knows no users. */
+  readonly socket: string | undefined
+}
+
+/** Credentials are sent over TLS or a Unix socket only: one that leads to the server. */
+async function relayTo(port: number, path: string): Promise<string> {
+  const open = new Set<Socket>()
+  const relay = createServer((incoming) => {
+    const outgoing = connect(port, '127.0.0.1')
+    for (const one of [incoming, outgoing]) {
+      open.add(one)
+      one.on('error', () => one.destroy())
+      one.on('close', () => open.delete(one))
+    }
+    incoming.pipe(outgoing).pipe(incoming)
+  })
+  relay.listen(path)
+  await once(relay, 'listening')
+  onTestFinished(() => {
+    for (const one of open) one.destroy()
+    relay.close()
+  })
+  return path
+}
+
+/** Its calls and watches are those of the administrator. */
+async function apiWithUsers(): Promise<TestApi> {
+  const api = await startIdentityApi([{ name: AGENT, groups: ['system:nodes'] }])
+  return {
+    ...api,
+    call: (method, path, options) => api.as('root', method, path, options),
+    watch: (path) => api.watch(path, { authorization: 'Bearer root' }),
+  }
+}
 
 function startAgent(
-  { api, node, prefix, logFolder }: StageParts,
+  { api, node, prefix, logFolder, volumeFolder, socket }: StageParts,
   onError: (error: unknown) => void,
 ): () => Promise<void> {
   const clock = systemClock
-  const client = createApiClient({ connection: connectionTo(api.url), clock, userAgent: 'test' })
+  const clientOf = (token: string) => {
+    const connection =
+      socket === undefined
+        ? connectionTo(api.url)
+        : connectionBySocket(socket, fixedCredential(bearer(token)))
+    return createApiClient({ connection, clock, userAgent: 'test' })
+  }
+  const [client, bindingClient] = [clientOf(AGENT), clientOf('root')]
   const stop = new AbortController()
   const running = createNodeAgent({
-    ...{ client, clock, random: systemRandom, logFolder, onError },
+    ...{ client, clock, random: systemRandom, logFolder, volumeFolder, onError },
     reporter: silentReporter,
     logger: { info: () => undefined, warn: (record: unknown) => onError(record) },
     nodeName: NODE_NAME,
@@ -80,12 +135,14 @@ function startAgent(
     bridge: 'cbr0',
     namespacePrefix: prefix,
     bindsPods: true,
+    bindingClient,
     stopGraceMs: 200,
+    refreshMs: 200,
   }).run(stop.signal)
   const end = async (): Promise<void> => {
     stop.abort()
     await running
-    await client.close()
+    await Promise.all([client.close(), bindingClient.close()])
   }
   onTestFinished(end)
   return end

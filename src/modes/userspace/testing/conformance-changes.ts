@@ -24,7 +24,7 @@ export function registerChangeTests(open: OpenTestForwarder): void {
   registerDrainTests(open)
   registerListenerTests(open)
 
-  test('connections outlive every change of tsuccessor route', async () => {
+  test('connections outlive every change of their route', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
     await serve(forwarder, { ...route, balancing: 'lc', affinity: { seconds: 60 } })
