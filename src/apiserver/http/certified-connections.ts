@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import type { Server } from 'node:https'
-import type { TLSSocket } from 'node:tls'
+import type { Server, TLSSocket } from 'node:tls'
 
 /** The longest chain that is looked at, from the client's certificate to an authority. */
 const MAX_CHAIN = 10
