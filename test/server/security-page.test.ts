@@ -1,4 +1,4 @@
-import { decodeProtectedHeader } from 'jose'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { installedKubectls } from '../support/kubectl/installed.ts'
 import {
@@ -65,8 +65,11 @@ describe.runIf(installedKubectls().length > 0)('the commands of docs/operate/sec
   })
 
   test('others read the keys of tokens without credentials', async () => {
-    const kid = (await page.follow('Let others verify tokens')).trim().split('\n').at(-1)
+    const said = await page.follow('Let others verify tokens')
+    const [issuer, kid] = said.trim().split('\n')
     expect(keyOf(await tokenOf('builder'))).toBe(kid)
+    expect(decodeJwt(await tokenOf('builder')).iss).toBe(issuer)
+    expect(issuer).toBe('https://orch.example.com:6443')
     const keys = await page.sh('curl -sk https://127.0.0.1:6443/openid/v1/jwks')
     expect(keys).toContain(kid)
     expect(await page.status([])).toBe(401)

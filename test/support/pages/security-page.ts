@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { type OidcProvider, startOidcProvider } from '../identity/oidc-provider.ts'
 import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
 import { blocksOf } from './page-section.ts'
@@ -51,7 +51,6 @@ export async function openSecurityPage(): Promise<SecurityPage> {
       `--token-auth-file=${join(files.etc, 'tokens.csv')}`,
       `--audit-policy-file=${join(ROOT, 'config/audit-policy.yaml')}`,
       `--audit-log-path=${join(files.log, 'audit.log')}`,
-      `--anonymous-paths=${anonymousPaths().join(',')}`,
     ],
     onOutput: (bytes) => void written.push(bytes),
   })
@@ -94,19 +93,22 @@ export async function openSecurityPage(): Promise<SecurityPage> {
   }
 }
 
-/** What the page shows for OpenID Connect. */
+/** What the page shows in sections that do not exclude each other. */
 function shownSettings(issuer: string): string {
-  const [shown = ''] = blocksOf(PAGE, 'Give a person access', 'yaml')
-  const head = { apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' }
-  return stringify(head) + shown.replace('https://id.example.com', issuer)
+  const shown = ['Give a person access', 'Let others verify tokens'].map(
+    (heading) => parse(blocksOf(PAGE, heading, 'yaml')[0]!) as Shown,
+  )
+  const text = stringify({
+    ...{ apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' },
+    serviceAccounts: Object.assign({}, ...shown.map((each) => each.serviceAccounts)),
+    authentication: Object.assign({}, ...shown.map((each) => each.authentication)),
+  })
+  return text.replace('https://id.example.com', issuer)
 }
 
-/** Those that the page adds where others verify tokens. */
-function anonymousPaths(): readonly string[] {
-  const [shown = ''] = blocksOf(PAGE, 'Let others verify tokens', 'yaml')
-  const paths = /anonymousPaths: \[(.*)\]/.exec(shown)?.[1]
-  if (paths === undefined) throw new Error(`${PAGE} names no anonymous paths`)
-  return paths.split(', ')
+interface Shown {
+  readonly serviceAccounts?: object
+  readonly authentication: object
 }
 
 function bash(script: string, home: string): Promise<string> {
