@@ -25,7 +25,7 @@ export interface SecurityPage extends AsyncDisposable {
   follow(heading: string, block?: number): Promise<string>
   /** Runs a command in the shell that the page prepares. @throws Error with what it wrote, unless it ends with 0 */
   sh(command: string): Promise<string>
-  /** The status of `GET /api`, which whoever is known may read. */
+  /** The status of `GET /api`, which every known user may read. */
   status(proof: Proof): Promise<number>
 }
 
