@@ -7,7 +7,7 @@ const lab = useUpstreamLab({
   api: 'kube-apiserver',
   program: 'kube-controller-manager',
   flags: [
-    '--leader-elect=false',
+    ...['--leader-elect=false', '--use-service-account-credentials'],
     '--controllers=endpoint,endpointslice,endpointslicemirroring,namespace',
   ],
   ready: 'Caches are synced for endpoint_slice ',

@@ -1,35 +1,60 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { CoreV1Api, DiscoveryV1Api, KubeConfig, type V1ConfigMap } from '@kubernetes/client-node'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  AuthenticationV1Api,
+  CoreV1Api,
+  DiscoveryV1Api,
+  KubeConfig,
+  RbacAuthorizationV1Api,
+  type V1ConfigMap,
+} from '@kubernetes/client-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newSigningKey } from '../support/lab/signing-key.ts'
 import { upstreamProgram } from '../support/lab/upstream-program.ts'
 import {
   type OrchServerProcess,
   startOrchServer,
 } from '../support/orchserver/orch-server-process.ts'
+import { runOrchServerCommand } from '../support/orchserver/run-command.ts'
+import { type AuditedUsers, auditUsers } from './audited-users.ts'
 
-/** What kube-controller-manager does here in place of ours. */
+const MANAGER = 'system:kube-controller-manager'
+/** What kube-controller-manager does here in place of ours: names of its controllers. */
 const THEIRS = [
   ...['endpoint', 'endpointslice', 'endpointslicemirroring', 'namespace', 'garbagecollector'],
   ...['serviceaccount', 'serviceaccount-token', 'root-ca-cert-publisher'],
+  ...['clusterrole-aggregation', 'podgc'],
 ]
-const OURS = ['loadbalancer', 'podreadiness', 'podcollector', 'finishedpods']
+/** Their accounts in kube-system, without those that only the program itself acts for. */
+const ACCOUNTS = [
+  ...['clusterrole-aggregation-controller', 'endpoint-controller', 'endpointslice-controller'],
+  ...['endpointslicemirroring-controller', 'generic-garbage-collector', 'namespace-controller'],
+  ...['pod-garbage-collector', 'root-ca-cert-publisher', 'service-account-controller'],
+]
+const accountUser = (name: string): string => `system:serviceaccount:kube-system:${name}`
 const SOON = { timeout: 30_000, interval: 50 }
 const HERE = { namespace: 'team' }
 
+let folder: string
+let users: AuditedUsers
 let server: OrchServerProcess
 let manager: ChildProcess
 let core: CoreV1Api
 let discovery: DiscoveryV1Api
+let rbac: RbacAuthorizationV1Api
 
 beforeAll(async () => {
-  server = await startOrchServer({ flags: [`--controllers=${OURS.join()}`] })
-  manager = startManager(server)
+  folder = mkdtempSync(join(tmpdir(), 'np-upstream-'))
+  users = auditUsers(folder)
+  server = await startOrchServer({ flags: ['--controllers=', ...users.flags] })
+  manager = await startManager(server)
   const config = new KubeConfig()
   config.loadFromFile(server.kubeconfig)
   core = config.makeApiClient(CoreV1Api)
   discovery = config.makeApiClient(DiscoveryV1Api)
+  rbac = config.makeApiClient(RbacAuthorizationV1Api)
   await core.createNode({ body: { metadata: { name: 'node' } } })
   await core.createNamespace({ body: { metadata: { name: HERE.namespace } } })
 })
@@ -39,19 +64,22 @@ afterAll(async () => {
     await once(manager, 'exit')
   }
   await server?.[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true })
 })
 
-/** With protobuf, as it comes; it serves nothing itself. */
-function startManager({ kubeconfig, dataDir }: OrchServerProcess): ChildProcess {
+/**
+ * With protobuf, as it comes; it serves nothing itself. It is its own user, by a certificate, and each of
+ * its controllers is an account, with a token that it requests for it.
+ */
+async function startManager({ dataDir }: OrchServerProcess): Promise<ChildProcess> {
+  const kubeconfig = join(folder, 'kube-controller-manager.kubeconfig')
+  const place = [`--data-dir=${dataDir}`, `--output=${kubeconfig}`]
+  await runOrchServerCommand('kubeconfig', `--user=${MANAGER}`, ...place)
   const flags = [
+    ...[`--kubeconfig=${kubeconfig}`, `--controllers=${THEIRS.join()}`],
+    ...['--use-service-account-credentials', '--port=0', '--secure-port=0'],
     ...[
-      `--kubeconfig=${kubeconfig}`,
-      `--controllers=${THEIRS.join()}`,
-      '--port=0',
-      '--secure-port=0',
-    ],
-    ...[
-      `--service-account-private-key-file=${newSigningKey(dataDir)}`,
+      `--service-account-private-key-file=${dataDir}/pki/sa.key`,
       `--root-ca-file=${dataDir}/pki/ca.crt`,
     ],
     '--leader-elect-resource-lock=leases',
@@ -127,6 +155,27 @@ test('it gives a namespace its account, a token and the authority', async () => 
   await expect.poll(configMaps, SOON).toContain('kube-root-ca.crt')
 })
 
+test('a token that it wrote proves the account to the server', async () => {
+  const { items } = await core.listNamespacedSecret(HERE)
+  const token = items.find(({ type }) => type === 'kubernetes.io/service-account-token')
+  const config = new KubeConfig()
+  config.loadFromFile(server.kubeconfig)
+  config.addUser({ name: 'account', token: atob(token!.data!['token']!) })
+  config.addContext({ name: 'account', cluster: config.clusters[0]!.name, user: 'account' })
+  config.setCurrentContext('account')
+  const authentication = config.makeApiClient(AuthenticationV1Api)
+  const { status } = await authentication.createSelfSubjectReview({ body: {} })
+  expect(status?.userInfo?.username).toBe(`system:serviceaccount:${HERE.namespace}:default`)
+})
+
+test('it gives aggregated roles the rules of others', async () => {
+  const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' }
+  const rules = [{ verbs: ['get'], apiGroups: ['example.com'], resources: ['widgets'] }]
+  await rbac.createClusterRole({ body: { metadata: { name: 'widgets', labels }, rules } })
+  const rulesOfView = async () => (await rbac.readClusterRole({ name: 'view' })).rules
+  await expect.poll(rulesOfView, SOON).toContainEqual(rules[0])
+})
+
 test('it collects what a deleted owner leaves, in the foreground', async () => {
   const create = (name: string, more: object = {}): Promise<V1ConfigMap> =>
     core.createNamespacedConfigMap({ ...HERE, body: { metadata: { name, ...more } } })
@@ -141,6 +190,18 @@ test('it collects what a deleted owner leaves, in the foreground', async () => {
   await expect.poll(left, SOON).toEqual([])
 })
 
+test('it deletes a Pod that nobody will end', async () => {
+  const metadata = { name: 'unbound', finalizers: ['example.com/held'] }
+  const spec = { containers: [{ name: 'c', image: 'none' }] }
+  await core.createNamespacedPod({ ...HERE, body: { metadata, spec } })
+  await core.deleteNamespacedPod({ ...HERE, name: 'unbound' })
+  const written = () => users.written()[accountUser('pod-garbage-collector')]
+  await expect.poll(written, SOON).toEqual(['pods'])
+  const body = await core.readNamespacedPod({ ...HERE, name: 'unbound' })
+  delete body.metadata!.finalizers
+  await core.replaceNamespacedPod({ ...HERE, name: 'unbound', body })
+})
+
 /** Pods are gone when their kubelet says so, which is us. */
 test('it empties a namespace and lets it go', async () => {
   for (const name of ['one', 'two']) {
@@ -153,4 +214,23 @@ test('it empties a namespace and lets it go', async () => {
       ({ code }) => code,
     )
   await expect.poll(read, SOON).toBe(404)
+})
+
+test('each controller did this as its own account by its own role, and was refused nothing', () => {
+  expect(users.refused()).toEqual([])
+  expect(users.written()[MANAGER]).toEqual([
+    ...['events', 'leases', 'secrets', 'serviceaccounts', 'serviceaccounts/token'],
+  ])
+  const roles = Object.entries(users.bindings()).map(([user, bindings]) => [
+    user,
+    bindings.filter((binding) => binding !== 'system:discovery'),
+  ])
+  expect(Object.fromEntries(roles)).toEqual({
+    'orch-admin': ['a member of the group system:masters'],
+    [MANAGER]: [MANAGER],
+    [`system:serviceaccount:${HERE.namespace}:default`]: ['system:basic-user'],
+    ...Object.fromEntries(
+      ACCOUNTS.map((account) => [accountUser(account), [`system:controller:${account}`]]),
+    ),
+  })
 })

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { kubeconfigText } from '../support/lab/daemon-config.ts'
+import { kubeconfigText } from '../support/lab/kubeconfig.ts'
 import { root } from '../support/on-demand/root.ts'
 import { commandsOf } from './take-over/page-commands.ts'
 import { useUpstreamLab } from './use-upstream-lab.ts'
@@ -10,19 +10,21 @@ const FIXTURES = 'test/support/kubeadm'
 const NODES = ['node-a', 'node-b']
 /** Objects that wait for containers, which do not run here. */
 const NEEDS_KUBELET = / (rollout status|logs) /
-/** The server takes no passwords, but without one kubectl prompts for it. */
-const SOME_USER = 'user: {username: someone, password: none}'
 const SOON = { timeout: 60_000, interval: 200 }
 
 const lab = useUpstreamLab({
   api: 'kube-apiserver',
   program: 'kube-controller-manager',
-  flags: ['--leader-elect=false', '--controllers=daemonset,garbagecollector'],
+  flags: [
+    ...['--leader-elect=false', '--use-service-account-credentials'],
+    '--controllers=daemonset,garbagecollector',
+  ],
   ready: 'Caches are synced for daemon sets',
 })
 
 beforeAll(async () => {
-  const kubeconfig = kubeconfigText(lab().api).replace('user: {}', SOME_USER)
+  const { api, apiServer } = lab()
+  const kubeconfig = kubeconfigText({ ...api, credential: apiServer.admin() })
   writeFileSync(join(lab().folder, 'admin.kubeconfig'), kubeconfig)
   for (const name of NODES) {
     const labels = { 'kubernetes.io/os': 'linux', 'kubernetes.io/hostname': name }

@@ -6,6 +6,7 @@ import type { ServiceSpec } from '../support/lab/objects.ts'
 import { type Traffic, underTraffic, undisturbed } from '../support/lab/undisturbed.ts'
 import { createNodeShell, type NodeShell } from './take-over/node-shell.ts'
 import { commandsOf } from './take-over/page-commands.ts'
+import { REFUSAL } from './use-upstream-lab.ts'
 
 const VIP = '172.30.24.1'
 const STEADY_VIP = '172.30.24.2'
@@ -40,7 +41,7 @@ describe.each(['nft', 'legacy'] as const)(
 
     beforeAll(async () => {
       lab = await createLab({ api: 'orch-server' })
-      node = createNodeShell(lab, variant)
+      node = await createNodeShell(lab, variant)
       await serveFrom(first)
       const steady = { clusterIP: STEADY_VIP, nodePort: NODE_PORT + 1, serials: [101, 102] }
       await deploy('ns/steady', { ...steady, spec: { type: 'NodePort' } })
@@ -49,7 +50,9 @@ describe.each(['nft', 'legacy'] as const)(
     })
     afterAll(async () => {
       await node?.stop()
+      const said = node === undefined ? '' : node.logs('kube-proxy') + node.logs('node-proxy')
       await lab?.close()
+      expect(said.split('\n').filter((line) => REFUSAL.test(line))).toEqual([])
     })
 
     /** A Service with three backends in a row, the last one on the node itself. */

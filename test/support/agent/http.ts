@@ -8,9 +8,10 @@ export function exchange(wanted: HttpRequest): Promise<HttpReply> {
   return new Promise((resolve, reject) => {
     const sent = request(wanted.url, {
       method: wanted.method ?? 'GET',
-      headers: { connection: 'close', ...wanted.headers },
+      headers: { connection: 'close', ...authorization(wanted), ...wanted.headers },
       timeout: wanted.timeoutMs ?? 5000,
       ...(wanted.ca === undefined ? {} : { ca: wanted.ca }),
+      ...certificate(wanted),
       agent: false,
     })
     sent.on('error', reject)
@@ -31,4 +32,13 @@ export function exchange(wanted: HttpRequest): Promise<HttpReply> {
     })
     sent.end(wanted.body)
   })
+}
+
+function authorization({ credential }: HttpRequest): Record<string, string> {
+  if (credential === undefined || !('token' in credential)) return {}
+  return { authorization: `Bearer ${credential.token}` }
+}
+
+function certificate({ credential }: HttpRequest): { cert?: string; key?: string } {
+  return credential === undefined || 'token' in credential ? {} : credential
 }

@@ -45,6 +45,11 @@ export type ConnectOutcome =
   /** Anything else; `code` is the error's. */
   | { readonly kind: 'failed'; readonly code: string }
 
+/** How a client proves its user: a certificate with its key, PEM, or a bearer token. */
+export type Credential =
+  | { readonly cert: string; readonly key: string }
+  | { readonly token: string }
+
 export interface HttpRequest {
   readonly url: string
   readonly method?: string
@@ -53,6 +58,8 @@ export interface HttpRequest {
   readonly timeoutMs?: number
   /** PEM of the authority that the server's certificate is of, for `https:`. */
   readonly ca?: string
+  /** Of the user that sends it. */
+  readonly credential?: Credential
 }
 
 export interface HttpReply {

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
+/** What gives kubeadm's DaemonSet its user, and that user its role. */
+export const KUBE_PROXY_ACCOUNT = {
+  file: new URL('kube-proxy.account.yaml', import.meta.url),
+  account: 'kube-proxy',
+}
+
 const CONFIG_MAP = new URL('kube-proxy.configmap.yaml', import.meta.url)
 
 /** What kubeadm's DaemonSet mounts at `/var/lib/kube-proxy`, by file name. */

@@ -1,5 +1,6 @@
 import type { Serves } from '../stub-api/route.ts'
 import { type ApiKind, type ApiServer, RANGES } from './api-server.ts'
+import { kubeconfigText } from './kubeconfig.ts'
 import { API_PORT, WORLD } from './plan.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
@@ -18,6 +19,8 @@ export function createApiServer(world: Site, kind: 'real' | Serves): ApiServer {
   return {
     url,
     ca: () => undefined,
+    admin: () => undefined,
+    kubeconfigFor: () => Promise.resolve(kubeconfigText({ url })),
     async start() {
       const program = kind === 'real' ? [REAL, ...RANGES] : [STUB, `--serves=${kind}`]
       const place = [`--host=${WORLD.v4}`, `--port=${API_PORT}`]

@@ -1,3 +1,4 @@
+import type { Credential } from '../agent/protocol.ts'
 import type { Serves } from '../stub-api/route.ts'
 
 /** The program with its own store, or with one in an etcd of the lab. */
@@ -16,11 +17,18 @@ export const RANGES = [
   '--service-node-port-range=1-32767',
 ]
 
+/** Programs that are users of a server which knows users, with no rights but those of their role. */
+export type ProgramUser = 'node-proxy' | 'kube-proxy' | 'kube-controller-manager'
+
 /** An API server on a fixed address. */
 export interface ApiServer {
   readonly url: string
   /** PEM of its authority, once it runs, where it has one. */
   ca(): string | undefined
+  /** Who may do everything, once it runs; undefined: everybody, without a credential. */
+  admin(): Credential | undefined
+  /** The text of a kubeconfig of this user, while it runs. */
+  kubeconfigFor(user: ProgramUser): Promise<string>
   start(): Promise<void>
   /** `SIGSTOP` freezes it, `SIGCONT` resumes it, `SIGKILL` ends it. */
   signal(name: NodeJS.Signals): void

@@ -1,6 +1,7 @@
 import type { HttpReply } from '../agent/protocol.ts'
 import type { Agent } from './agent.ts'
 import { fenceOf } from './fence.ts'
+import type { KubeconfigParts } from './kubeconfig.ts'
 import type { ApiObject } from './objects.ts'
 
 /** Resources whose revisions the daemon reports back. */
@@ -39,7 +40,7 @@ export interface Api {
   request(method: string, path: string, body?: unknown): Promise<HttpReply>
 }
 
-export function createApi(agent: Agent, url: string, ca?: string): Api {
+export function createApi(agent: Agent, { url, ca, credential }: KubeconfigParts): Api {
   const written = new Map<string, number>()
   const namespaces = new Set<string>()
   /** Kinds written since their last fence, with the version they were written in. */
@@ -54,6 +55,7 @@ export function createApi(agent: Agent, url: string, ca?: string): Api {
       method,
       headers: { 'content-type': type, accept: 'application/json' },
       ...(ca === undefined ? {} : { ca }),
+      ...(credential === undefined ? {} : { credential }),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
   }

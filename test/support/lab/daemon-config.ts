@@ -1,5 +1,4 @@
 import { stringify } from 'yaml'
-import type { Api } from './api.ts'
 import { NODE_NAME } from './plan.ts'
 
 /** Fields of NodeProxyConfiguration that tests vary; the rest keeps its default. */
@@ -28,18 +27,6 @@ export function daemonConfigText(config: ProxyConfig, kubeconfig: string): strin
     ...config,
     clientConnection: { kubeconfig },
     iptables: { minSyncPeriod: '20ms', syncPeriod: '30s', ...config.iptables },
-  })
-}
-
-export function kubeconfigText({ url, ca }: Pick<Api, 'url' | 'ca'>): string {
-  const trust = ca === undefined ? {} : { 'certificate-authority-data': btoa(ca) }
-  return stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'lab', cluster: { server: url, ...trust } }],
-    users: [{ name: 'lab', user: {} }],
-    contexts: [{ name: 'lab', context: { cluster: 'lab', user: 'lab' } }],
-    'current-context': 'lab',
   })
 }
 

@@ -3,12 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { HttpReply } from '../agent/protocol.ts'
 import type { Api } from './api.ts'
-import {
-  backendFlags,
-  daemonConfigText,
-  kubeconfigText,
-  type ProxyConfig,
-} from './daemon-config.ts'
+import { backendFlags, daemonConfigText, type ProxyConfig } from './daemon-config.ts'
 import { parseMetrics, type Samples, sumOf } from './metrics.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
@@ -67,7 +62,16 @@ const METRICS_PORT = 10249
 const POLL_MS = 15
 const TIMEOUT_MS = 60_000
 
-export function createDaemon(node: Site, api: Api, folder: string): Daemon {
+/** What the daemon is given by its lab. */
+export interface DaemonParts {
+  readonly node: Site
+  readonly api: Api
+  readonly folder: string
+  /** The text of its kubeconfig, asked for whenever it starts. */
+  readonly kubeconfigText: () => Promise<string>
+}
+
+export function createDaemon({ node, api, folder, kubeconfigText }: DaemonParts): Daemon {
   const kubeconfig = join(folder, 'kubeconfig')
   const configFile = join(folder, 'config.yaml')
   let running: LabProcess | undefined
@@ -94,7 +98,6 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
   }
 
   function launch({ config = {}, flags = [], env = {}, programs, user }: DaemonStart): LabProcess {
-    writeFileSync(kubeconfig, kubeconfigText(api))
     writeConfig(config)
     if (user !== undefined) chmodSync(folder, 0o755)
     const command = [LAUNCHER, `--config=${configFile}`, ...backendFlags(), ...flags]
@@ -121,6 +124,7 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     until,
     writeConfig,
     async start(options = {}) {
+      writeFileSync(kubeconfig, await kubeconfigText())
       running = launch(options)
       await serving()
     },

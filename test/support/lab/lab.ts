@@ -79,11 +79,18 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
   const kind = options.api ?? defaultApiKind()
   const { apiServer, agent } = apiOf(kind, { node, world, folder })
   await apiServer.start()
-  const api = createApi(agent, apiServer.url, apiServer.ca())
+  const api = createApi(agent, {
+    url: apiServer.url,
+    ca: apiServer.ca(),
+    credential: apiServer.admin(),
+  })
   await api.apply(nodeObject(options.nodeLabels ?? {}))
   const pods = createPods(prefix, node)
   const beyond = createBeyond(world)
-  const daemon = createDaemon(node, api, folder)
+  const daemon = createDaemon({
+    ...{ node, api, folder },
+    kubeconfigText: () => apiServer.kubeconfigFor('node-proxy'),
+  })
   const outsideAddresses = new Set<string>([OUTSIDE.v4, OUTSIDE.v6])
 
   async function site(place: LabHost, source: string): Promise<Site> {

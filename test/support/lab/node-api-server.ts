@@ -7,9 +7,7 @@ import type { Site } from './site.ts'
 export const ETCD_URL = 'http://127.0.0.1:2379'
 
 /** An API server as a program in the node's namespace. */
-export interface ApiProgram {
-  readonly url: string
-  ca(): string
+export interface ApiProgram extends Pick<ApiServer, 'url' | 'ca' | 'admin' | 'kubeconfigFor'> {
   readonly command: readonly string[]
   /** Folder for an etcd that starts before it and outlives its death; none unless given. */
   readonly etcdIn: string | undefined
@@ -19,7 +17,7 @@ export interface ApiProgram {
 
 /** `hangUp` is kill -9, and `answerAgain` starts it again. */
 export function createNodeApiServer({ namespace }: Site, program: ApiProgram): ApiServer {
-  const { url, ca, command, etcdIn, ready } = program
+  const { url, ca, admin, kubeconfigFor, command, etcdIn, ready } = program
   let etcd: LabProcess | undefined
   let running: LabProcess | undefined
 
@@ -38,6 +36,8 @@ export function createNodeApiServer({ namespace }: Site, program: ApiProgram): A
   return {
     url,
     ca,
+    admin,
+    kubeconfigFor,
     start,
     hangUp: kill,
     answerAgain: start,

@@ -1,11 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ApiServer, type OrchServerKind, RANGES } from './api-server.ts'
+import { runOrchServerCommand } from '../orchserver/run-command.ts'
+import { type ApiServer, type OrchServerKind, type ProgramUser, RANGES } from './api-server.ts'
 import { createNodeApiServer, ETCD_URL } from './node-api-server.ts'
 import { API_PORT } from './plan.ts'
 import type { Site } from './site.ts'
 
 const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
+
+/** Both Service proxies are bound to the same role. */
+const USERS: Readonly<Record<ProgramUser, string>> = {
+  'node-proxy': 'system:kube-proxy',
+  'kube-proxy': 'system:kube-proxy',
+  'kube-controller-manager': 'system:kube-controller-manager',
+}
 
 export function isOrchServer(kind: string): kind is OrchServerKind {
   return kind.startsWith('orch-server')
@@ -16,9 +24,13 @@ export function createOrchServer(node: Site, kind: OrchServerKind, folder: strin
   const dataDir = join(folder, 'orch-server')
   const isOnEtcd = kind !== 'orch-server'
   const store = isOnEtcd ? [`--etcd-servers=${ETCD_URL}`] : []
+  const pki = (name: string): string => readFileSync(join(dataDir, 'pki', name), 'utf8')
   return createNodeApiServer(node, {
     url: `https://127.0.0.1:${API_PORT}`,
-    ca: () => readFileSync(join(dataDir, 'pki', 'ca.crt'), 'utf8'),
+    ca: () => pki('ca.crt'),
+    admin: () => ({ cert: pki('admin.crt'), key: pki('admin.key') }),
+    kubeconfigFor: (user) =>
+      runOrchServerCommand('kubeconfig', `--user=${USERS[user]}`, `--data-dir=${dataDir}`),
     command: [
       ...[LAUNCHER, `--data-dir=${dataDir}`, `--secure-port=${API_PORT}`],
       ...RANGES,

@@ -2,8 +2,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
-import { kubeadmFiles } from '../../support/kubeadm/config-map.ts'
+import { KUBE_PROXY_ACCOUNT, kubeadmFiles } from '../../support/kubeadm/config-map.ts'
 import type { Lab } from '../../support/lab/lab.ts'
+import { tokenOfManifest } from '../../support/lab/manifest-account.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { upstreamProgram } from '../../support/lab/upstream-program.ts'
 
@@ -30,7 +31,7 @@ type Unit = (typeof UNITS)[number]
 const TIMEOUT_MS = 30_000
 const TAIL = 3_000
 
-export function createNodeShell(lab: Lab, variant: IptablesVariant): NodeShell {
+export async function createNodeShell(lab: Lab, variant: IptablesVariant): Promise<NodeShell> {
   const folder = join(lab.folder, `node-${variant}`)
   const bin = join(folder, 'bin')
   mkdirSync(bin, { recursive: true })
@@ -40,6 +41,9 @@ export function createNodeShell(lab: Lab, variant: IptablesVariant): NodeShell {
     }
   }
   writeConfigMap(lab, folder)
+  writeFileSync(join(folder, 'token'), await tokenOfManifest(lab.api, KUBE_PROXY_ACCOUNT), {
+    mode: 0o600,
+  })
   const kubeProxy = upstreamProgram('kube-proxy')
   program(join(bin, 'systemctl'), SYSTEMCTL, folder)
   program(join(bin, 'kube-proxy'), `exec ${kubeProxy} "$@"`, folder)
@@ -108,7 +112,6 @@ function writeConfigMap(lab: Lab, folder: string): void {
     .replace(/server: .*/, `server: ${lab.api.url}`)
     .replaceAll(SECRETS, folder)
   writeFileSync(join(folder, 'ca.crt'), lab.api.ca ?? '')
-  writeFileSync(join(folder, 'token'), 'token-of-no-user')
   for (const [name, text] of [
     ['as-it-is', config],
     ['for-kube-proxy', inNamespace(config)],
