@@ -30,6 +30,7 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/server/identity/oidc-users.test.ts',
       'test/server/identity/outside-users.test.ts',
       'test/server/identity/signing-keys.test.ts',
+      'test/server/security-page.test.ts',
     ],
   },
   {
