@@ -1,5 +1,8 @@
-import { beforeAll, test } from 'vitest'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
 import { expectFollowsPods } from '../support/flows/follows-pods.ts'
+import { auditUsers } from '../support/lab/audited-users.ts'
+import { KUBE_APISERVER_FOLDER } from '../support/lab/kube-apiserver.ts'
 import { NODE_NAME } from '../support/lab/plan.ts'
 import { useUpstreamLab } from './use-upstream-lab.ts'
 
@@ -16,6 +19,13 @@ const lab = useUpstreamLab({
 beforeAll(async () => {
   await lab().daemon.start()
   await lab().daemon.synced()
+})
+
+test('node-proxy has the role of its manifest, which is enough', async () => {
+  const users = auditUsers(join(lab().folder, KUBE_APISERVER_FOLDER))
+  const daemon = 'system:serviceaccount:kube-system:node-proxy'
+  expect(users.refused().filter((line) => line.startsWith(daemon))).toEqual([])
+  expect(users.bindings()[daemon]).toEqual(['node-proxy', 'system:discovery'])
 })
 
 /** Its controllers write EndpointSlices for Pods of Nodes that exist. */

@@ -12,13 +12,13 @@ import {
   type V1ConfigMap,
 } from '@kubernetes/client-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AuditedUsers, auditUsers } from '../support/lab/audited-users.ts'
 import { upstreamProgram } from '../support/lab/upstream-program.ts'
 import {
   type OrchServerProcess,
   startOrchServer,
 } from '../support/orchserver/orch-server-process.ts'
 import { runOrchServerCommand } from '../support/orchserver/run-command.ts'
-import { type AuditedUsers, auditUsers } from './audited-users.ts'
 
 const MANAGER = 'system:kube-controller-manager'
 /** What kube-controller-manager does here in place of ours: names of its controllers. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Api, createApi } from './api.ts'
 import type { ApiServer } from './api-server.ts'
+import { auditUsers } from './audited-users.ts'
 import { kubeconfigText } from './kubeconfig.ts'
 import { tokenOfManifest } from './manifest-account.ts'
 import { createNodeApiServer, ETCD_URL } from './node-api-server.ts'
@@ -18,6 +19,9 @@ const MANIFEST = {
   file: new URL('../../../config/kubernetes/rbac.yaml', import.meta.url),
   account: 'node-proxy',
 }
+/** What it keeps, in the folder of the lab; `auditUsers` reads its audit log there. */
+export const KUBE_APISERVER_FOLDER = 'kube-apiserver'
+
 const POLL_MS = 100
 const TIMEOUT_MS = 60_000
 
@@ -33,10 +37,11 @@ const USERS = {
  * Kubernetes have its roles, and node-proxy that of our manifest. Version 1.20 takes one family.
  */
 export function createKubeApiserver(node: Site, folder: string): ApiServer {
-  const ours = join(folder, 'kube-apiserver')
+  const ours = join(folder, KUBE_APISERVER_FOLDER)
   const certificate = join(ours, 'apiserver.crt')
   const ca = (): string => readFileSync(certificate, 'utf8')
   const tokens = newTokens()
+  mkdirSync(ours, { recursive: true })
   const admin = { token: tokens.admin }
   const api = (): Api => createApi(node.agent, { url: SERVES_AT, ca: ca(), credential: admin })
   async function isReady(): Promise<boolean> {
@@ -82,7 +87,6 @@ function tokenTable(tokens: Tokens): string {
 }
 
 function flagsWith(folder: string, tokens: Tokens): readonly string[] {
-  mkdirSync(folder, { recursive: true })
   const key = newSigningKey(folder)
   const table = join(folder, 'tokens.csv')
   writeFileSync(table, tokenTable(tokens), { mode: 0o600 })
@@ -91,6 +95,7 @@ function flagsWith(folder: string, tokens: Tokens): readonly string[] {
     ...[`--advertise-address=${ADDRESS}`, '--endpoint-reconciler-type=none'],
     ...['--allow-privileged=true', '--service-account-issuer=https://kubernetes.default.svc'],
     ...['--authorization-mode=RBAC', `--token-auth-file=${table}`],
+    ...auditUsers(folder).flags,
     ...[`--service-account-signing-key-file=${key}`, `--service-account-key-file=${key}`],
     ...['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition'],
     ...['--service-cluster-ip-range=172.16.0.0/12', '--service-node-port-range=1-32767'],

@@ -1,16 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type JsonObject, stringAt } from '../../src/lib/json.ts'
+import { type JsonObject, stringAt } from '../../../src/lib/json.ts'
 
 const POLICY = {
-  apiVersion: 'audit.orch.io/v1',
+  apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
   omitStages: ['RequestReceived'],
   rules: [{ level: 'Metadata' }],
 }
 const CHANGES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection'])
 
-/** What each user did at an orch-server, from its audit log. */
+/** What each user did at orch-server or kube-apiserver, from its audit log. */
 export interface AuditedUsers {
   /** With these flags the server records every request. */
   readonly flags: readonly string[]
@@ -41,7 +41,11 @@ export function auditUsers(folder: string): AuditedUsers {
         events().filter((event) => CHANGES.has(stringAt(event, 'verb'))),
         resourceOf,
       ),
-    bindings: () => byUser(events(), bindingOf),
+    bindings: () =>
+      byUser(
+        events().filter((event) => annotation(event, 'decision') === 'allow'),
+        bindingOf,
+      ),
   }
 }
 
