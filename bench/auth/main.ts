@@ -42,9 +42,9 @@ const bindings: readonly JsonObject[] = Array.from({ length: BINDINGS }, (_, ind
 
 const policy = policyOf(bindings)
 /** A policy for each binding, with its role. */
-const singles = bindings.map((binding) => {
+const singles = bindings.map((binding, index) => {
   const one = new Policy()
-  one.setRole(roles[Number(String((binding['roleRef'] as JsonObject)['name']).slice(5))]!)
+  one.setRole(roles[index % ROLES]!)
   one.setBinding(binding)
   return one
 })

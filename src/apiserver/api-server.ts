@@ -26,7 +26,7 @@ import { PolicyFollower } from './kinds/role/policy-follower.ts'
 import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
 import { storedAccounts } from './kinds/token-objects.ts'
 import { measuredStore } from './metrics/measured-store.ts'
-import { createServerMetrics } from './metrics/server-metrics.ts'
+import { createServerMetrics, type ServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routing/routes.ts'
 
 export interface ApiServerOptions {
@@ -104,17 +104,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   let started: Promise<void> | undefined
   let stopUpkeep = (): void => undefined
   const start = async (): Promise<void> => {
-    await ensureSystemNamespaces(context)
-    await context.feed.start()
-    await ensureServiceCidr(context)
-    if (identity !== undefined) await ensureBuiltinRoles(context)
-    const repair = new AllocationRepair({ context, metrics, onError })
-    await repair.start()
-    const stopExpiry = expireObjects(context, onError)
-    stopUpkeep = () => {
-      repair.stop()
-      stopExpiry()
-    }
+    stopUpkeep = await startUpkeep({ context, metrics, onError })
     lifecycle.loaded()
   }
   const handler: HandlerOptions = {
@@ -150,6 +140,27 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       await closeListeners()
       await context.feed.stop()
     },
+  }
+}
+
+interface UpkeepParts {
+  readonly context: ReturnType<typeof createHttpContext<ServiceAllocator>>
+  readonly metrics: ServerMetrics
+  readonly onError: (error: unknown) => void
+}
+
+/** Loads the caches, stores the objects that every cluster has, and keeps up the rest until it is stopped. */
+async function startUpkeep({ context, metrics, onError }: UpkeepParts): Promise<() => void> {
+  await ensureSystemNamespaces(context)
+  await context.feed.start()
+  await ensureServiceCidr(context)
+  if (context.knowsUsers) await ensureBuiltinRoles(context)
+  const repair = new AllocationRepair({ context, metrics, onError })
+  await repair.start()
+  const stopExpiry = expireObjects(context, onError)
+  return () => {
+    repair.stop()
+    stopExpiry()
   }
 }
 

@@ -53,15 +53,18 @@ test('@kubernetes/client-node creates, replaces, patches, lists and deletes', as
 
   const objects = KubernetesObjectApi.makeApiClient(config)
   for (const name of ['one', 'two', 'three']) {
-    await objects.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...HERE, name } })
+    const metadata = { ...HERE, name, labels: { page: 'yes' } }
+    await objects.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata })
   }
-  const page = await api.listNamespacedConfigMap({ ...HERE, limit: 2 })
-  const rest = await api.listNamespacedConfigMap({ ...HERE, _continue: page.metadata!._continue! })
+  const labelled = { ...HERE, labelSelector: 'page=yes' }
+  const page = await api.listNamespacedConfigMap({ ...labelled, limit: 2 })
+  const next = { ...labelled, _continue: page.metadata!._continue! }
+  const rest = await api.listNamespacedConfigMap(next)
   expect([page.items.length, rest.items.length]).toEqual([2, 1])
 
   await api.deleteNamespacedService(WEB)
   await expect(api.readNamespacedService(WEB)).rejects.toMatchObject({ code: 404 })
   await api.deleteCollectionNamespacedConfigMap(HERE)
-  expect((await api.listNamespacedConfigMap(HERE)).items).toEqual([])
+  expect((await api.listNamespacedConfigMap(labelled)).items).toEqual([])
   expect((await config.makeApiClient(VersionApi).getCode()).major).toBe('1')
 })

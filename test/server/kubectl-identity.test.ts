@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { newTestAuthority } from '../support/certificates/test-authority.ts'
+import { expectScene } from '../support/kubectl/expect-scene.ts'
 import { IDENTITY_FILES, IDENTITY_SCENES } from '../support/kubectl/identity-scenes.ts'
 import { installedKubectls } from '../support/kubectl/installed.ts'
-import { playScene } from '../support/kubectl/play-scene.ts'
 import { openShell } from '../support/kubectl/shell.ts'
 import {
   type OrchServerProcess,
@@ -28,6 +28,6 @@ describe.each(KUBECTLS)('kubectl $version', (kubectl) => {
     const namespace = `${name}-1-${kubectl.minor}`
     const { kubeconfig } = server!
     await using shell = await openShell({ kubectl, namespace, kubeconfig, files })
-    await playScene(shell, kubectl.minor, lines)
+    await expectScene(shell, kubectl.minor, lines)
   })
 })

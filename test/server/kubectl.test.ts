@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectScene } from '../support/kubectl/expect-scene.ts'
 import { installedKubectls, type Kubectl } from '../support/kubectl/installed.ts'
-import { playScene } from '../support/kubectl/play-scene.ts'
 import { FILES, SCENES } from '../support/kubectl/scenes.ts'
 import { openShell, type Shell, type Started } from '../support/kubectl/shell.ts'
 import {
@@ -35,7 +35,7 @@ function shellOf(kubectl: Kubectl, name: string): Promise<Shell> {
 describe.each(KUBECTLS)('kubectl $version', (kubectl) => {
   test.concurrent.each(SCENES)('$name', async ({ name, lines }) => {
     await using shell = await shellOf(kubectl, name)
-    await playScene(shell, kubectl.minor, lines)
+    await expectScene(shell, kubectl.minor, lines)
   })
 
   test.runIf(kubectl.minor >= AGGREGATED_DISCOVERY)(

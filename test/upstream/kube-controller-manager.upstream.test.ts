@@ -190,7 +190,7 @@ test('it collects what a deleted owner leaves, in the foreground', async () => {
   await expect.poll(left, SOON).toEqual([])
 })
 
-test('it deletes a Pod that nobody will end', async () => {
+test('it deletes a Pod that no node agent will end', async () => {
   const metadata = { name: 'unbound', finalizers: ['example.com/held'] }
   const spec = { containers: [{ name: 'c', image: 'none' }] }
   await core.createNamespacedPod({ ...HERE, body: { metadata, spec } })

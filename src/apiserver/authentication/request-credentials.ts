@@ -34,7 +34,9 @@ export function credentialsOf(
  */
 function subjectOfPeer(socket: TLSSocket, now: number): CertificateSubject | undefined {
   if (!socket.authorized) return undefined
-  const { subject, valid_to: end = '' } = socket.getPeerCertificate() as PeerCertificate
+  // Null once the connection was ended: a request that had arrived with it has no user.
+  const shown = socket.getPeerCertificate() as PeerCertificate | null
+  const { subject, valid_to: end = '' } = shown ?? {}
   if (!(Date.parse(end) > now)) return undefined
   return subject && { commonNames: texts(subject.CN), organizations: texts(subject.O) }
 }

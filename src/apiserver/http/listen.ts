@@ -10,6 +10,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
+import { CertifiedConnections } from './certified-connections.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
 import type { HttpContext } from './http-context.ts'
 
@@ -47,7 +48,8 @@ export interface Listener {
    */
   replaceCertificate(certificate: Certificate): void
   /**
-   * Accepts client certificates of other authorities, PEM, on new connections.
+   * Accepts client certificates of other authorities, PEM, and ends the connections of clients whose
+   * certificate none of them signed.
    * @throws TypeError for a listener that was opened without any
    */
   replaceClientAuthorities(authorities: string): void
@@ -74,6 +76,7 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
   let certificate = tls
   let authorities = clientAuthorities
   const renew = (): void => replaceContext(server, certificate, authorities)
+  const certified = server instanceof HttpsServer ? new CertifiedConnections(server) : undefined
   return {
     ...locationOf(server.address(), tls === undefined ? 'http' : 'https'),
     replaceCertificate(next) {
@@ -84,6 +87,7 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
       if (authorities === undefined) throw new TypeError('clients show it no certificates')
       authorities = next
       renew()
+      certified?.endOthersThan(next)
     },
     close: () => closeServer(server, handler.context),
   }

@@ -26,7 +26,9 @@ function readOnce<T>(read: (object: JsonObject) => T): (item: Item | undefined) 
   const known = new WeakMap<Item, { readonly value: T }>()
   return (item) => {
     if (item === undefined) return undefined
-    const found = known.get(item) ?? { value: read(JSON.parse(item.value.toString())) }
+    const found = known.get(item) ?? {
+      value: read(JSON.parse(item.value.toString()) as JsonObject),
+    }
     known.set(item, found)
     return found.value
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { bearer, fixedCredential } from '../../client/connection/credential/credential.ts'
 import { connectionBySocket } from '../../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -14,12 +15,17 @@ import {
 } from '../network/plan.ts'
 import { Program } from '../process/program.ts'
 import { namespaceOf, type Run } from '../run/run.ts'
+import { writeAdministrator } from './administrator.ts'
+import { daemonKubeconfig } from './daemon-kubeconfig.ts'
 
 const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
 
 /** orch-server on the node, which also runs the node's pods. */
 export interface ControlPlane {
+  /** Of the account of node-proxy, which may do what its role says. */
   readonly kubeconfig: string
+  /** A header for curl, in a file that root alone can read: the sandbox administers the cluster. */
+  readonly authorization: string
   /** Unix socket by which every namespace reaches the API. */
   readonly socket: string
   readonly api: ApiClient
@@ -34,9 +40,10 @@ export async function startControlPlane(
   stack: AsyncDisposableStack,
 ): Promise<ControlPlane> {
   const dataDir = join(run.folder, 'orch-server')
+  const administrator = writeAdministrator(run.folder)
   const ready = Promise.withResolvers<void>()
   const program = new Program({
-    command: node.inside([LAUNCHER, ...flags(run, dataDir)]),
+    command: node.inside([LAUNCHER, ...flags(run, dataDir, administrator.tokenFile)]),
     logFile: join(run.folder, 'orch-server.log'),
     onLine: (line) => line.includes('"orch-server is ready"') && ready.resolve(),
   })
@@ -45,21 +52,24 @@ export async function startControlPlane(
   await ready.promise
   const socket = join(dataDir, 'server.sock')
   const api = createApiClient({
-    connection: connectionBySocket(socket),
+    connection: connectionBySocket(socket, fixedCredential(bearer(administrator.token))),
     clock: systemClock,
     userAgent: 'node-proxy-sandbox',
   })
   stack.defer(() => api.close())
   return {
     ...{ socket, api },
-    kubeconfig: join(dataDir, 'admin.kubeconfig'),
+    authorization: administrator.header,
+    kubeconfig: await daemonKubeconfig({ run, node, dataDir, api }),
     lastLines: (count) => program.lastLines(count),
   }
 }
 
-function flags(run: Run, dataDir: string): readonly string[] {
+function flags(run: Run, dataDir: string, tokenFile: string): readonly string[] {
   return [
     `--data-dir=${dataDir}`,
+    `--bind-address=${NODE_IP}`,
+    `--token-auth-file=${tokenFile}`,
     `--service-cluster-ip-range=${SERVICE_NETWORK}`,
     `--load-balancer-pool=${LOAD_BALANCER_POOL}`,
     '--sandbox-node',

@@ -9,11 +9,19 @@ export function curlOf(run: string, { from, source, url }: Request): string {
   return `${enter(run, from)} curl -s ${bind}${url}`
 }
 
+/** How the API is reached from any terminal of the machine. */
+export interface ApiAccess {
+  /** Path of its Unix socket. */
+  readonly socket: string
+  /** File with the header of an administrator. */
+  readonly authorization: string
+}
+
 /** The command that takes a pod out of web-public, for any terminal of the machine. */
-export function unlabelOf(pod: string, socket: string): string {
+export function unlabelOf(pod: string, { socket, authorization }: ApiAccess): string {
   const patch = JSON.stringify({ metadata: { labels: { [PUBLIC]: null } } })
   return [
-    `curl -s --unix-socket ${socket} -X PATCH`,
+    `curl -s --unix-socket ${socket} -H @${authorization} -X PATCH`,
     `-H 'Content-Type: application/merge-patch+json'`,
     `http://localhost/api/v1/namespaces/default/pods/${pod} -d '${patch}'`,
   ].join(' ')

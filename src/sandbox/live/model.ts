@@ -31,7 +31,7 @@ export class Model {
       ...{ sent, answers, kinds, notice: this.notice },
       run: run.name,
       mode: options.mode,
-      socket: cluster.controlPlane.socket,
+      api: cluster.controlPlane,
       terminal: otherTerminal(process.env),
       show: showCommand(options).join(' '),
       flush: flushCommand(options).join(' '),

@@ -1,12 +1,17 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { userCertificate } from '../../../src/orchserver/access/user-certificate.ts'
+import { readAuthority } from '../../../src/orchserver/certificates/authority.ts'
 import type { Lab } from '../../support/lab/lab.ts'
 import { type LabProcess, startProcess } from '../../support/lab/process.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
 const CONFIG = new URL('../../../config/prometheus', import.meta.url).pathname
 const CA = '/var/lib/orch-server/pki/ca.crt'
+const CERT = '/etc/prometheus/orch-server.crt'
+const KEY = '/etc/prometheus/orch-server.key'
+const HOUR = 3_600_000
 const ADDRESS = '127.0.0.1:9090'
 
 const lab = useLab({ api: 'orch-server' })
@@ -15,7 +20,7 @@ let prometheus: LabProcess
 beforeAll(async () => {
   prometheus = startProcess(lab().node.namespace, [
     'prometheus',
-    `--config.file=${scratchConfiguration(lab())}`,
+    `--config.file=${await scratchConfiguration(lab())}`,
     `--storage.tsdb.path=${join(lab().folder, 'prometheus-data')}`,
     `--web.listen-address=${ADDRESS}`,
   ])
@@ -27,17 +32,28 @@ afterAll(async () => {
   await prometheus.ended
 })
 
-/** The committed files; only the place of the authority is the lab's, and the interval shorter. */
-function scratchConfiguration({ folder }: Lab): string {
+/** The committed files; only the paths of certificates are the lab's, and the interval shorter. */
+async function scratchConfiguration({ folder }: Lab): Promise<string> {
   const copy = join(folder, 'prometheus')
   mkdirSync(copy)
   cpSync(CONFIG, copy, { recursive: true })
   const file = join(copy, 'prometheus.yaml')
   const text = readFileSync(file, 'utf8')
   expect(text).toContain(CA)
-  const ours = text.replace(CA, join(folder, 'orch-server/pki/ca.crt')).replaceAll('15s', '1s')
-  writeFileSync(file, ours)
+  const pki = join(folder, 'orch-server/pki')
+  const [cert, key] = [join(copy, 'user.crt'), join(copy, 'user.key')]
+  await writeMonitoringUser(pki, { cert, key })
+  const ours = text.replace(CA, join(pki, 'ca.crt')).replace(CERT, cert).replace(KEY, key)
+  writeFileSync(file, ours.replaceAll('15s', '1s'))
   return file
+}
+
+/** A user that may read metrics, as docs/operate/security.md makes one. */
+async function writeMonitoringUser(pki: string, paths: { cert: string; key: string }) {
+  const user = { user: 'prometheus', groups: ['system:monitoring'], life: HOUR }
+  const { cert, key } = await userCertificate(await readAuthority(pki), user, Date.now())
+  writeFileSync(paths.cert, cert)
+  writeFileSync(paths.key, key)
 }
 
 /** What Prometheus returns for an instant query: label values of `label`, with the sample. */

@@ -113,7 +113,7 @@ describe.runIf(hasEtcd())('two replicas on one etcd', () => {
     for (const user of users) expect(await user.review()).toMatchObject({ status: 401 })
   })
 
-  test('both refuse within a second what a removed binding permitted, and say who asked', async () => {
+  test('both refuse within a second what a removed binding permitted, and name the user', async () => {
     const lags: number[] = []
     const [admin] = replicas.admins
     const { token } = await ofAccount(admin, 'bound')

@@ -76,9 +76,9 @@ export class Caller implements AsyncDisposable {
     const server = this.#servers[this.#turn % this.#servers.length]!
     const known = this.#clients.get(server)
     if (known !== undefined) return known
-    const { ca } = await server.connection.tls!.material()
+    const { ca, cert, key } = await server.connection.tls!.material()
     const client = new Client(server.url, {
-      connect: { ca: ca! },
+      connect: { ca: ca!, cert: cert!, key: key! },
       headersTimeout: ANSWER_MS,
       allowH2: false,
     })

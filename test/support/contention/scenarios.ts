@@ -242,10 +242,10 @@ const lives: readonly Scenario[] = [
           : {
               method: 'POST',
               path: '/api/v1/namespaces/busy/configmaps',
-              body: { metadata: { name: `made-${client}-${round}` } },
+              body: { metadata: { name: `made-${client}-${round}`, labels: { of: 'clients' } } },
             },
       ),
-    final: '/api/v1/namespaces/busy/configmaps',
+    final: '/api/v1/namespaces/busy/configmaps?labelSelector=of%3Dclients',
     lost: ({ body }, clients) =>
       arrayAt(body, 'items').length === (clients / 2) * ROUNDS ? [] : ['a new object'],
   },

@@ -25,7 +25,7 @@ export interface ApiServer {
   readonly url: string
   /** PEM of its authority, once it runs, where it has one. */
   ca(): string | undefined
-  /** Who may do everything, once it runs; undefined: everybody, without a credential. */
+  /** Who may do everything, once it runs; undefined: every client, without a credential. */
   admin(): Credential | undefined
   /** The text of a kubeconfig of this user, while it runs. */
   kubeconfigFor(user: ProgramUser): Promise<string>

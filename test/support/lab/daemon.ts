@@ -67,7 +67,7 @@ export interface DaemonParts {
   readonly node: Site
   readonly api: Api
   readonly folder: string
-  /** The text of its kubeconfig, asked for whenever it starts. */
+  /** Makes the text of its kubeconfig; called at each start. */
   readonly kubeconfigText: () => Promise<string>
 }
 

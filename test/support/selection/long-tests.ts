@@ -23,6 +23,22 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason:
+      'waits until servers read changed files of keys, users and authorities, every ten seconds',
+    projects: ['server'],
+    files: [
+      'test/server/identity/oidc-users.test.ts',
+      'test/server/identity/outside-users.test.ts',
+      'test/server/identity/signing-keys.test.ts',
+      'test/server/security-page.test.ts',
+    ],
+  },
+  {
+    reason: 'a hundred kubectls at once; default-account makes as many Pods by HTTP',
+    projects: ['server'],
+    files: ['test/server/identity/namespace-race.test.ts'],
+  },
+  {
     reason: 'kills the server under the informers of another client, once for each store',
     projects: ['server'],
     files: ['test/server/informer.test.ts'],

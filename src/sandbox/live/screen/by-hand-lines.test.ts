@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { unlabelOf } from '../../environment/by-hand.ts'
 import { wrapCommand } from './by-hand-lines.ts'
 
-const command = unlabelOf('pod-3', '/tmp/np-sandbox-7-Xa1/orch-server/server.sock')
+const command = unlabelOf('pod-3', {
+  socket: '/tmp/np-sandbox-7-Xa1/orch-server/server.sock',
+  authorization: '/tmp/np-sandbox-7-Xa1/administrator',
+})
 
 test.each([60, 80, 100])('a wrapped command is the same command at %i columns', (width) => {
   const lines = wrapCommand(command, width)
@@ -21,7 +24,8 @@ test('it fits wherever its longest word does', () => {
 
 test('a pod is taken out by a merge patch of its labels', () => {
   expect(command).toBe(
-    'curl -s --unix-socket /tmp/np-sandbox-7-Xa1/orch-server/server.sock -X PATCH ' +
+    'curl -s --unix-socket /tmp/np-sandbox-7-Xa1/orch-server/server.sock ' +
+      '-H @/tmp/np-sandbox-7-Xa1/administrator -X PATCH ' +
       "-H 'Content-Type: application/merge-patch+json' " +
       "http://localhost/api/v1/namespaces/default/pods/pod-3 -d '" +
       '{"metadata":{"labels":{"public":null}}}' +

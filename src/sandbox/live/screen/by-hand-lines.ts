@@ -6,11 +6,11 @@ import type { View } from './view.ts'
 /** Commands for another terminal. */
 export function commandsByHand({
   run,
-  socket,
+  api,
   pods,
   show,
   flush,
-}: Pick<View, 'run' | 'socket' | 'pods' | 'show' | 'flush'>): readonly string[] {
+}: Pick<View, 'run' | 'api' | 'pods' | 'show' | 'flush'>): readonly string[] {
   const pid = pods.find((pod) => pod.pid !== undefined)?.pid
   return [
     curlOf(run, REQUESTS.clientToPublic),
@@ -19,7 +19,7 @@ export function commandsByHand({
     `${enter(run, 'node')} ${show}`,
     `${enter(run, 'node')} ${flush}`,
     `${enter(run, 'node')} curl -s http://127.0.0.1:10249/metrics`,
-    unlabelOf('pod-3', socket),
+    unlabelOf('pod-3', api),
   ]
 }
 

@@ -14,7 +14,10 @@ const sent = (second: number, reply: SentRequest['reply']): SentRequest => ({
 const view: View = {
   mode: 'iptables',
   run: 'np-sandbox-7',
-  socket: '/tmp/np-sandbox-7-Xa1/orch-server/server.sock',
+  api: {
+    socket: '/tmp/np-sandbox-7-Xa1/orch-server/server.sock',
+    authorization: '/tmp/np-sandbox-7-Xa1/administrator',
+  },
   terminal: 'in another terminal',
   show: 'iptables -t nat -S',
   flush: 'iptables -t nat -F',

@@ -1,5 +1,6 @@
 import type { PodState } from '../../cluster/pod-state.ts'
 import type { SliceState } from '../../cluster/slice-state.ts'
+import type { ApiAccess } from '../../environment/by-hand.ts'
 import type { Reply, Request } from '../../environment/request.ts'
 import type { ServiceRow } from './cluster-view.ts'
 
@@ -15,8 +16,7 @@ export interface SentRequest {
 export interface View {
   readonly mode: string
   readonly run: string
-  /** Unix socket of the API server. */
-  readonly socket: string
+  readonly api: ApiAccess
   /** Where the commands are to be typed, in words. */
   readonly terminal: string
   /** What to type on the node to see the daemon's work, and to destroy it. */

@@ -72,8 +72,8 @@ export const TOKENS: readonly Line[] = [
     /^error: failed to create token: TokenRequest\.authentication\.k8s\.io "robot" is invalid: spec\.expirationSeconds: Invalid value: 300: /,
   ],
   [
-    '! kubectl create token nobody',
-    printed('error: failed to create token: serviceaccounts "nobody" not found'),
+    '! kubectl create token missing',
+    printed('error: failed to create token: serviceaccounts "missing" not found'),
   ],
   ['kubectl create secret generic held', printed('secret/held created')],
   [

@@ -3,7 +3,7 @@ import type { Line } from './scenes.ts'
 import type { Shell } from './shell.ts'
 
 /** Runs the lines that this minor version of kubectl knows, each of which must end with 0. */
-export async function playScene(
+export async function expectScene(
   shell: Shell,
   minor: number,
   lines: readonly Line[],
