@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { request } from 'node:https'
+
+const FOLDERS = ['kubernetes.io', 'orch.io'].map(
+  (brand) => `/var/run/secrets/${brand}/serviceaccount`,
+)
+
+interface ApiAnswer {
+  readonly status: number | undefined
+  readonly body: unknown
+}
+
+/**
+ * The process of a Pod. `GET /token-files` names the mounted tokens; any other path is requested of the API
+ * with the mounted token, as a program in a Pod does it.
+ */
+createServer(({ url = '/' }, response) => {
+  const answer =
+    url === '/token-files'
+      ? Promise.resolve(
+          FOLDERS.map((folder) => `${folder}/token`).filter((path) => existsSync(path)),
+        )
+      : requestApi(url)
+  answer.then(
+    (content) => response.end(JSON.stringify(content)),
+    (error: unknown) => response.end(JSON.stringify({ error: String(error) })),
+  )
+}).listen(8080)
+process.on('SIGTERM', () => process.exit(0))
+
+/** At https://orch.default.svc: the address from the environment, the name from the certificate. */
+function requestApi(path: string): Promise<ApiAnswer> {
+  const [folder = ''] = FOLDERS
+  const token = readFileSync(`${folder}/token`, 'utf8')
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env
+  const { promise, resolve, reject } = Promise.withResolvers<ApiAnswer>()
+  const options = {
+    ...{ host, port, path, agent: false as const, servername: 'orch.default.svc' },
+    ca: readFileSync(`${folder}/ca.crt`),
+    headers: { host: 'orch.default.svc', authorization: `Bearer ${token}` },
+  }
+  request(options, (response) => {
+    const chunks: Buffer[] = []
+    response.on('data', (chunk: Buffer) => chunks.push(chunk))
+    response.on('end', () => {
+      const body: unknown = JSON.parse(Buffer.concat(chunks).toString())
+      resolve({ status: response.statusCode, body })
+    })
+  })
+    .on('error', reject)
+    .end()
+  return promise
+}

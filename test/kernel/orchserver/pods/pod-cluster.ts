@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bearer, fixedCredential } from '../../../../src/client/connection/credential/credential.ts'
+import { connectionBySocket } from '../../../../src/client/connection/load-connection.ts'
+import { type ApiClient, createApiClient } from '../../../../src/client/http/api-client.ts'
+import { systemClock } from '../../../../src/lib/clock.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../../src/lib/json.ts'
+import { addNamespace, type Namespace } from '../../../support/lab/namespace.ts'
+import { type LabProcess, startProcess } from '../../../support/lab/process.ts'
+
+const BIN = new URL('../../../../bin', import.meta.url).pathname
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const NODE_IP = '192.0.2.10'
+const POD_NETWORK = '10.77.0.0/24'
+const SCRIPT = new URL('./in-pod.script.ts', import.meta.url).pathname
+
+/** One machine: orch-server that runs Pods, and node-proxy with its account. All of it real. */
+export interface PodCluster {
+  /** Of an administrator. */
+  readonly api: ApiClient
+  /** Creates an object; fails unless it is created. */
+  make(path: string, object: JsonObject): Promise<JsonObject>
+  /** Runs a Pod in a namespace, and resolves when it is ready, to its address. */
+  runPod(namespace: string, name: string, spec?: JsonObject): Promise<string>
+  /** What the process of a Pod at an address returns. */
+  fromPod(address: string, path: string): Promise<JsonObject>
+  close(): Promise<void>
+}
+
+/** Starts it in a network namespace of its own. */
+export async function startPodCluster(): Promise<PodCluster> {
+  const run = `np-ident-${process.pid}`
+  const folder = mkdtempSync(join(tmpdir(), `${run}-`))
+  const node = await addNamespace(`${run}-node`)
+  await node.ip([
+    'link add uplink type bridge',
+    `addr add ${NODE_IP}/24 dev uplink`,
+    'link set uplink up',
+  ])
+  const token = 'administrator-of-the-test'
+  const tokens = join(folder, 'tokens.csv')
+  writeFileSync(tokens, `${token},admin,,system:masters\n`, { mode: 0o600 })
+  const dataDir = join(folder, 'data')
+  const server = startProcess(node, [
+    ...[`${BIN}/orch-server`, `--data-dir=${dataDir}`, `--token-auth-file=${tokens}`],
+    ...[
+      `--bind-address=${NODE_IP}`,
+      `--node-ip=${NODE_IP}`,
+      '--node-name=node-a',
+      '--sandbox-node',
+    ],
+    ...[`--pod-cidr=${POD_NETWORK}`, `--pod-namespace-prefix=${run}-pod`],
+  ])
+  await server.said('orch-server is ready')
+  const socket = join(dataDir, 'server.sock')
+  const connection = connectionBySocket(socket, fixedCredential(bearer(token)))
+  const api = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
+  const make = (path: string, object: JsonObject) => created(api, path, object)
+  const daemon = await startDaemon({ node, folder, dataDir, make })
+  return {
+    ...{ api, make },
+    runPod: (namespace, name, spec = {}) => runPod({ api, make }, { namespace, name, spec }),
+    fromPod: async (address, path) => {
+      const answer = await node.exec(['curl', '-sS', '-m', '20', `http://${address}:8080${path}`])
+      return JSON.parse(answer) as JsonObject
+    },
+    async close() {
+      for (const program of [daemon, server]) {
+        program.signalAlone('SIGTERM')
+        await program.ended
+      }
+      await api.close()
+      await node.remove()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+interface DaemonParts {
+  readonly node: Namespace
+  readonly folder: string
+  readonly dataDir: string
+  readonly make: PodCluster['make']
+}
+
+/** node-proxy with the token of its account, which has its built-in role and nothing else. */
+async function startDaemon({ node, folder, dataDir, make }: DaemonParts): Promise<LabProcess> {
+  const account = { namespace: 'kube-system', name: 'node-proxy' }
+  await make('/api/v1/namespaces/kube-system/serviceaccounts', { metadata: { name: account.name } })
+  await make(`${RBAC}/clusterrolebindings`, {
+    metadata: { name: 'node-proxy' },
+    roleRef: {
+      apiGroup: 'rbac.authorization.k8s.io',
+      ...{ kind: 'ClusterRole', name: 'system:node-proxier' },
+    },
+    subjects: [{ kind: 'ServiceAccount', ...account }],
+  })
+  const kubeconfig = join(folder, 'node-proxy.kubeconfig')
+  await node.exec([
+    ...[`${BIN}/orch-server`, 'kubeconfig', '--service-account=kube-system/node-proxy'],
+    ...[`--data-dir=${dataDir}`, `--output=${kubeconfig}`],
+  ])
+  const daemon = startProcess(node, [
+    ...[`${BIN}/node-proxy`, `--kubeconfig=${kubeconfig}`, '--hostname-override=node-a'],
+    `--cluster-cidr=${POD_NETWORK}`,
+  ])
+  await daemon.said('the rules are in the kernel for the first time')
+  return daemon
+}
+
+async function created(api: ApiClient, path: string, object: JsonObject): Promise<JsonObject> {
+  const made = await api.create(path, object)
+  if (!made.ok) throw new Error(`${path}: ${JSON.stringify(made.failure)}`)
+  return made.value as JsonObject
+}
+
+interface PodRequest {
+  readonly namespace: string
+  readonly name: string
+  readonly spec: JsonObject
+}
+
+async function runPod(
+  { api, make }: Pick<PodCluster, 'api' | 'make'>,
+  { namespace, name, spec }: PodRequest,
+): Promise<string> {
+  const pods = `/api/v1/namespaces/${namespace}/pods`
+  const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 }
+  const command = [process.execPath, SCRIPT]
+  const main = { name: 'main', image: 'none', command, readinessProbe }
+  await make(pods, {
+    metadata: { name },
+    spec: { terminationGracePeriodSeconds: 1, containers: [main], ...spec },
+  })
+  for (;;) {
+    const pod = await api.get(`${pods}/${name}`)
+    if (!pod.ok) throw new Error(`${pods}/${name}: ${JSON.stringify(pod.failure)}`)
+    const status = objectAt(pod.value as JsonObject, 'status')
+    const isReady = valueAt(arrayAt(status, 'containerStatuses')[0], 'ready') === true
+    if (isReady) return stringAt(status, 'podIP')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
