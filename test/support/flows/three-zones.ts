@@ -53,7 +53,11 @@ export function podAt(place: PlaceName, ready = true): ApiObject {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: podName(place), namespace: 'ns', labels: { app: 'web' } },
-    spec: { containers: [{ name: 'c', image: 'none' }], nodeName },
+    // What a server that knows users would add: a Pod is replaced as a whole, and its spec may not change.
+    spec: {
+      containers: [{ name: 'c', image: 'none' }],
+      ...{ nodeName, serviceAccountName: 'default', automountServiceAccountToken: false },
+    },
     status: {
       phase: 'Running',
       podIP: ip,
