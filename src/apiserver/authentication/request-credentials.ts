@@ -33,12 +33,31 @@ export function credentialsOf(
  * resumed, outlasts the certificate.
  */
 function subjectOfPeer(socket: TLSSocket, now: number): CertificateSubject | undefined {
-  if (!socket.authorized) return undefined
-  // Null once the connection was ended: a request that had arrived with it has no user.
+  // A request that had arrived with a connection that was ended has no user.
+  if (!socket.authorized || socket.destroyed) return undefined
+  const shown = SHOWN.get(socket) ?? certificateOfPeer(socket)
+  SHOWN.set(socket, shown)
+  return shown.end > now ? shown.subject : undefined
+}
+
+interface ShownCertificate {
+  readonly subject: CertificateSubject
+  /** Milliseconds since 1970; NaN: the client showed none. */
+  readonly end: number
+}
+
+/** A connection shows one certificate for all its requests. */
+const SHOWN = new WeakMap<TLSSocket, ShownCertificate>()
+
+function certificateOfPeer(socket: TLSSocket): ShownCertificate {
+  // Null once the connection was ended.
   const shown = socket.getPeerCertificate() as PeerCertificate | null
-  const { subject, valid_to: end = '' } = shown ?? {}
-  if (!(Date.parse(end) > now)) return undefined
-  return subject && { commonNames: texts(subject.CN), organizations: texts(subject.O) }
+  const { subject = {}, valid_to: end = '' } = shown ?? {}
+  const { CN, O } = subject
+  return {
+    subject: { commonNames: texts(CN), organizations: texts(O) },
+    end: Date.parse(end),
+  }
 }
 
 /** Empty where the client showed none. */

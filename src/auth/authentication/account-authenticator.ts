@@ -29,9 +29,9 @@ export interface AccountAuthenticatorOptions {
 
 /** A token whose signature was verified, and what it says. */
 interface KnownToken {
+  readonly user: User
   readonly claims: AccountClaims
   readonly audiences: readonly string[]
-  readonly tokenId: string
   readonly keyId: string
   /** Seconds since 1970; undefined: it does not expire. */
   readonly expires: number | undefined
@@ -68,13 +68,17 @@ export class AccountAuthenticator implements Authenticator {
     token: string,
     audiences: readonly string[],
   ): Promise<AccountAuthentication | undefined> {
-    const key = JSON.stringify([token, audiences])
-    const known = this.#verified.get(key) ?? (await this.#verify(token, audiences))
-    if (known === undefined || 'rejected' in known) return known
-    this.#verified.set(key, known, known.expires)
+    const scope = audiences === this.#options.audiences ? '' : JSON.stringify(audiences)
+    const key = `${token} ${scope}`
+    let known = this.#verified.get(key)
+    if (known === undefined) {
+      const verified = await this.#verify(token, audiences)
+      if (verified === undefined || 'rejected' in verified) return verified
+      this.#verified.set(key, verified, verified.expires)
+      known = verified
+    }
     const fault = this.#faultOf(known, token)
-    if (fault !== undefined) return { rejected: fault }
-    return { user: userOf(known), audiences: known.audiences }
+    return fault === undefined ? known : { rejected: fault }
   }
 
   async #verify(
@@ -99,9 +103,9 @@ export class AccountAuthenticator implements Authenticator {
     const shared = audiences.filter((audience) => named.includes(audience))
     if (shared.length === 0) return { rejected: 'it is for another audience' }
     return {
+      user: userOf(claims, stringAt(payload, 'jti')),
       claims,
       audiences: shared,
-      tokenId: stringAt(payload, 'jti'),
       ...{ keyId, expires, secretName: secretClaims?.secretName },
     }
   }
@@ -131,8 +135,7 @@ export class AccountAuthenticator implements Authenticator {
   }
 }
 
-function userOf({ claims, tokenId }: KnownToken): User {
-  const { namespace, account, bound } = claims
+function userOf({ namespace, account, bound }: AccountClaims, tokenId: string): User {
   const extra = new Map<string, readonly string[]>()
   const say = (name: string, value: string): void => {
     extra.set(`authentication.kubernetes.io/${name}`, [value])

@@ -1,15 +1,28 @@
 import { AUTHENTICATED } from '../user.ts'
-import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
+import type {
+  Authentication,
+  Authenticator,
+  CertificateSubject,
+  Credentials,
+} from './authenticator.ts'
+
+/** What a certificate says is the same for each request of its connection. */
+const KNOWN = new WeakMap<CertificateSubject, Authentication>()
 
 /** The user is the common name of the certificate, its groups are the organizations. */
 export const certificateAuthenticator: Authenticator = {
   authenticate({ certificate }: Credentials): Promise<Authentication | undefined> {
     if (certificate === undefined) return Promise.resolve(undefined)
-    const [name = '', ...others] = certificate.commonNames
-    if (name === '' || others.length > 0) {
-      return Promise.resolve({ rejected: 'the client certificate must have one common name' })
-    }
-    const groups = [...new Set([...certificate.organizations, AUTHENTICATED])]
-    return Promise.resolve({ user: { name, groups } })
+    const known = KNOWN.get(certificate) ?? authenticationOf(certificate)
+    KNOWN.set(certificate, known)
+    return Promise.resolve(known)
   },
+}
+
+function authenticationOf({ commonNames, organizations }: CertificateSubject): Authentication {
+  const [name = '', ...others] = commonNames
+  if (name === '' || others.length > 0) {
+    return { rejected: 'the client certificate must have one common name' }
+  }
+  return { user: { name, groups: [...new Set([...organizations, AUTHENTICATED])] } }
 }

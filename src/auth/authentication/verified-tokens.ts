@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 
 /** Tokens that are kept; the one that was used longest ago makes way for another. */
@@ -38,5 +38,5 @@ export class VerifiedTokens<Known> {
 }
 
 function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64')
+  return hash('sha256', token, 'base64')
 }

@@ -11,16 +11,25 @@ export interface Decision {
 
 /** Whether roles and bindings permit an action: they only ever permit, so one rule is enough. */
 export function authorize(policy: Policy, user: User, action: Action): Decision {
-  const missing = new Set<string>()
   const namespace = isPathAction(action) ? '' : action.namespace
   for (const index of policy.indexesOf(user, namespace)) {
     const binding = index.permits(action)
-    if (binding !== undefined) {
-      return { isAllowed: true, reason: `RBAC: allowed by ${describe(binding)}` }
-    }
-    for (const { role } of index.incomplete) missing.add(notFound(role))
+    if (binding !== undefined) return permission(binding)
   }
-  return { isAllowed: false, reason: reasonOf([...missing]) }
+  const indexes = [...policy.indexesOf(user, namespace)]
+  const missing = indexes.flatMap(({ incomplete }) => incomplete.map(({ role }) => notFound(role)))
+  return { isAllowed: false, reason: reasonOf([...new Set(missing)]) }
+}
+
+/** The decision by a binding, which permits many actions. */
+const PERMISSIONS = new WeakMap<Binding, Decision>()
+
+function permission(binding: Binding): Decision {
+  const known = PERMISSIONS.get(binding)
+  if (known !== undefined) return known
+  const made = { isAllowed: true, reason: `RBAC: allowed by ${describe(binding)}` }
+  PERMISSIONS.set(binding, made)
+  return made
 }
 
 /** As kube-apiserver says it: kubectl shows it after `no - `. */

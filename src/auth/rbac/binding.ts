@@ -39,9 +39,16 @@ export function readBinding(object: JsonObject): Binding {
   }
 }
 
+/** What was computed for a user, who sends many requests. */
+const KEYS_OF_USERS = new WeakMap<User, readonly SubjectKey[]>()
+
 /** Every subject that a user is: itself and its groups. */
-export function subjectKeysOf({ name, groups }: User): readonly SubjectKey[] {
-  return [userKey(name), ...groups.map(groupKey)]
+export function subjectKeysOf(user: User): readonly SubjectKey[] {
+  const known = KEYS_OF_USERS.get(user)
+  if (known !== undefined) return known
+  const keys = [userKey(user.name), ...user.groups.map(groupKey)]
+  KEYS_OF_USERS.set(user, keys)
+  return keys
 }
 
 function subjectKey(subject: Json, bindingNamespace: string): readonly SubjectKey[] {
