@@ -1,4 +1,5 @@
-import { type Cost, type Credentials, type Sent, type Subject, startSubject } from './subject.ts'
+import type { Credentials } from './report.ts'
+import { type Cost, type Sent, type Subject, startSubject } from './subject.ts'
 
 /**
  * What authentication and authorization add to a request: the same requests to a server that knows no

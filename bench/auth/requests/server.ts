@@ -13,7 +13,7 @@ import { readAuthority } from '../../../src/orchserver/certificates/authority.ts
 import { madeCertificate } from '../../../src/orchserver/certificates/made-certificate.ts'
 import { newKey } from '../../../src/orchserver/certificates/pem.ts'
 import { openEmbeddedStore } from '../../../src/storage/embedded/embedded-store.ts'
-import type { Credentials, ServerReport } from './subject.ts'
+import type { Credentials, ServerReport } from './report.ts'
 
 const ISSUER = 'https://orch.default.svc'
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts'

@@ -1,25 +1,10 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { Pool } from 'undici'
-import { tieToUs } from '../../../test/support/tie-to-us.ts'
 import { cpuSeconds } from '../../daemon/process-tree.ts'
+import type { Credentials } from './report.ts'
+import { startServer } from './server-process.ts'
 
-const PROGRAM = new URL('./server.ts', import.meta.url).pathname
 const CONNECTIONS = 8
-
-/** By what the clients of a server prove who they are; `none`: the server knows no users. */
-export type Credentials = 'none' | 'token' | 'certificate'
-
-/** What a server says when it is ready. */
-export interface ServerReport {
-  readonly pid: number
-  readonly url: string
-  readonly ca: string
-  readonly token?: string
-  readonly cert?: string
-  readonly key?: string
-}
 
 /** What requests cost. */
 export interface Cost {
@@ -42,11 +27,8 @@ export interface Sent {
 }
 
 export async function startSubject(how: Credentials): Promise<Subject> {
-  const args = ['--disable-warning=ExperimentalWarning', PROGRAM, how]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  tieToUs(child)
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-  const { pid, url, ca, token, cert, key } = JSON.parse(line) as ServerReport
+  const { child, report } = await startServer(how)
+  const { pid, url, ca, token, cert, key } = report
   const pool = new Pool(url, {
     connections: CONNECTIONS,
     connect: { ca, ...(cert !== undefined && key !== undefined && { cert, key }) },

@@ -7,6 +7,7 @@ import { ANONYMOUS, MASTERS, UNAUTHENTICATED, UNSECURED, type User } from '../..
 import type { Clock } from '../../lib/clock.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
+import { RejectionPace } from './rejection-pace.ts'
 import { credentialsOf } from './request-credentials.ts'
 
 /** Who sends a request, and as whom it acts. */
@@ -37,7 +38,7 @@ export interface Identifier {
 
 export interface IdentifierOptions {
   readonly authenticator: Authenticator
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Pick<Clock, 'now' | 'after'>
   /** The paths that need no credentials, exactly or with a part after a slash; resources always do. */
   readonly anonymousPaths: readonly string[]
   /** Undefined: the user may do it; else the answer to the request. */
@@ -57,7 +58,14 @@ export const everySenderIsMaster: Identifier = {
 }
 
 export function createIdentifier(options: IdentifierOptions): Identifier {
-  return { identify: (request, path) => identify(options, request, path) }
+  const pace = new RejectionPace(options.clock)
+  return {
+    async identify(request, path) {
+      const found = await identify(options, request, path)
+      if ('refused' in found && found.sender === undefined) await pace.wait()
+      return found
+    },
+  }
 }
 
 async function identify(
