@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 const BURST = 200
 const PER_SECOND = 500
 /** Shorter than clients wait for an answer. */
-const LONGEST_WAIT_MS = 10_000
+const MAX_WAIT_MS = 10_000
 
 /**
  * Delays the answers to requests whose credentials are rejected, once there are many: a client that sends bad
@@ -24,7 +24,7 @@ export class RejectionPace {
   wait(): Promise<void> {
     const now = this.#clock.now()
     const step = 1000 / PER_SECOND
-    this.#due = Math.min(Math.max(this.#due + step, now), now + BURST * step + LONGEST_WAIT_MS)
+    this.#due = Math.min(Math.max(this.#due + step, now), now + BURST * step + MAX_WAIT_MS)
     const wait = this.#due - now - BURST * step
     if (wait <= 0) return Promise.resolve()
     return new Promise((resolve) => {
