@@ -22,10 +22,19 @@ const NODES = 'system:nodes'
 
 /** The user, or address and User-Agent where a server has no users. */
 export function requesterOf({ socket, headers }: IncomingMessage, user: User): Requester {
-  if (user.name !== UNSECURED) return { client: user.name, isSystem: isComponent(user) }
+  if (user.name !== UNSECURED) return requesterOfUser(user)
   const program = headers['user-agent'] ?? ''
   const client = `${socket.remoteAddress ?? ''} ${program}`
   return { client, isSystem: SYSTEM_PROGRAM.test(program) }
+}
+
+/** By the user, who sends many requests. */
+const REQUESTERS = new WeakMap<User, Requester>()
+
+function requesterOfUser(user: User): Requester {
+  const known = REQUESTERS.get(user) ?? { client: user.name, isSystem: isComponent(user) }
+  REQUESTERS.set(user, known)
+  return known
 }
 
 function isComponent({ name, groups }: User): boolean {

@@ -83,10 +83,21 @@ test.each<[string, () => void]>([
 ])('a token that was accepted is refused at once when %s', async (_what, change) => {
   objects.set('pod shop/web', { uid: 'p1', deletedAt: undefined })
   const accounts = authenticator()
-  const bearerToken = await issue(POD)
-  expect(await accounts.authenticate({ bearerToken })).toHaveProperty('user')
+  const credentials = { bearerToken: await issue(POD) }
+  expect(await accounts.authenticate(credentials)).toHaveProperty('user')
   change()
-  expect(await accounts.authenticate({ bearerToken })).toHaveProperty('rejected')
+  expect(await accounts.authenticate(credentials)).toHaveProperty('rejected')
+  expect(await accounts.authenticate({ ...credentials })).toHaveProperty('rejected')
+})
+
+test('a token expires also on a connection that sends it again and again', async () => {
+  const accounts = authenticator()
+  const credentials = { bearerToken: await issue() }
+  expect(await accounts.authenticate(credentials)).toHaveProperty('user')
+  await clock.advance(599_000)
+  expect(await accounts.authenticate(credentials)).toHaveProperty('user')
+  await clock.advance(1_000)
+  expect(await accounts.authenticate(credentials)).toHaveProperty('rejected')
 })
 
 test('an expired token is refused at once, one of a Pod that is ending a minute later', async () => {

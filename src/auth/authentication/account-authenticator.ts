@@ -52,15 +52,24 @@ export type AccountAuthentication =
 export class AccountAuthenticator implements Authenticator {
   readonly #options: AccountAuthenticatorOptions
   readonly #verified: VerifiedTokens<KnownToken>
+  /** A connection that sends its token again is found without its hash. */
+  readonly #ofConnections = new WeakMap<Credentials, KnownToken>()
 
   constructor(options: AccountAuthenticatorOptions) {
     this.#options = options
     this.#verified = new VerifiedTokens(options.clock)
   }
 
-  async authenticate({ bearerToken }: Credentials): Promise<Authentication | undefined> {
+  async authenticate(credentials: Credentials): Promise<Authentication | undefined> {
+    const { bearerToken } = credentials
     if (bearerToken === undefined) return undefined
-    return this.review(bearerToken, this.#options.audiences)
+    const { audiences, clock } = this.#options
+    const last = this.#ofConnections.get(credentials)
+    const isKnown = last !== undefined && !hasExpired(last, clock.now())
+    const known = isKnown ? last : await this.#know(bearerToken, audiences)
+    if (known === undefined || 'rejected' in known) return known
+    this.#ofConnections.set(credentials, known)
+    return this.#accept(known, bearerToken)
   }
 
   /** Whose token it is, for one of some audiences; undefined: another issuer's. */
@@ -68,15 +77,27 @@ export class AccountAuthenticator implements Authenticator {
     token: string,
     audiences: readonly string[],
   ): Promise<AccountAuthentication | undefined> {
+    const known = await this.#know(token, audiences)
+    return known === undefined || 'rejected' in known ? known : this.#accept(known, token)
+  }
+
+  /** What a token says; its signature is verified when it is seen for the first time. */
+  async #know(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<KnownToken | { readonly rejected: string } | undefined> {
     const scope = audiences === this.#options.audiences ? '' : JSON.stringify(audiences)
     const key = `${token} ${scope}`
-    let known = this.#verified.get(key)
-    if (known === undefined) {
-      const verified = await this.#verify(token, audiences)
-      if (verified === undefined || 'rejected' in verified) return verified
+    const known = this.#verified.get(key)
+    if (known !== undefined) return known
+    const verified = await this.#verify(token, audiences)
+    if (verified !== undefined && !('rejected' in verified)) {
       this.#verified.set(key, verified, verified.expires)
-      known = verified
     }
+    return verified
+  }
+
+  #accept(known: KnownToken, token: string): AccountAuthentication {
     const fault = this.#faultOf(known, token)
     return fault === undefined ? known : { rejected: fault }
   }
@@ -151,6 +172,10 @@ function userOf({ namespace, account, bound }: AccountClaims, tokenId: string): 
     groups: accountGroups(namespace),
     extra,
   }
+}
+
+function hasExpired({ expires }: KnownToken, now: number): boolean {
+  return expires !== undefined && expires <= now / 1000
 }
 
 function isSame(left: string, right: string): boolean {
