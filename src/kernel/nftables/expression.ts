@@ -1,0 +1,99 @@
+import type { Verdict } from './verdict.ts'
+
+/**
+ * A 4-byte register of the rule machine: 8 to 23 (linux/netfilter/nf_tables.h: NFT_REG32_00 to NFT_REG32_15).
+ * A longer value takes the registers that follow. Register 0 is the verdict.
+ */
+export type Register = number
+
+export const VERDICT_REGISTER = 0
+export const FIRST_REGISTER = 8
+
+/**
+ * One step of a rule. The machine runs them in order; `cmp` and `lookup` without a match end the rule.
+ * Each becomes one kernel expression, and what the kernel lists is read into the same form.
+ */
+export type Expression =
+  | { readonly type: 'meta'; readonly key: MetaKey; readonly to: Register }
+  | { readonly type: 'setMeta'; readonly key: 'mark'; readonly from: Register }
+  | {
+      readonly type: 'payload'
+      readonly base: PayloadBase
+      readonly offset: number
+      readonly length: number
+      readonly to: Register
+    }
+  | {
+      readonly type: 'ct'
+      readonly key: ConntrackKey
+      readonly direction?: 'original' | 'reply'
+      readonly to: Register
+    }
+  | {
+      readonly type: 'fib'
+      readonly result: 'type' | 'oif'
+      readonly of: 'saddr' | 'daddr'
+      readonly to: Register
+    }
+  /** A random number from 0 to `modulus` - 1. */
+  | { readonly type: 'random'; readonly modulus: number; readonly to: Register }
+  /** (register & mask) ^ xor; as long as `mask`. */
+  | {
+      readonly type: 'bitwise'
+      readonly from: Register
+      readonly to: Register
+      readonly mask: Buffer
+      readonly xor: Buffer
+    }
+  | {
+      readonly type: 'cmp'
+      readonly from: Register
+      readonly is: 'equal' | 'different'
+      readonly value: Buffer
+    }
+  | { readonly type: 'load'; readonly value: Buffer; readonly to: Register }
+  /** `to` absent: the rule goes on where the key is in the set (`isInverted`: where it is not). */
+  | {
+      readonly type: 'lookup'
+      readonly set: string
+      readonly key: Register
+      readonly to?: Register
+      readonly isInverted?: true
+    }
+  /** Adds, renews or removes an element of a set with the flag `dynamic`. `timeout`: milliseconds. */
+  | {
+      readonly type: 'dynamic'
+      readonly operation: 'add' | 'update' | 'delete'
+      readonly set: string
+      readonly key: Register
+      readonly data?: Register
+      readonly timeout?: number
+    }
+  | {
+      readonly type: 'nat'
+      readonly to: 'destination' | 'source'
+      readonly family: 4 | 6
+      readonly address: Register
+      readonly port: Register
+    }
+  | { readonly type: 'masquerade'; readonly isFullyRandom: boolean }
+  | { readonly type: 'reject'; readonly with: 'tcpReset' | 'portUnreachable' }
+  | { readonly type: 'counter' }
+  | { readonly type: 'verdict'; readonly verdict: Verdict }
+  /** One that this code does not write, by its name: another program's. */
+  | { readonly type: 'foreign'; readonly name: string }
+
+export type MetaKey = 'l4proto' | 'mark' | 'iifname' | 'oifname' | 'nfproto'
+
+/** Offsets count from the start of the IP header or of the transport header. */
+export type PayloadBase = 'network' | 'transport'
+
+export type ConntrackKey =
+  | 'state'
+  | 'status'
+  | 'mark'
+  | 'direction'
+  | 'saddr'
+  | 'daddr'
+  | 'protoSource'
+  | 'protoDestination'
