@@ -31,7 +31,7 @@ export interface Rule {
   readonly comment?: string
 }
 
-/** A part of a key or of data; each takes whole 4-byte registers. */
+/** A part of a key or of data; each takes whole 4-byte registers. `index`: a number that `numgen` chose. */
 export type FieldType =
   | 'ipv4_addr'
   | 'ipv6_addr'
@@ -39,6 +39,7 @@ export type FieldType =
   | 'inet_service'
   | 'mark'
   | 'ifname'
+  | 'index'
 
 /** A set, or a map where it has data. */
 export interface SetSpec {
@@ -58,7 +59,7 @@ export interface SetSpec {
   readonly comment?: string
 }
 
-/** Keys and data are as in the registers: each field in network byte order (`mark` in the host's), padded to 4 bytes. */
+/** Keys and data are as in the registers: each field in network byte order (`mark` and `index` in the host's), padded to 4 bytes. */
 export interface Element {
   readonly key: Buffer
   /** The last key of a range, inclusive; absent: a single key. */
