@@ -1,0 +1,75 @@
+import type { Protocol } from '../../../forwarding/entry.ts'
+import { type Cidr, formatIp, type IpAddress, ipBytes } from '../../../lib/ip.ts'
+
+/** Numbers of linux/in.h: IPPROTO_…. */
+export const PROTOCOL_NUMBER: Readonly<Record<Protocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 }
+
+/**
+ * Fields of keys and data as registers hold them: network byte order, padded to 4 bytes. Marks and indexes are in
+ * the host's byte order, which is little-endian on every platform with a netlink socket for Node.
+ */
+export function address(ip: IpAddress): Buffer {
+  return Buffer.from(ipBytes(ip))
+}
+
+export function protocol(name: Protocol): Buffer {
+  return Buffer.from([PROTOCOL_NUMBER[name], 0, 0, 0])
+}
+
+export function port(number: number): Buffer {
+  return Buffer.from([number >> 8, number & 0xff, 0, 0])
+}
+
+export function hostWord(number: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(number >>> 0)
+  return bytes
+}
+
+/** An interface's name, or the beginning of one, without the bytes behind it. */
+export function text(name: string): Buffer {
+  return Buffer.from(name, 'latin1')
+}
+
+/** A network as its first and last address, and as the mask of its prefix. */
+export interface Network {
+  readonly first: Buffer
+  readonly last: Buffer
+  readonly mask: Buffer
+  readonly prefix: number
+}
+
+export function network(cidr: Cidr): Network {
+  const [ip = '', length = ''] = cidr.split('/')
+  const first = address(ip as IpAddress)
+  const prefix = Number(length)
+  const mask = Buffer.from(first.map((_, index) => prefixByte(prefix - index * 8)))
+  const last = Buffer.from(first.map((byte, index) => byte | (~mask[index]! & 0xff)))
+  return { first, last, mask, prefix }
+}
+
+function prefixByte(bits: number): number {
+  return 0xff & (0xff << (8 - Math.min(Math.max(bits, 0), 8)))
+}
+
+/** The same networks without those that others contain: a set refuses ranges that overlap. */
+export function disjoint(cidrs: readonly Cidr[]): readonly Network[] {
+  const networks = cidrs.map(network).toSorted((a, b) => a.first.compare(b.first) || a.prefix - b.prefix)
+  const kept: Network[] = []
+  for (const one of networks) {
+    const before = kept.at(-1)
+    if (before === undefined || before.last.compare(one.first) < 0) kept.push(one)
+  }
+  return kept
+}
+
+/** What `address` wrote, of 4 or 16 bytes. */
+export function readAddress(bytes: Buffer): IpAddress {
+  return formatIp(bytes)
+}
+
+/** What `protocol` wrote; undefined: one that no Service has. */
+export function readProtocol(bytes: Buffer): Protocol | undefined {
+  const protocols = ['TCP', 'UDP', 'SCTP'] as const
+  return protocols.find((name) => PROTOCOL_NUMBER[name] === bytes[0])
+}

@@ -1,0 +1,90 @@
+import type { EntryId } from '../../forwarding/entry.ts'
+import type { Table } from '../../kernel/nftables/objects.ts'
+import { hashName } from '../../lib/hash.ts'
+import type { Family } from '../../lib/ip.ts'
+
+/** One table in each IP family; everything in it is ours. */
+export const TABLE = 'node-proxy'
+
+/** Maps and sets that all Services share. `inside…`: for packets from pods and the node itself. */
+export const SET = {
+  services: 'services',
+  insideServices: 'inside-services',
+  nodePorts: 'node-ports',
+  insideNodePorts: 'inside-node-ports',
+  endpoints: 'endpoints',
+  insideEndpoints: 'inside-endpoints',
+  nodePortEndpoints: 'node-port-endpoints',
+  insideNodePortEndpoints: 'inside-node-port-endpoints',
+  noEndpoints: 'no-endpoints',
+  noEndpointNodePorts: 'no-endpoint-node-ports',
+  limitedServices: 'limited-services',
+  sourceRanges: 'source-ranges',
+  remembered: 'remembered',
+  rememberedNodePorts: 'remembered-node-ports',
+  sameByte: 'same-byte',
+  nodePortAddresses: 'node-port-addresses',
+} as const
+
+/** Chains that stand however many Services there are. The first six are called by the kernel. */
+export const CHAIN = {
+  prerouting: 'prerouting',
+  output: 'output',
+  postrouting: 'postrouting',
+  filterInput: 'filter-input',
+  filterForward: 'filter-forward',
+  filterOutput: 'filter-output',
+  dispatch: 'dispatch',
+  dispatchNodePorts: 'dispatch-node-ports',
+  unserved: 'unserved',
+  reject: 'reject',
+  remember: 'remember',
+} as const
+
+export function tableOf(family: Family): Table {
+  return { family, name: TABLE }
+}
+
+/** Maps, sets and chains of one entry with affinity; 114 bits of a hash of its id keep them apart. */
+export interface AffinityNames {
+  /** Client → backend; filled by packets. */
+  readonly clients: string
+  /** The same for the local pool, where the entry uses both. */
+  readonly localClients: string
+  /** The backends that may be remembered. */
+  readonly backends: string
+  readonly localBackends: string
+  /** The chain that remembers. */
+  readonly remember: string
+  /** The chain that sends a known client to its backend, and others to `choice`. */
+  sticky(choice: string): string
+}
+
+export function affinityNames(id: EntryId): AffinityNames {
+  const hash = hashName(id, 19)
+  return {
+    clients: `affinity-${hash}`,
+    localClients: `affinity-${hash}-local`,
+    backends: `backends-${hash}`,
+    localBackends: `backends-${hash}-local`,
+    remember: `remember-${hash}`,
+    sticky: (choice) => `sticky-${hash}-${choice}`,
+  }
+}
+
+/** Whether packets fill this map, so that nothing in it is wanted or foreign. */
+export function isFilledByPackets(set: string): boolean {
+  return set.startsWith('affinity-')
+}
+
+/** A set of the backends of one entry with affinity. */
+export function isBackendSet(set: string): boolean {
+  return set.startsWith('backends-')
+}
+
+const MAX_COMMENT = 100
+
+/** The id of an entry as nft prints and parses it within quotes: letters, digits and `._/:-`, at most 100. */
+export function commentOf(id: EntryId): string {
+  return id.slice(0, MAX_COMMENT).replaceAll(/[^A-Za-z0-9._/:-]/g, '_')
+}

@@ -1,0 +1,99 @@
+import {
+  type ConntrackKey,
+  type Expression,
+  FIRST_REGISTER,
+  type MetaKey,
+  type PayloadBase,
+  type Register,
+} from '../../../kernel/nftables/expression.ts'
+import type { Family } from '../../../lib/ip.ts'
+
+/** Something that a rule loads into registers. */
+export interface Field {
+  /** Registers that it takes. */
+  readonly words: number
+  load(to: Register): readonly Expression[]
+}
+
+/** What statements load, and the register behind it. */
+export interface Loaded {
+  readonly expressions: readonly Expression[]
+  readonly first: Register
+  readonly next: Register
+}
+
+/** Loads fields into registers that follow each other: the only place where registers are given out. */
+export function loadAll(fields: readonly Field[], first: Register = FIRST_REGISTER): Loaded {
+  let next = first
+  const expressions = fields.flatMap((field) => {
+    const loaded = field.load(next)
+    next += field.words
+    return loaded
+  })
+  return { expressions, first, next }
+}
+
+/** Registers of an address. */
+export function wordsOf(family: Family): number {
+  return family === 4 ? 1 : 4
+}
+
+export function sourceAddress(family: Family): Field {
+  return payload('network', ...(family === 4 ? ([12, 4] as const) : ([8, 16] as const)))
+}
+
+export function destinationAddress(family: Family): Field {
+  return payload('network', ...(family === 4 ? ([16, 4] as const) : ([24, 16] as const)))
+}
+
+/** Of TCP, UDP and SCTP alike. */
+export const DESTINATION_PORT = payload('transport', 2, 2)
+
+export const PROTOCOL = meta('l4proto')
+export const MARK = meta('mark')
+export const INPUT_INTERFACE: Field = { ...meta('iifname'), words: 4 }
+
+export const CONNECTION_STATE = conntrack('state')
+export const CONNECTION_STATUS = conntrack('status')
+export const CONNECTION_DIRECTION = conntrack('direction')
+
+/** Where the client sent the connection before anything was translated. */
+export function originalDestination(family: Family): Field {
+  return { ...conntrack('daddr', 'original'), words: wordsOf(family) }
+}
+
+export const ORIGINAL_PORT = conntrack('protoDestination', 'original')
+
+/** The kernel's type of an address: RTN_LOCAL and others. */
+export function addressType(of: 'saddr' | 'daddr'): Field {
+  return { words: 1, load: (to) => [{ type: 'fib', result: 'type', of, to }] }
+}
+
+/** A number from 0 to `modulus` - 1, each equally likely. */
+export function randomIndex(modulus: number): Field {
+  return { words: 1, load: (to) => [{ type: 'random', modulus, to }] }
+}
+
+/** (field & mask) ^ xor; both as long as the field. */
+export function bits(field: Field, mask: Buffer, xor: Buffer = Buffer.alloc(mask.length)): Field {
+  return {
+    words: field.words,
+    load: (to) => [...field.load(to), { type: 'bitwise', from: to, to, mask, xor }],
+  }
+}
+
+function payload(base: PayloadBase, offset: number, length: number): Field {
+  const load = (to: Register) => [{ type: 'payload', base, offset, length, to }] as const
+  return { words: Math.ceil(length / 4), load }
+}
+
+function meta(key: MetaKey): Field {
+  return { words: 1, load: (to) => [{ type: 'meta', key, to }] }
+}
+
+function conntrack(key: ConntrackKey, direction?: 'original'): Field {
+  return {
+    words: 1,
+    load: (to) => [{ type: 'ct', key, ...(direction ? { direction } : {}), to }],
+  }
+}

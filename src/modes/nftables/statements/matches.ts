@@ -1,0 +1,113 @@
+import type { Cidr, Family } from '../../../lib/ip.ts'
+import { familyOf } from '../../../lib/ip.ts'
+import type { Protocol } from '../../../forwarding/entry.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { hostWord, network, PROTOCOL_NUMBER, text } from '../keys/encode.ts'
+import {
+  addressType,
+  bits,
+  CONNECTION_DIRECTION,
+  CONNECTION_STATE,
+  CONNECTION_STATUS,
+  destinationAddress,
+  type Field,
+  INPUT_INTERFACE,
+  PROTOCOL,
+  sourceAddress,
+} from './fields.ts'
+import { compare, type Statement } from './statements.ts'
+
+type Is = 'equal' | 'different'
+
+/** Bits of linux/netfilter/nf_conntrack_common.h. */
+export const STATE = { invalid: 1, established: 2, related: 4, new: 8 } as const
+const TRANSLATED = 0x20
+
+/** RTN_LOCAL of linux/rtnetlink.h. */
+const LOCAL = 2
+const INTERFACE_NAME_BYTES = 16
+
+/** The destination is an address of this node. */
+export const TO_NODE = compare(addressType('daddr'), 'equal', hostWord(LOCAL))
+
+/** The source is an address of this node. */
+export const FROM_NODE = compare(addressType('saddr'), 'equal', hostWord(LOCAL))
+
+/** The destination of the connection was translated, by whichever rules. */
+export const IS_TRANSLATED = compare(
+  bits(CONNECTION_STATUS, hostWord(TRANSLATED)),
+  'different',
+  hostWord(0),
+)
+
+export const IS_NOT_TRANSLATED = compare(
+  bits(CONNECTION_STATUS, hostWord(TRANSLATED)),
+  'equal',
+  hostWord(0),
+)
+
+/** From the side that opened the connection. */
+export const IS_ORIGINAL = compare(CONNECTION_DIRECTION, 'equal', Buffer.from([0]))
+
+export function hasState(state: number): Statement {
+  return compare(bits(CONNECTION_STATE, hostWord(state)), 'different', hostWord(0))
+}
+
+export function hasNotState(state: number): Statement {
+  return compare(bits(CONNECTION_STATE, hostWord(state)), 'equal', hostWord(0))
+}
+
+export function isProtocol(protocol: Protocol): Statement {
+  return compare(PROTOCOL, 'equal', Buffer.from([PROTOCOL_NUMBER[protocol]]))
+}
+
+export function from(cidr: Cidr, is: Is = 'equal'): Statement {
+  return inNetwork(sourceAddress(familyOf(cidr)), cidr, is)
+}
+
+export function to(cidr: Cidr, is: Is = 'equal'): Statement {
+  return inNetwork(destinationAddress(familyOf(cidr)), cidr, is)
+}
+
+/** The packet comes from a pod; undefined where the settings identify no pods of this family. */
+export function fromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
+  return pods(settings, family, 'equal')
+}
+
+/** The negation of `fromPods`; undefined also where every source counts as a pod. */
+export function notFromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
+  return pods(settings, family, 'different')
+}
+
+/** Whether every packet counts as one of a pod. */
+export function isEverySourcePod({ localTraffic }: NetfilterSettings, family: Family): boolean {
+  if (localTraffic.by !== 'source') return false
+  return localTraffic.cidrs.find((cidr) => familyOf(cidr) === family)?.endsWith('/0') ?? false
+}
+
+function pods(settings: NetfilterSettings, family: Family, is: Is): Statement | undefined {
+  const { localTraffic } = settings
+  switch (localTraffic.by) {
+    case 'source': {
+      const cidr = localTraffic.cidrs.find((candidate) => familyOf(candidate) === family)
+      if (cidr === undefined) return undefined
+      if (!isEverySourcePod(settings, family)) return from(cidr, is)
+      return is === 'equal' ? [] : undefined
+    }
+    case 'bridge': {
+      const name = Buffer.alloc(INTERFACE_NAME_BYTES)
+      text(localTraffic.name).copy(name)
+      return compare(INPUT_INTERFACE, is, name)
+    }
+    case 'interfacePrefix':
+      return compare(INPUT_INTERFACE, is, text(localTraffic.prefix))
+    case 'none':
+      return undefined
+  }
+}
+
+function inNetwork(field: Field, cidr: Cidr, is: Is): Statement {
+  const { first, mask, prefix } = network(cidr)
+  const isHost = prefix === mask.length * 8
+  return compare(isHost ? field : bits(field, mask), is, first)
+}

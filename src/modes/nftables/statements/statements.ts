@@ -1,0 +1,118 @@
+import {
+  type Expression,
+  FIRST_REGISTER,
+  VERDICT_REGISTER,
+} from '../../../kernel/nftables/expression.ts'
+import type { Verdict } from '../../../kernel/nftables/verdict.ts'
+import type { Family } from '../../../lib/ip.ts'
+import { hostWord } from '../keys/encode.ts'
+import { bits, type Field, loadAll, MARK, wordsOf } from './fields.ts'
+
+/** One condition or action of a rule. A rule is several of them, one after the other. */
+export type Statement = readonly Expression[]
+
+/** The rule goes on where the field has this value; `different`: another one. */
+export function compare(field: Field, is: 'equal' | 'different', value: Buffer): Statement {
+  const { expressions, first } = loadAll([field])
+  return [...expressions, { type: 'cmp', from: first, is, value }]
+}
+
+/** The rule goes on where the fields together are in the set. */
+export function isIn(set: string, ...fields: readonly Field[]): Statement {
+  const { expressions, first } = loadAll(fields)
+  return [...expressions, { type: 'lookup', set, key: first }]
+}
+
+/** The rule goes on where they are not. */
+export function isNotIn(set: string, ...fields: readonly Field[]): Statement {
+  const { expressions, first } = loadAll(fields)
+  return [...expressions, { type: 'lookup', set, key: first, isInverted: true }]
+}
+
+/** The verdict that the map has for the fields; without one the next rule follows. */
+export function verdictOf(map: string, ...fields: readonly Field[]): Statement {
+  const { expressions, first } = loadAll(fields)
+  return [...expressions, { type: 'lookup', set: map, key: first, to: VERDICT_REGISTER }]
+}
+
+/** Translates the destination to the address . port that the map has for the fields. */
+export function translate(family: Family, map: string, ...fields: readonly Field[]): Statement {
+  const { expressions, first } = loadAll(fields)
+  return [
+    ...expressions,
+    { type: 'lookup', set: map, key: first, to: FIRST_REGISTER },
+    {
+      type: 'nat',
+      to: 'destination',
+      family,
+      address: FIRST_REGISTER,
+      port: FIRST_REGISTER + wordsOf(family),
+    },
+  ]
+}
+
+/** Adds an element, or renews its timeout; `timeout` in milliseconds. */
+export function update(
+  map: string,
+  { key, data, timeout }: { key: readonly Field[]; data: readonly Field[]; timeout: number },
+): Statement {
+  const keys = loadAll(key)
+  const values = loadAll(data, keys.next)
+  return [
+    ...keys.expressions,
+    ...values.expressions,
+    {
+      type: 'dynamic',
+      operation: 'update',
+      set: map,
+      key: keys.first,
+      data: values.first,
+      timeout,
+    },
+  ]
+}
+
+/** The packet has all bits of `mark`. */
+export function hasMark(mark: number): Statement {
+  return compare(bits(MARK, hostWord(mark)), 'equal', hostWord(mark))
+}
+
+/** The packet has not all bits of `mark`. */
+export function hasNotMark(mark: number): Statement {
+  return compare(bits(MARK, hostWord(mark)), 'different', hostWord(mark))
+}
+
+/** Sets the bits of `mark` and keeps the others. */
+export function setMark(mark: number): Statement {
+  return changeMark(hostWord(~mark), hostWord(mark))
+}
+
+/** Clears the bits of `mark`, which are set, and keeps the others. */
+export function clearMark(mark: number): Statement {
+  return changeMark(hostWord(0xffff_ffff), hostWord(mark))
+}
+
+function changeMark(mask: Buffer, xor: Buffer): Statement {
+  const { expressions, first } = loadAll([bits(MARK, mask, xor)])
+  return [...expressions, { type: 'setMeta', key: 'mark', from: first }]
+}
+
+export function verdict(kind: Exclude<Verdict['kind'], 'jump' | 'goto'>): Statement {
+  return [{ type: 'verdict', verdict: { kind } }]
+}
+
+export function jump(chain: string): Statement {
+  return [{ type: 'verdict', verdict: { kind: 'jump', chain } }]
+}
+
+export function goto(chain: string): Statement {
+  return [{ type: 'verdict', verdict: { kind: 'goto', chain } }]
+}
+
+export function masquerade(isFullyRandom: boolean): Statement {
+  return [{ type: 'masquerade', isFullyRandom }]
+}
+
+export function reject(how: 'tcpReset' | 'portUnreachable'): Statement {
+  return [{ type: 'reject', with: how }]
+}
