@@ -54,7 +54,9 @@ function prefixByte(bits: number): number {
 
 /** The same networks without those that others contain: a set refuses ranges that overlap. */
 export function disjoint(cidrs: readonly Cidr[]): readonly Network[] {
-  const networks = cidrs.map(network).toSorted((a, b) => a.first.compare(b.first) || a.prefix - b.prefix)
+  const networks = cidrs
+    .map(network)
+    .toSorted((a, b) => a.first.compare(b.first) || a.prefix - b.prefix)
   const kept: Network[] = []
   for (const one of networks) {
     const before = kept.at(-1)

@@ -1,6 +1,6 @@
+import type { Protocol } from '../../../forwarding/entry.ts'
 import type { Cidr, Family } from '../../../lib/ip.ts'
 import { familyOf } from '../../../lib/ip.ts'
-import type { Protocol } from '../../../forwarding/entry.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import { hostWord, network, PROTOCOL_NUMBER, text } from '../keys/encode.ts'
 import {

@@ -1,0 +1,48 @@
+import type { Backend } from '../../forwarding/entry.ts'
+import type { ChainSpec, Element, Rule, SetSpec } from '../../kernel/nftables/objects.ts'
+import type { Digest } from '../mode.ts'
+import {
+  digestOf,
+  digestOfChain,
+  digestOfSet,
+  EMPTY,
+  type PlacedElement,
+  sumOf,
+} from './keys/digest.ts'
+
+/** What an object consists of. */
+export type Content =
+  | { readonly kind: 'table' }
+  | {
+      readonly kind: 'set'
+      readonly name: string
+      readonly spec: SetSpec
+      /** Those that belong to this object and to no frontend. */
+      readonly elements: readonly Element[]
+      /** Of a map that packets fill: only clients of these backends may stay in it. */
+      readonly backends?: readonly Backend[]
+    }
+  | {
+      readonly kind: 'chain'
+      readonly name: string
+      readonly spec: ChainSpec
+      readonly rules: readonly Rule[]
+    }
+  | { readonly kind: 'frontend'; readonly elements: readonly PlacedElement[] }
+
+/** Of a wanted object; the same as of what was read of it. */
+export function digestOfContent(content: Content): Digest {
+  switch (content.kind) {
+    case 'table':
+      return EMPTY
+    case 'set': {
+      const { name, spec, elements } = content
+      const placed = elements.map((element) => ({ set: name, element }))
+      return sumOf([digestOfSet(spec), digestOf(placed)])
+    }
+    case 'chain':
+      return digestOfChain(content.spec, content.rules)
+    case 'frontend':
+      return digestOf(content.elements)
+  }
+}

@@ -1,0 +1,155 @@
+import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import { choiceRules } from './choice-chain.ts'
+import { type Content, digestOfContent } from './content.ts'
+import { keyOf, objectOf } from './keys/object-key.ts'
+import { TABLE } from './names.ts'
+import { type Rendered, render } from './render.ts'
+import { baseChains } from './scaffolding/chains.ts'
+import { baseSets } from './scaffolding/sets.ts'
+
+/** What one entry wants: the keys of its objects and of the choice chains that it uses. */
+interface Placed {
+  readonly entry: ForwardingEntry
+  readonly objects: readonly ObjectKey[]
+  readonly choices: readonly ObjectKey[]
+}
+
+/**
+ * All objects that the kernel should hold. Digests are kept, elements and rules rendered again when they are needed,
+ * so that memory follows the number of entries and not that of their endpoints.
+ */
+export class NftablesProgram implements Program {
+  readonly #settings: NetfilterSettings
+  readonly #entries = new Map<EntryId, Placed>()
+  readonly #base = new Map<ObjectKey, Content>()
+  readonly #wanted = new Map<ObjectKey, Digest>()
+  readonly #owners = new Map<ObjectKey, EntryId>()
+  /** All entries that want one object, where they are several. The smallest id has it. */
+  readonly #rivals = new Map<ObjectKey, ReadonlySet<EntryId>>()
+  /** Number of entries that use a choice chain. */
+  readonly #users = new Map<ObjectKey, number>()
+  #changes = new Map<ObjectKey, Digest | undefined>()
+
+  constructor(settings: NetfilterSettings) {
+    this.#settings = settings
+    for (const family of settings.families) this.#addBase(family)
+  }
+
+  replace(id: EntryId, entry: ForwardingEntry | undefined): void {
+    const before = this.#entries.get(id)
+    const isServed = entry !== undefined && this.#settings.families.includes(entry.family)
+    const rendered = isServed ? render(entry, this.#settings) : undefined
+    const choices = entry && rendered ? choiceKeys(entry.family, rendered) : []
+    const objects = [...(rendered?.objects.keys() ?? [])]
+    if (entry && rendered) this.#entries.set(id, { entry, objects, choices })
+    else this.#entries.delete(id)
+    for (const [key, content] of rendered?.objects ?? []) this.#claim(key, id, content)
+    for (const key of before?.objects ?? []) if (!rendered?.objects.has(key)) this.#leave(key, id)
+    for (const key of choices) this.#use(key)
+    for (const key of before?.choices ?? []) this.#release(key)
+  }
+
+  takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
+    const changes = this.#changes
+    this.#changes = new Map()
+    return changes
+  }
+
+  ownersOf(key: ObjectKey): readonly EntryId[] {
+    const owner = this.#owners.get(key)
+    return owner === undefined ? [] : [owner]
+  }
+
+  describe(key: ObjectKey): ObjectDescription {
+    const { family, kind } = objectOf(key)
+    if (kind !== 'chain') return { kind, family }
+    const content = this.contentOf(key)
+    const count = content?.kind === 'chain' ? content.rules.length : 0
+    return { kind, family, rules: { table: TABLE, count } }
+  }
+
+  /** What an object should be; undefined when it is not wanted. */
+  contentOf(key: ObjectKey): Content | undefined {
+    const base = this.#base.get(key)
+    if (base) return base
+    if (this.#users.has(key)) return this.#choice(key)
+    const owner = this.#owners.get(key)
+    const placed = owner === undefined ? undefined : this.#entries.get(owner)
+    return placed && render(placed.entry, this.#settings).objects.get(key)
+  }
+
+  #claim(key: ObjectKey, id: EntryId, content: Content): void {
+    const holder = this.#owners.get(key)
+    if (holder !== undefined && holder !== id) {
+      this.#rivals.set(key, new Set([...(this.#rivals.get(key) ?? [holder]), id]))
+      if (holder < id) return
+    }
+    this.#owners.set(key, id)
+    this.#want(key, digestOfContent(content))
+  }
+
+  #leave(key: ObjectKey, id: EntryId): void {
+    const others = [...(this.#rivals.get(key) ?? [])].filter((other) => other !== id).toSorted()
+    if (others.length > 1) this.#rivals.set(key, new Set(others))
+    else this.#rivals.delete(key)
+    if (this.#owners.get(key) !== id) return
+    const [next] = others
+    if (next === undefined) {
+      this.#owners.delete(key)
+      return this.#want(key, undefined)
+    }
+    this.#owners.set(key, next)
+    const content = this.contentOf(key)
+    this.#want(key, content && digestOfContent(content))
+  }
+
+  #use(key: ObjectKey): void {
+    const users = this.#users.get(key) ?? 0
+    this.#users.set(key, users + 1)
+    const content = users === 0 ? this.#choice(key) : undefined
+    if (content) this.#want(key, digestOfContent(content))
+  }
+
+  #release(key: ObjectKey): void {
+    const users = (this.#users.get(key) ?? 0) - 1
+    if (users > 0) this.#users.set(key, users)
+    else {
+      this.#users.delete(key)
+      this.#want(key, undefined)
+    }
+  }
+
+  #choice(key: ObjectKey): Content | undefined {
+    const { family, name } = objectOf(key)
+    const rules = choiceRules(name, this.#settings, family)
+    return rules && { kind: 'chain', name, spec: {}, rules }
+  }
+
+  #want(key: ObjectKey, digest: Digest | undefined): void {
+    if (this.#wanted.get(key) === digest) return
+    if (digest === undefined) this.#wanted.delete(key)
+    else this.#wanted.set(key, digest)
+    this.#changes.set(key, digest)
+  }
+
+  #addBase(family: Family): void {
+    const add = (key: ObjectKey, content: Content) => {
+      this.#base.set(key, content)
+      this.#want(key, digestOfContent(content))
+    }
+    add(keyOf(family, 'table', TABLE), { kind: 'table' })
+    for (const set of baseSets(this.#settings, family)) {
+      add(keyOf(family, 'set', set.name), { kind: 'set', ...set })
+    }
+    for (const chain of baseChains(this.#settings, family)) {
+      add(keyOf(family, 'chain', chain.name), { kind: 'chain', ...chain })
+    }
+  }
+}
+
+function choiceKeys(family: Family, { choices }: Rendered): readonly ObjectKey[] {
+  return [...choices].map((choice) => keyOf(family, 'chain', choice))
+}

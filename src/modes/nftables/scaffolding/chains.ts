@@ -1,0 +1,203 @@
+import type { ChainSpec, Rule } from '../../../kernel/nftables/objects.ts'
+import type { Cidr, Family } from '../../../lib/ip.ts'
+import { routingBit } from '../../netfilter/mark.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { CHAIN, SET } from '../names.ts'
+import {
+  bits,
+  DESTINATION_PORT,
+  destinationAddress,
+  ORIGINAL_PORT,
+  originalDestination,
+  PROTOCOL,
+  sourceAddress,
+} from '../statements/fields.ts'
+import * as match from '../statements/matches.ts'
+import * as statement from '../statements/statements.ts'
+import { restrictedTo } from './sets.ts'
+
+interface BaseChain {
+  readonly name: string
+  readonly spec: ChainSpec
+  readonly rules: readonly Rule[]
+}
+
+/** linux/netfilter_ipv4.h: NF_IP_PRI_NAT_DST, …_FILTER, …_NAT_SRC. */
+const PRIORITY = { destination: -100, filter: 0, source: 100 } as const
+const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
+
+/** Chains that stand however many Services there are. */
+export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
+  const called = (
+    type: 'nat' | 'filter',
+    hook: NonNullable<ChainSpec['hook']>['hook'],
+    priority: number,
+  ): ChainSpec => ({ hook: { type, hook, priority } })
+  const answer = rule(match.hasState(match.STATE.new), statement.jump(CHAIN.unserved))
+  const dispatch = [rule(statement.jump(CHAIN.dispatch))]
+  return [
+    {
+      name: CHAIN.prerouting,
+      spec: called('nat', 'prerouting', PRIORITY.destination),
+      rules: dispatch,
+    },
+    { name: CHAIN.output, spec: called('nat', 'output', PRIORITY.destination), rules: dispatch },
+    {
+      name: CHAIN.postrouting,
+      spec: called('nat', 'postrouting', PRIORITY.source),
+      rules: postrouting(settings, family),
+    },
+    {
+      name: CHAIN.filterInput,
+      spec: called('filter', 'input', PRIORITY.filter),
+      rules: [...martians(settings, family), answer],
+    },
+    {
+      name: CHAIN.filterForward,
+      spec: called('filter', 'forward', PRIORITY.filter),
+      rules: [...invalid(settings), answer],
+    },
+    {
+      name: CHAIN.filterOutput,
+      spec: called('filter', 'output', PRIORITY.filter),
+      rules: [answer],
+    },
+    { name: CHAIN.dispatch, spec: {}, rules: dispatchRules(settings, family) },
+    { name: CHAIN.dispatchNodePorts, spec: {}, rules: nodePortRules(settings, family) },
+    { name: CHAIN.unserved, spec: {}, rules: unserved(settings, family) },
+    {
+      name: CHAIN.reject,
+      spec: {},
+      rules: [
+        rule(match.isProtocol('TCP'), statement.reject('tcpReset')),
+        rule(statement.reject('portUnreachable')),
+      ],
+    },
+    { name: CHAIN.remember, spec: {}, rules: remember(family) },
+  ]
+}
+
+/** One rule of these statements. */
+function rule(...statements: readonly statement.Statement[]): Rule {
+  return { expressions: statements.flat() }
+}
+
+/** Of a packet with destination address, protocol and port. */
+function frontendFields(family: Family) {
+  return [destinationAddress(family), PROTOCOL, DESTINATION_PORT] as const
+}
+
+/** Packets that another mode has taken return; then source ranges, pods and node, and all others. */
+function dispatchRules(settings: NetfilterSettings, family: Family): readonly Rule[] {
+  const fields = frontendFields(family)
+  return [
+    rule(statement.hasMark(routingBit(settings)), statement.verdict('return')),
+    rule(
+      statement.isIn(SET.limitedServices, ...fields),
+      statement.isNotIn(SET.sourceRanges, ...fields, sourceAddress(family)),
+      statement.verdict('drop'),
+    ),
+    ...fromInside(settings, family, statement.verdictOf(SET.insideServices, ...fields)),
+    rule(statement.verdictOf(SET.services, ...fields)),
+    ...toNodePorts(settings, family, statement.jump(CHAIN.dispatchNodePorts)),
+  ]
+}
+
+function nodePortRules(settings: NetfilterSettings, family: Family): readonly Rule[] {
+  const fields = [PROTOCOL, DESTINATION_PORT]
+  return [
+    ...fromInside(settings, family, statement.verdictOf(SET.insideNodePorts, ...fields)),
+    rule(statement.verdictOf(SET.nodePorts, ...fields)),
+  ]
+}
+
+function fromInside(
+  settings: NetfilterSettings,
+  family: Family,
+  lookup: statement.Statement,
+): readonly Rule[] {
+  const pods = match.fromPods(settings, family)
+  return [...(pods ? [rule(pods, lookup)] : []), rule(match.FROM_NODE, lookup)]
+}
+
+/** The end of a chain: packets to those addresses of this node that serve node ports. */
+function toNodePorts(
+  settings: NetfilterSettings,
+  family: Family,
+  action: statement.Statement,
+): readonly Rule[] {
+  const servesLoopback = family === 4 && settings.localhostNodePorts
+  const networks = restrictedTo(settings, family)
+  const scope = networks ? statement.isIn(SET.nodePortAddresses, destinationAddress(family)) : []
+  return [
+    ...(servesLoopback ? [] : [rule(match.to(LOOPBACK[family]), statement.verdict('return'))]),
+    ...(networks?.length === 0 ? [] : [rule(scope, match.TO_NODE, action)]),
+  ]
+}
+
+/** The answer to new connections that nothing translated. */
+function unserved(settings: NetfilterSettings, family: Family): readonly Rule[] {
+  const byPort = statement.verdictOf(SET.noEndpointNodePorts, PROTOCOL, DESTINATION_PORT)
+  return [
+    rule(statement.verdictOf(SET.noEndpoints, ...frontendFields(family))),
+    ...toNodePorts(settings, family, byPort),
+  ]
+}
+
+/** First affinity; then masquerade, of a pod that reaches itself and of what has the mark. */
+function postrouting(settings: NetfilterSettings, family: Family): readonly Rule[] {
+  const mark = 1 << settings.masqueradeBit
+  const masquerade = statement.masquerade(settings.randomFully)
+  return [
+    rule(match.IS_ORIGINAL, match.IS_TRANSLATED, statement.jump(CHAIN.remember)),
+    rule(match.IS_TRANSLATED, ...sameAddresses(family), masquerade),
+    rule(statement.hasNotMark(mark), statement.verdict('return')),
+    rule(statement.clearMark(mark)),
+    rule(masquerade),
+  ]
+}
+
+/** Source and destination are equal, byte by byte from the last one. */
+function sameAddresses(family: Family): readonly statement.Statement[] {
+  const length = family === 4 ? 4 : 16
+  return Array.from({ length }, (_, index) => {
+    const mask = Buffer.alloc(length)
+    mask[length - 1 - index] = 0xff
+    const masked = [sourceAddress(family), destinationAddress(family)].map((field) =>
+      bits(field, mask),
+    )
+    return statement.isIn(SET.sameByte, ...masked)
+  })
+}
+
+/** nft takes the original port only behind a protocol, so there is a rule for each. */
+function remember(family: Family): readonly Rule[] {
+  return (['TCP', 'UDP', 'SCTP'] as const).flatMap((protocol) => {
+    const port = [PROTOCOL, ORIGINAL_PORT]
+    return [
+      rule(
+        match.isProtocol(protocol),
+        statement.verdictOf(SET.remembered, originalDestination(family), ...port),
+      ),
+      rule(match.isProtocol(protocol), statement.verdictOf(SET.rememberedNodePorts, ...port)),
+    ]
+  })
+}
+
+/** Foreign packets for loopback, which a kernel that routes it would deliver (CVE-2020-8558). */
+function martians(settings: NetfilterSettings, family: Family): readonly Rule[] {
+  if (family === 6 || !settings.dropMartians) return []
+  return [
+    rule(
+      match.from(LOOPBACK[4], 'different'),
+      match.to(LOOPBACK[4]),
+      match.hasNotState(match.STATE.established | match.STATE.related),
+      match.IS_NOT_TRANSLATED,
+      statement.verdict('drop'),
+    ),
+  ]
+}
+
+function invalid({ dropInvalid }: NetfilterSettings): readonly Rule[] {
+  return dropInvalid ? [rule(match.hasState(match.STATE.invalid), statement.verdict('drop'))] : []
+}

@@ -1,0 +1,76 @@
+import type { Element, FieldType, SetSpec } from '../../../kernel/nftables/objects.ts'
+import { type Cidr, type Family, familyOf } from '../../../lib/ip.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { disjoint } from '../keys/encode.ts'
+import { SET } from '../names.ts'
+
+interface BaseSet {
+  readonly name: string
+  readonly spec: SetSpec
+  readonly elements: readonly Element[]
+}
+
+/** Sets and maps that stand however many Services there are, with the elements that no Service has. */
+export function baseSets(settings: NetfilterSettings, family: Family): readonly BaseSet[] {
+  const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
+  const port: readonly FieldType[] = ['inet_proto', 'inet_service']
+  const frontend = [ip, ...port]
+  const backend = { data: [ip, 'inet_service'] } as const
+  const verdicts = { data: 'verdict' } as const
+  const specs: readonly (readonly [string, SetSpec])[] = [
+    [SET.services, { key: frontend, ...verdicts }],
+    [SET.insideServices, { key: frontend, ...verdicts }],
+    [SET.nodePorts, { key: port, ...verdicts }],
+    [SET.insideNodePorts, { key: port, ...verdicts }],
+    [SET.endpoints, { key: [...frontend, 'index'], ...backend }],
+    [SET.insideEndpoints, { key: [...frontend, 'index'], ...backend }],
+    [SET.nodePortEndpoints, { key: [...port, 'index'], ...backend }],
+    [SET.insideNodePortEndpoints, { key: [...port, 'index'], ...backend }],
+    [SET.noEndpoints, { key: frontend, ...verdicts }],
+    [SET.noEndpointNodePorts, { key: port, ...verdicts }],
+    [SET.limitedServices, { key: frontend }],
+    [SET.sourceRanges, { key: [...frontend, ip], isInterval: true }],
+    [SET.remembered, { key: frontend, ...verdicts }],
+    [SET.rememberedNodePorts, { key: port, ...verdicts }],
+  ]
+  const networks = restrictedTo(settings, family)
+  const addresses: BaseSet = {
+    name: SET.nodePortAddresses,
+    spec: { key: [ip], isInterval: true },
+    elements: disjoint(networks ?? []).map(({ first, last }) => ({ key: first, keyEnd: last })),
+  }
+  return [
+    ...specs.map(([name, spec]) => ({ name, spec, elements: [] })),
+    { name: SET.sameByte, spec: { key: [ip, ip] }, elements: sameBytes(family) },
+    ...(networks && networks.length > 0 ? [addresses] : []),
+  ]
+}
+
+/** The networks whose addresses serve node ports; undefined: every address of this node. */
+export function restrictedTo(
+  { nodePortScope: scope }: NetfilterSettings,
+  family: Family,
+): readonly Cidr[] | undefined {
+  if (scope.kind === 'all') return undefined
+  const networks =
+    scope.kind === 'networks'
+      ? scope.networks
+      : scope.addresses.map((one) => `${one}/${familyOf(one) === 4 ? 32 : 128}` as Cidr)
+  const ours = networks.filter((cidr) => familyOf(cidr) === family)
+  return ours.some((cidr) => cidr.endsWith('/0')) ? undefined : ours
+}
+
+/** All pairs of addresses that have one equal byte at one place, and 0 elsewhere. */
+function sameBytes(family: Family): readonly Element[] {
+  const length = family === 4 ? 4 : 16
+  const keys = [{ key: Buffer.alloc(2 * length) }]
+  for (let place = 0; place < length; place++) {
+    for (let byte = 1; byte < 256; byte++) {
+      const key = Buffer.alloc(2 * length)
+      key[place] = byte
+      key[length + place] = byte
+      keys.push({ key })
+    }
+  }
+  return keys
+}
