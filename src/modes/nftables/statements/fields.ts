@@ -39,11 +39,11 @@ export function wordsOf(family: Family): number {
 }
 
 export function sourceAddress(family: Family): Field {
-  return payload('network', ...(family === 4 ? ([12, 4] as const) : ([8, 16] as const)))
+  return family === 4 ? payload('network', 12, 4) : payload('network', 8, 16)
 }
 
 export function destinationAddress(family: Family): Field {
-  return payload('network', ...(family === 4 ? ([16, 4] as const) : ([24, 16] as const)))
+  return family === 4 ? payload('network', 16, 4) : payload('network', 24, 16)
 }
 
 /** Of TCP, UDP and SCTP alike. */
