@@ -73,19 +73,17 @@ const names = (count: number, letter: string) =>
   Array.from({ length: count }, (_, index) => `${letter}${index}`)
 const each = (count: number, resource: string) =>
   rules(...names(count, resource).map((one) => ({ ...READ, resources: [one] })))
+const NAMES = names(50_000, 'a')
+const ALL_BUT_ONE = NAMES.slice(0, -1)
 
 test.each([
   ['many rules by many', each(20_000, 'a'), each(2000, 'b')],
   ['many equal rules by many', rules(...names(40_000, 'a').map(() => READ)), each(2000, 'b')],
   [
     'many names by many rules that hold them, but one',
-    rules({ ...READ, resources: ['x'], resourceNames: names(50_000, 'a') }),
+    rules({ ...READ, resources: ['x'], resourceNames: NAMES }),
     rules(
-      ...names(2000, 'a').map(() => ({
-        ...READ,
-        resources: ['x'],
-        resourceNames: names(50_000, 'a').slice(0, -1),
-      })),
+      ...names(2000, 'a').map(() => ({ ...READ, resources: ['x'], resourceNames: ALL_BUT_ONE })),
     ),
   ],
 ])('one question compares no more than a bound: %s', (_what, granted, held) => {
