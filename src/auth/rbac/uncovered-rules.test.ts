@@ -79,6 +79,19 @@ const ALL_BUT_ONE = NAMES.slice(0, -1)
 
 test.each([
   ['many rules by many', each(20_000, 'a'), each(2000, 'b')],
+  ['rules of few combinations by many', each(9000, 'a'), each(2000, 'b')],
+  [
+    'many paths of one rule by many of another',
+    rules({ verbs: ['get'], nonResourceURLs: names(15_000, '/a') }),
+    rules({ verbs: ['get'], nonResourceURLs: names(2000, '/b') }),
+  ],
+  [
+    'one rule by many with long lists',
+    rules(READ),
+    rules(
+      ...names(100, 'v').map((verb) => ({ ...READ, verbs: [verb], resourceNames: ALL_BUT_ONE })),
+    ),
+  ],
   ['many equal rules by many', rules(...names(40_000, 'a').map(() => READ)), each(2000, 'b')],
   [
     'many names by many rules that hold them, but one',
