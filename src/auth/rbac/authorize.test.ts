@@ -170,3 +170,12 @@ test('a role without readable rules permits nothing', () => {
     expect(allows(rules as never, GET_POD)).toBe(false)
   }
 })
+
+test.each(['verbs', 'apiGroups', 'resources'])(
+  'a list in place of a text in %s permits nothing',
+  (key) => {
+    expect(allows({ ...PODS, [key]: [['*'], [PODS[key as keyof typeof PODS][0]]] }, GET_POD)).toBe(
+      false,
+    )
+  },
+)
