@@ -103,6 +103,13 @@ test('a token by another key is rejected, one of another issuer is for another a
   expect(await authenticator.authenticate({})).toBe(undefined)
 })
 
+test('a secret that is shared verifies nothing, even if the provider had one', async () => {
+  const secret = Buffer.alloc(32, 'k')
+  const { authenticator } = await provider({ keys: () => Promise.resolve(secret) })
+  const bearerToken = await new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256' }).sign(secret)
+  expect(await authenticator.authenticate({ bearerToken })).toHaveProperty('rejected')
+})
+
 test('a provider that is away costs a rejection, nothing else', async () => {
   const { authenticator, close } = await provider()
   close()
