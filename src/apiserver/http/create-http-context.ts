@@ -60,9 +60,9 @@ export interface HttpContextOptions {
   readonly random?: Random
   /** Replaces single limits of `defaultLimits`. */
   readonly limits?: Partial<Limits>
-  /** Absent: every request is an administrator's, so only this machine may reach the server. */
   /** Absent: nothing is audited. */
   readonly audit?: Pick<AuditLog, 'begin'> | undefined
+  /** Undefined: every request is an administrator's, so only this machine may reach the server. */
   readonly identity: (IdentityOptions & AccountLookup) | undefined
   /** The roles and bindings of the store. */
   readonly policy: FollowedPolicy
