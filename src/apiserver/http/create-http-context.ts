@@ -62,7 +62,7 @@ export interface HttpContextOptions {
   readonly limits?: Partial<Limits>
   /** Absent: nothing is audited. */
   readonly audit?: Pick<AuditLog, 'begin'> | undefined
-  /** Absent: every request is an administrator's, so only this machine may reach the server. */
+  /** Undefined: every request is an administrator's, so only this machine may reach the server. */
   readonly identity: (IdentityOptions & AccountLookup) | undefined
   /** Receives the id of the key of each token of an account that a request was accepted with. */
   readonly onAccountToken?: (keyId: string) => void

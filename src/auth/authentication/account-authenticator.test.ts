@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { newSigningKey } from '../testing/forge.ts'
-import type { BoundObject } from '../tokens/account-claims.ts'
+import { BOUND_KINDS, type BoundObject } from '../tokens/account-claims.ts'
 import { sign, TokenIssuer } from '../tokens/token-issuer.ts'
 import { AccountAuthenticator } from './account-authenticator.ts'
 import type { LiveObject } from './account-objects.ts'
@@ -98,6 +98,17 @@ test('a token expires also on a connection that sends it again and again', async
   expect(await accounts.authenticate(credentials)).toHaveProperty('user')
   await clock.advance(1_000)
   expect(await accounts.authenticate(credentials)).toHaveProperty('rejected')
+})
+
+test.each(BOUND_KINDS)('a token that is bound to a %s ends with it', async (kind) => {
+  const bound: BoundObject = { kind, name: 'x', uid: 'x1' }
+  const accounts = authenticator()
+  const bearerToken = await issue(bound)
+  expect(await accounts.authenticate({ bearerToken })).toHaveProperty('rejected')
+  objects.set(`${kind} shop/x`, { uid: 'x1', deletedAt: undefined })
+  expect(await accounts.authenticate({ bearerToken })).toHaveProperty('user')
+  objects.set(`${kind} shop/x`, { uid: 'x2', deletedAt: undefined })
+  expect(await accounts.authenticate({ bearerToken })).toHaveProperty('rejected')
 })
 
 test('an expired token is refused at once, one of a Pod that is ending a minute later', async () => {
