@@ -1,8 +1,12 @@
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newFolder } from '../testing/new-folder.ts'
 import { openAuthority } from './authority.ts'
+import { issueServer } from './issue.ts'
+import { newKey } from './pem.ts'
 
 it('is the same one for all that make it at the same time', async () => {
   const folder = join(newFolder(), 'pki')
@@ -52,3 +56,29 @@ it('refuses a further certificate that is damaged', async () => {
     message: expect.stringContaining('damaged') as string,
   })
 })
+
+/** The common name `ours` as a UTF8String, in DER. */
+const NAME_OF_OPENSSL = '\x06\x03\x55\x04\x03\x0c\x04ours'
+
+it.each([0, 8 * YEAR])(
+  'writes the name of an authority of openssl as it is, %i ms later',
+  async (later) => {
+    const folder = newFolder()
+    const now = Date.now()
+    const key = join(folder, 'ca.key')
+    execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', key])
+    const [names, days] = [{ dns: ['a'], ips: [] }, '3650']
+    const out = ['-days', days, '-subj', '/CN=ours', '-key', key, '-out', join(folder, 'ca.crt')]
+    execFileSync('openssl', ['req', '-x509', '-new', ...out])
+    const made = await openAuthority(folder, now)
+    const opened = await openAuthority(folder, now + later)
+    expect(opened.certificate.raw.equals(made.certificate.raw)).toBe(later === 0)
+    const server = new X509Certificate(
+      await issueServer({ issuer: opened, key: newKey(), names }, now + later),
+    )
+    const shown = [made.certificate, opened.certificate, server].map(
+      ({ raw }) => raw.toString('latin1').split(NAME_OF_OPENSSL).length - 1,
+    )
+    expect(shown).toEqual([2, 2, 1])
+  },
+)

@@ -37,7 +37,7 @@ export async function openAuthority(folder: string, now: number): Promise<Instal
   if (kept !== undefined && !isDue(kept.certificate, now)) return kept
   const subject = kept?.subject ?? `CN=orch-server authority ${randomBytes(4).toString('hex')}`
   const { issueAuthority } = await import('./issue.ts')
-  const made = await issueAuthority({ subject, key }, now)
+  const made = await issueAuthority({ ...kept, subject, key }, now)
   const renewed = [made, ...certificateBlocks(cert ?? '').slice(1)].join('\n')
   if (kept !== undefined) await writePrivateFile(files.cert, renewed)
   else if (!(await createPrivateFile(files.cert, renewed))) return openAuthority(folder, now)
