@@ -23,6 +23,8 @@ export interface PageOptions {
   readonly page: 'security.md' | 'encryption.md'
   /** Of `config.yaml`; paths begin with `/etc/orch-server`. */
   readonly settings?: object
+  /** The section whose commands make files before the server starts. */
+  readonly prepare?: string
   /** Texts of the files in `/etc/orch-server`. */
   readonly files?: Readonly<Record<string, string>>
 }
@@ -60,6 +62,10 @@ export async function operatePage(options: PageOptions): Promise<OperatedPage> {
       .replaceAll('/opt/node-proxy', ROOT)
   const kind = { apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' }
   await write('config.yaml', inFolders(stringify({ ...kind, ...settings })))
+  if (options.prepare !== undefined) {
+    const made = blocksOf(page, options.prepare, 'sh').join('')
+    await bash(inFolders(`set -e; umask 077\n${made}`), folder)
+  }
   const config = join(etc, 'config.yaml')
   const written: Buffer[] = []
   const server = await startOrchServer({
