@@ -111,7 +111,8 @@ async function logged(text: string, since: number): Promise<void> {
 }
 
 async function write(): Promise<void> {
-  await page.sh('kubectl create configmap a && kubectl delete configmap a')
+  const said = await page.sh('kubectl create configmap a && kubectl delete configmap a')
+  expect(said).toContain('configmap/a created')
 }
 
 async function clientOf(authority: TestAuthority, name: string): Promise<Proof> {
@@ -179,6 +180,7 @@ describe.runIf(hasEtcd() && installedKubectls().length > 0)('docs/operate/securi
 
   test('writes go on while the certificates between server and etcd are replaced', async () => {
     const [old, next] = authorities.etcd
+    const { pid } = page.server
     const taken = 'changed certificates for etcd were taken over'
     const step = async (block: number): Promise<void> => {
       const already = page.log().length
@@ -200,5 +202,6 @@ describe.runIf(hasEtcd() && installedKubectls().length > 0)('docs/operate/securi
     await step(1)
     await step(2)
     await restartEtcd(next.cert)
+    expect(page.server.pid).toBe(pid)
   })
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** The text of a page of `docs/operate`. */
-export function pageText(page: string): string {
+function pageText(page: string): string {
   return readFileSync(new URL(`../../../docs/operate/${page}`, import.meta.url), 'utf8')
 }
 
@@ -28,10 +28,9 @@ export function blocksOf(page: string, heading: string, language: string): reado
   return blocks
 }
 
-/** The fenced blocks of a text. */
+/** The fenced blocks of a text that are in this language; empty: those that name none. */
 export function blocksIn(text: string, language: string): readonly string[] {
-  const fence = new RegExp(`^( *)\`\`\`${language}\\n(.*?)^ *\`\`\`$`, 'gms')
-  return [...text.matchAll(fence)].map(([, indent = '', block = '']) =>
-    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-  )
+  return [...text.matchAll(/^( *)```(\w*)\n(.*?)^ *```$/gms)]
+    .filter(([, , named]) => named === language)
+    .map(([, indent = '', , block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
 }
