@@ -43,6 +43,6 @@ test('a test of another page runs nothing of this one', () => {
   expect(without("follow('One')", 'encryption.md')).toHaveLength(3)
 })
 
-test('blocks without a language are those that nobody runs', () => {
+test('blocks without a language are run by no test', () => {
   expect(otherBlocks('security.md', SECTIONS)).toEqual(['e'])
 })
