@@ -12,9 +12,9 @@ export interface Repeats {
 
 export const FULL: Repeats = {
   decisionRounds: 9,
-  requestRounds: 15,
-  creates: 1_000,
-  gets: 5_000,
+  requestRounds: 30,
+  creates: 500,
+  gets: 2_500,
   floodRounds: 7,
   floodSeconds: 5,
 }
@@ -23,7 +23,7 @@ export const FULL: Repeats = {
 export const QUICK: Repeats = {
   ...FULL,
   decisionRounds: 3,
-  requestRounds: 3,
+  requestRounds: 5,
   floodRounds: 2,
   floodSeconds: 3,
 }
