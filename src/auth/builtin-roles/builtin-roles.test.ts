@@ -167,6 +167,13 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'namespace-controller',
   ])
   expect(those('patch', 'pods')).toEqual(['pod-binder', 'generic-garbage-collector'])
+  expect(those('delete', 'pods')).toEqual([
+    ...['generic-garbage-collector', 'namespace-controller', 'node-controller'],
+    'pod-garbage-collector',
+  ])
+  for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {
+    expect([what, ...those('create', what)]).toEqual([what])
+  }
   expect(accounts.length).toBe(14)
 })
 
