@@ -119,7 +119,7 @@ test.each([
   'subjectaccessreviews authorization.k8s.io',
   'localsubjectaccessreviews authorization.k8s.io',
   'tokenreviews authentication.k8s.io',
-])('no user asks about others without a role: %s', (review) => {
+])('no user reviews others without a role: %s', (review) => {
   for (const who of [user('ann'), controller('default'), ANONYMOUS_USER]) {
     expect(can(who, 'create', review)).toBe(false)
   }

@@ -31,7 +31,7 @@ test('values are decoded, those of a ConfigMap from both of its fields', async (
   ])
 })
 
-test('one that does not exist is told from one that may not be read', async () => {
+test('one that does not exist is no error, one that may not be read is', async () => {
   expect(await readObjectValues(answering(refused(404)), SECRET)).toBe(undefined)
   for (const code of [401, 403, 500, 503]) {
     await expect(readObjectValues(answering(refused(code)), SECRET)).rejects.toThrow(`HTTP ${code}`)

@@ -76,7 +76,7 @@ test.each([
   expect(checkClusterRoleWriter(who, next, undefined)?.status.code).toBe(403)
 })
 
-test('a change of metadata alone is nobody’s gain', () => {
+test('a change of metadata alone is no grant', () => {
   const [next, old] = [clusterRole([SECRETS]), clusterRole([SECRETS])]
   next['metadata'] = { name: 'r', annotations: { a: 'b' } }
   expect(checkClusterRoleWriter(writer({}), next, old)).toBe(undefined)
