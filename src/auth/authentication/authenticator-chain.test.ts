@@ -9,7 +9,7 @@ const REJECTED: Authentication = { rejected: 'it has expired' }
 test.each<[string, readonly (Authentication | undefined)[], Authentication | undefined]>([
   ['the first user', [ANN, BOB], ANN],
   ['the first that knows them', [undefined, BOB, ANN], BOB],
-  ['a rejection, whoever else would accept them', [REJECTED, ANN], REJECTED],
+  ['a rejection, although another one accepts them', [REJECTED, ANN], REJECTED],
   ['a rejection behind one that does not know them', [undefined, REJECTED, ANN], REJECTED],
   ['none where none knows them', [undefined, undefined], undefined],
   ['none without authenticators', [], undefined],

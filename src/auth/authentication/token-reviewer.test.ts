@@ -7,30 +7,30 @@ import { TokenReviewer } from './token-reviewer.ts'
 const OWN = 'https://orch'
 const ANN: User = { name: 'ann', groups: [] }
 
-/** A reviewer, and the audiences that accounts were asked for. */
+/** A reviewer, and the audiences that accounts were reviewed for. */
 function reviewer(
   account: AccountAuthentication | undefined,
   ...others: readonly (Authentication | undefined)[]
 ) {
-  const asked: (readonly string[])[] = []
+  const requested: (readonly string[])[] = []
   const tokens = new TokenReviewer({
     accounts: {
       review: (_token, audiences) => {
-        asked.push(audiences)
+        requested.push(audiences)
         return Promise.resolve(account)
       },
     },
     others: others.map((answer) => ({ authenticate: () => Promise.resolve(answer) })),
     audiences: [OWN, 'own2'],
   })
-  return { tokens, asked }
+  return { tokens, requested }
 }
 
-test('accounts are asked for the audiences of the question, or for those of the server', async () => {
-  const { tokens, asked } = reviewer({ user: ANN, audiences: ['vault'] })
+test('accounts are reviewed for the audiences of the question, or for those of the server', async () => {
+  const { tokens, requested } = reviewer({ user: ANN, audiences: ['vault'] })
   await tokens.review('t', ['vault', 'x'])
   await tokens.review('t', [])
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     ['vault', 'x'],
     [OWN, 'own2'],
   ])

@@ -119,7 +119,7 @@ test.each([
   'subjectaccessreviews authorization.k8s.io',
   'localsubjectaccessreviews authorization.k8s.io',
   'tokenreviews authentication.k8s.io',
-])('no user asks about others without a role: %s', (review) => {
+])('no user reviews others without a role: %s', (review) => {
   for (const who of [user('ann'), controller('default'), ANONYMOUS_USER]) {
     expect(can(who, 'create', review)).toBe(false)
   }
@@ -167,6 +167,13 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'namespace-controller',
   ])
   expect(those('patch', 'pods')).toEqual(['pod-binder', 'generic-garbage-collector'])
+  expect(those('delete', 'pods')).toEqual([
+    ...['generic-garbage-collector', 'namespace-controller', 'node-controller'],
+    'pod-garbage-collector',
+  ])
+  for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {
+    expect([what, ...those('create', what)]).toEqual([what])
+  }
   expect(accounts.length).toBe(14)
 })
 

@@ -150,9 +150,12 @@ test.each<[boolean, string, JsonObject, JsonObject | undefined]>([
   [true, 'a Pod of the default account', request('Pod', 'p1'), running('n1')],
   [true, 'a Secret', request('Secret', 'p1'), running('n1', 'robot')],
   [true, 'a Node', request('Node', 'p1'), running('n1', 'robot')],
-])('%j: an agent that requests a token bound to %s is refused', (expected, _what, asked, found) => {
-  expect(tokenRefusal(AGENT, 'robot', asked, found) !== undefined).toBe(expected)
-})
+])(
+  '%j: an agent that requests a token bound to %s is refused',
+  (expected, _what, requested, found) => {
+    expect(tokenRefusal(AGENT, 'robot', requested, found) !== undefined).toBe(expected)
+  },
+)
 
 test('a Pod without uid gives no token to who names none', () => {
   const found = { metadata: { name: 'p' }, spec: { nodeName: 'n1', serviceAccountName: 'robot' } }

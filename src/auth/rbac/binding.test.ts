@@ -52,7 +52,7 @@ test.each([
   { kind: 'ServiceAccount', name: '', namespace: 'shop' },
   { kind: 'ServiceAccount', name: 'builder' },
   { kind: 'Account', name: 'builder', namespace: 'shop' },
-])('the subject %j is nobody', (subject) => {
+])('the subject %j is no user', (subject) => {
   const roleRef = { kind: 'ClusterRole', name: 'r' }
   expect(readBinding({ metadata: { name: 'b' }, roleRef, subjects: [subject] }).subjects).toEqual(
     [],

@@ -233,10 +233,10 @@ test('the end of a Pod ends its requests, also one that is never answered', asyn
   }
   const tools = nodeTools({ clock: new FakeClock(), client, folders, onError: () => undefined })
   const volumes = new PodVolumes(tools, podPlan({ volumes: VOLUMES }), () => undefined)
-  const made = expect(volumes.make()).rejects.toThrow('ended')
+  const made = volumes.make().catch(String)
   await started.promise
   await volumes.close()
-  await made
+  expect(await made).toContain('ended')
   expect(await readdir(folders.memory)).toEqual([])
 })
 
