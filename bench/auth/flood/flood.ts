@@ -19,7 +19,7 @@ export async function measureFlood(
   { floodRounds, floodSeconds }: Repeats,
   folder: string,
 ): Promise<Flood> {
-  const server = await startServer('token', folder)
+  using server = await startServer('token', folder)
   const { url, ca, token = '' } = server.report
   const pool = new Pool(url, { connections: 4, connect: { ca } })
   const steady = () => sendSteadily(floodSeconds, () => timed(pool, token))

@@ -1,6 +1,6 @@
 import type { Cost, RequestsCell, SubjectName } from '../../report/auth/results.ts'
 import type { Repeats } from '../repeats.ts'
-import { type RoundCost, type Sent, startSubject } from './subject.ts'
+import { type RoundCost, type Sent, type Subject, startSubject } from './subject.ts'
 
 const SERVICES = '/api/v1/namespaces/default/services'
 const SUBJECTS: readonly SubjectName[] = ['none', 'token', 'certificate', 'audited']
@@ -13,7 +13,12 @@ export async function measureRequests(
   repeats: Repeats,
   folder: string,
 ): Promise<readonly RequestsCell[]> {
-  const contestants = await Promise.all(SUBJECTS.map((name) => startContestant(name, folder)))
+  using held = new DisposableStack()
+  const contestants: Contestant[] = []
+  for (const name of SUBJECTS) {
+    const subject = held.use(await startSubject(name, folder))
+    contestants.push({ name, subject, created: [], read: [] })
+  }
   for (let round = 0; round <= repeats.requestRounds; round++) {
     for (const { subject, created, read } of rotated(contestants, round)) {
       const costs = {
@@ -26,18 +31,14 @@ export async function measureRequests(
       read.push(costs.get)
     }
   }
-  return Promise.all(contestants.map(cellOf))
+  return await Promise.all(contestants.map(cellOf))
 }
 
 interface Contestant {
   readonly name: SubjectName
-  readonly subject: Awaited<ReturnType<typeof startSubject>>
+  readonly subject: Subject
   readonly created: RoundCost[]
   readonly read: RoundCost[]
-}
-
-async function startContestant(name: SubjectName, folder: string): Promise<Contestant> {
-  return { name, subject: await startSubject(name, folder), created: [], read: [] }
 }
 
 /** Ends the subject. */

@@ -9,10 +9,10 @@ import type { LastReport, ServerReport } from './report.ts'
 
 const PROGRAM = new URL('./server.ts', import.meta.url).pathname
 
-/** A server in a process of its own. */
-export interface ServerProcess {
+/** A server in a process of its own; killed when it is disposed of. */
+export interface ServerProcess extends Disposable {
   readonly report: ServerReport
-  /** Ends it. */
+  /** Ends it as an operator would. */
   close(): Promise<LastReport>
 }
 
@@ -38,5 +38,6 @@ export async function startServer(subject: SubjectName, parent: string): Promise
       await ended
       return report
     },
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
   }
 }

@@ -13,8 +13,8 @@ export interface RoundCost {
   readonly perSecond: number
 }
 
-/** One server in a process of its own, and clients that keep their connections. */
-export interface Subject {
+/** One server in a process of its own, which disposal kills, and clients that keep their connections. */
+export interface Subject extends Disposable {
   /** Sends so many requests over all connections, one after the other on each. */
   measure(count: number, request: (index: number) => Sent): Promise<RoundCost>
   close(): Promise<LastReport>
@@ -59,5 +59,6 @@ export async function startSubject(name: SubjectName, folder: string): Promise<S
       await pool.close()
       return server.close()
     },
+    [Symbol.dispose]: () => server[Symbol.dispose](),
   }
 }
