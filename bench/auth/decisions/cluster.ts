@@ -13,7 +13,7 @@ export interface Cluster {
   readonly roles: number
   readonly bindings: number
   /** As the server decides: bindings are found by their subject. */
-  readonly ask: (index: number) => boolean
+  readonly isPermitted: (index: number) => boolean
   /** Each binding on its own, one after the other, as without an index. */
   readonly scan: (index: number) => boolean
 }
@@ -25,7 +25,7 @@ export function makeCluster(): Cluster {
   const singles = bindings.map((binding, index) => policyOf([roles[index % ROLES]!], [binding]))
   return {
     ...{ roles: ROLES, bindings: BINDINGS },
-    ask: (index) => decide(policy, index),
+    isPermitted: (index) => decide(policy, index),
     scan: (index) => singles.some((single) => decide(single, index)),
   }
 }

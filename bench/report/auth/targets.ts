@@ -7,7 +7,7 @@ import type { AuthMeasured, Decisions, Flood, RequestsCell } from './results.ts'
 const LEAST_DECISIONS = 200_000
 /** Of the rate of a server that knows no users: at most 10 % slower. */
 const LEAST_RATE = 0.9
-const MOST_WAIT = 2
+const MAX_WAIT = 2
 
 const DECISIONS: readonly Target<Decisions>[] = [
   {
@@ -31,7 +31,7 @@ const FLOOD: readonly Target<Flood>[] = [
     name: 'p99 of a good client in a flood ≤ 2 × its p99 without',
     judge: ({ quiet, flooded }) => ({
       measured: median(ratios(flooded.p99, quiet.p99)),
-      limit: MOST_WAIT,
+      limit: MAX_WAIT,
       unit: '×',
     }),
   },
