@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runApiserver } from './apiserver/run.ts'
+import { runAuth } from './auth/run.ts'
 import { runBenchmark } from './benchmark.ts'
 import { findIpvsPlace, runIpvs } from './ipvs/run.ts'
 import { removeNamespaces } from './lab/namespace.ts'
@@ -23,6 +24,7 @@ try {
 async function run(options: Options, folder: string): Promise<void> {
   const wants = (mode: ModeName) => options.modes?.includes(mode) !== false
   if (wants('apiserver')) await runApiserver(options, folder)
+  if (wants('auth')) await runAuth(options, folder)
   const place = wants('ipvs') ? await findIpvsPlace() : undefined
   if (wants('ipvs') && place === undefined) {
     leaveOut(options, 'the ipvs mode needs ip_vs: apt-get install user-mode-linux ipvsadm')

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { FULL, QUICK, type Repeats } from './repeats.ts'
 import type { Backend } from './report/results.ts'
 
-const MODES = ['iptables', 'ipvs', 'userspace', 'apiserver'] as const
+const MODES = ['iptables', 'ipvs', 'userspace', 'apiserver', 'auth'] as const
 
 export type ModeName = (typeof MODES)[number]
 
@@ -21,7 +21,7 @@ export interface Options {
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --modes=iptables,ipvs,userspace,apiserver
+  --modes=iptables,ipvs,userspace,apiserver,auth
                                 default: all that this machine can do; ipvs in User-mode Linux
                                 where the kernel has no ip_vs
   --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each; of the modes iptables, ipvs

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ApiserverResults } from './apiserver/results.ts'
+import type { AuthResults } from './auth/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import { resultsPage } from './page.ts'
 import type { Results } from './results.ts'
@@ -11,6 +12,7 @@ const IPTABLES = 'results/latest.json'
 const IPVS = 'results/ipvs.json'
 const USERSPACE = 'results/userspace.json'
 const APISERVER = 'results/apiserver.json'
+const AUTH = 'results/auth.json'
 
 export function readResults(into: string): Results | undefined {
   return read(join(into, IPTABLES)) as Results | undefined
@@ -26,6 +28,10 @@ function readUserspaceResults(into: string): UserspaceResults | undefined {
 
 function readApiserverResults(into: string): ApiserverResults | undefined {
   return read(join(into, APISERVER)) as ApiserverResults | undefined
+}
+
+function readAuthResults(into: string): AuthResults | undefined {
+  return read(join(into, AUTH)) as AuthResults | undefined
 }
 
 export function saveResults(into: string, results: Results): void {
@@ -44,6 +50,10 @@ export function saveApiserverResults(into: string, results: ApiserverResults): v
   save(into, APISERVER, resultsText(results))
 }
 
+export function saveAuthResults(into: string, results: AuthResults): void {
+  save(into, AUTH, resultsText(results))
+}
+
 /** The page is made from the files, so that it can be made again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
@@ -53,6 +63,7 @@ function save(into: string, name: string, text: string): void {
     ipvs: readIpvsResults(into),
     userspace: readUserspaceResults(into),
     apiserver: readApiserverResults(into),
+    auth: readAuthResults(into),
   })
   writeFileSync(join(into, 'RESULTS.md'), page)
 }

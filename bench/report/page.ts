@@ -1,5 +1,7 @@
 import type { ApiserverResults } from './apiserver/results.ts'
 import { apiserverSection } from './apiserver/section.ts'
+import type { AuthResults } from './auth/results.ts'
+import { authSection } from './auth/section.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import { ipvsSection } from './ipvs/section.ts'
 import type { Results } from './results.ts'
@@ -23,15 +25,17 @@ export interface AllResults {
   readonly ipvs: IpvsResults | undefined
   readonly userspace: UserspaceResults | undefined
   readonly apiserver: ApiserverResults | undefined
+  readonly auth: AuthResults | undefined
 }
 
 /** The results as a Markdown page; of a mode that was never measured there is nothing. */
-export function resultsPage({ iptables, ipvs, userspace, apiserver }: AllResults): string {
+export function resultsPage({ iptables, ipvs, userspace, apiserver, auth }: AllResults): string {
   const sections = [
     iptables && iptablesSection(iptables),
     ipvs && ipvsSection(ipvs),
     userspace && userspaceSection(userspace),
     apiserver && apiserverSection(apiserver),
+    auth && authSection(auth),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results

@@ -95,6 +95,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     {
       ...{ ...options, store, onError, log, conditions },
       policy: new PolicyFollower(),
+      onAccountToken: (keyId) => metrics.accountTokens.inc({ key_id: keyId }),
       identity: identity && { ...identity, accounts: storedAccounts, nodePods: storedNodePods },
     },
     allocator,

@@ -1,20 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { hasEtcd } from '../support/etcd/has-etcd.ts'
 import { createAnonymous, createAttacker } from '../support/hostile/attacker.ts'
 import { installedKubectls } from '../support/kubectl/installed.ts'
 import { openShell } from '../support/kubectl/shell.ts'
-import { runOrchServerCommand } from '../support/orchserver/run-command.ts'
-import {
-  type AuditedServer,
-  filesUnder,
-  startAuditedServer,
-} from '../support/secrets/audited-server.ts'
+import { type AuditedServer, startAuditedServer } from '../support/secrets/audited-server.ts'
 import { type Careless, makeObjects, useObjects } from '../support/secrets/careless-clients.ts'
 import { failToWrite } from '../support/secrets/failing-writes.ts'
 import { KnownValues } from '../support/secrets/known-values.ts'
 import { misplaceCredentials, type Statuses } from '../support/secrets/misplaced-credentials.ts'
+import { SEARCHED_STORES, type SearchedStore } from '../support/secrets/searched-stores.ts'
 
 /** The most that a policy can require: every request, with both bodies. */
 const EVERYTHING = `apiVersion: audit.orch.io/v1
@@ -25,46 +22,48 @@ rules: [{level: RequestResponse}]
 /** How the store keeps the values of ConfigMaps, which are no secrets. */
 const SETTINGS = ['setting: in clear', 'binary setting: base64', 'patched setting: in clear']
 
-const secrets = new KnownValues()
-const settings = new KnownValues()
-let audited: AuditedServer
-let careless: Careless
-/** What the server left behind, by what it is. */
-let left: Readonly<
+/** What a server and its store leave behind, by what it is. */
+type Left = Readonly<
   Record<'logs' | 'audit log' | 'webhook' | 'metrics' | 'backup' | 'files', Buffer>
 >
-let statuses: Statuses
-let accepted: Statuses
-const folder = mkdtempSync(join(tmpdir(), 'np-secrets-'))
 
-beforeAll(async () => {
+/** All that was done to a server, and what is left of it. */
+interface Run {
+  readonly careless: Careless
+  readonly left: Left
+  /** Of writes that should fail. */
+  readonly statuses: Statuses
+  /** Of tokens. */
+  readonly accepted: Statuses
+}
+
+async function run(store: SearchedStore): Promise<Run> {
+  const folder = mkdtempSync(join(tmpdir(), 'np-secrets-'))
+  using cleanup = new DisposableStack()
+  cleanup.defer(() => rmSync(folder, { recursive: true }))
   const policy = join(folder, 'policy.yaml')
   writeFileSync(policy, EVERYTHING)
-  audited = await startAuditedServer(policy, ['-v=10'])
+  await using audited = await startAuditedServer(policy, ['-v=10', ...store.flags])
   const { server } = audited
-  careless = {
+  const careless: Careless = {
     admin: await createAttacker(server),
     anonymous: await createAnonymous(server),
-    ...{ secrets, settings, refusals: [] },
+    ...{ secrets: new KnownValues(), settings: new KnownValues(), refusals: [] },
   }
   const tokens = await makeObjects(careless)
   await useObjects(careless)
-  statuses = await failToWrite(careless)
-  accepted = await misplaceCredentials(careless, tokens, join(server.dataDir, 'pki', 'sa.key'))
-  await useKubectl()
-  left = await collect()
-})
-
-afterAll(async () => {
-  await audited?.[Symbol.asyncDispose]()
-  rmSync(folder, { recursive: true })
-})
+  const statuses = await failToWrite(careless)
+  const key = join(server.dataDir, 'pki', 'sa.key')
+  const accepted = await misplaceCredentials(careless, tokens, key)
+  await useKubectl(audited, careless.secrets)
+  return { careless, left: await collect(audited, careless, store), statuses, accepted }
+}
 
 /** The commands of an operator, with as many messages as there are. */
-async function useKubectl(): Promise<void> {
+async function useKubectl({ server }: AuditedServer, secrets: KnownValues): Promise<void> {
   const kubectl = installedKubectls().at(-1)
   if (kubectl === undefined) return
-  const { kubeconfig } = audited.server
+  const { kubeconfig } = server
   const files = {
     'secret.yaml': `{apiVersion: v1, kind: Secret, metadata: {name: file}, stringData: {a: ${JSON.stringify(secrets.make('file of kubectl'))}}}`,
     'changed.yaml': `{apiVersion: v1, kind: Secret, metadata: {name: file}, stringData: {a: ${JSON.stringify(secrets.make('changed file'))}}}`,
@@ -81,64 +80,87 @@ async function useKubectl(): Promise<void> {
 }
 
 /** Everything that the server has written when it has stopped; a backup is made before. */
-async function collect(): Promise<typeof left> {
+async function collect(
+  audited: AuditedServer,
+  { admin }: Careless,
+  store: SearchedStore,
+): Promise<Left> {
   const { server } = audited
-  const { admin } = careless
   const pages = ['/metrics', '/readyz?verbose', '/healthz?verbose', '/livez?verbose']
   const answers = await Promise.all(pages.map((path) => admin.call('GET', path)))
-  const backup = join(folder, 'backup')
-  await runOrchServerCommand('backup', backup, `--data-dir=${server.dataDir}`)
-  const running = await filesUnder(server.dataDir)
+  const backup = await store.backup(server)
+  const running = await store.files(server)
   expect(await server.stop()).toBe(0)
   return {
     logs: audited.said(),
     'audit log': await audited.auditLog(),
     webhook: audited.posted(),
     metrics: Buffer.from(answers.map(({ text }) => text).join('\n')),
-    backup: readFileSync(backup),
-    files: Buffer.concat([running, await filesUnder(server.dataDir)]),
+    backup,
+    files: Buffer.concat([running, await store.files(server)]),
   }
 }
 
-test('all of it was there to be searched', () => {
-  expect(left.logs.toString()).toContain('orch-server is ready')
-  expect(left.logs.toString()).toContain('orch-server stops')
-  expect(left.metrics.toString()).toMatch(
-    /orchserver_audit_events_total\{level="RequestResponse"\} \d/,
-  )
-  const lines = left['audit log'].toString().trimEnd().split('\n')
-  expect(lines.length).toBeGreaterThan(500)
-  for (const line of lines) expect(JSON.parse(line)).toHaveProperty('kind', 'Event')
-  expect(left.webhook.toString()).toContain('"kind":"EventList"')
-})
+const STORES = hasEtcd() ? (['embedded', 'etcd'] as const) : (['embedded'] as const)
 
-test('a value is found where it may be: those of ConfigMaps in the store and in a backup', () => {
-  expect(settings.foundIn(left.files)).toEqual(SETTINGS)
-  expect(settings.foundIn(left.backup)).toEqual(SETTINGS)
-})
+describe.each(STORES)('with the store %s', (kind) => {
+  let secrets: KnownValues
+  let settings: KnownValues
+  let done: Run
+  let left: Left
 
-test('the writes of Secrets that should fail were refused', () => {
-  expect(Object.entries(statuses).filter(([, status]) => status < 400 || status >= 500)).toEqual([])
-})
-
-test('tokens that were issued were accepted, and no others', () => {
-  expect(accepted).toEqual({
-    ...{ 'issued 0': 200, 'issued 1': 200, 'expired token': 401, 'opaque token': 401 },
-    ...{ 'token of another key': 401, 'token of another algorithm': 401 },
+  beforeAll(async () => {
+    await using store = await SEARCHED_STORES[kind]()
+    done = await run(store)
+    left = done.left
+    ;({ secrets, settings } = done.careless)
   })
-})
 
-test.each(['logs', 'audit log', 'webhook', 'metrics'] as const)('no value is in: %s', (place) => {
-  expect(secrets.foundIn(left[place])).toEqual([])
-  expect(settings.foundIn(left[place])).toEqual([])
-})
+  test('all of it was there to be searched', () => {
+    expect(left.logs.toString()).toContain('orch-server is ready')
+    expect(left.logs.toString()).toContain('orch-server stops')
+    expect(left.metrics.toString()).toMatch(
+      /orchserver_audit_events_total\{level="RequestResponse"\} \d/,
+    )
+    const lines = left['audit log'].toString().trimEnd().split('\n')
+    expect(lines.length).toBeGreaterThan(500)
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('kind', 'Event')
+    expect(left.webhook.toString()).toContain('"kind":"EventList"')
+  })
 
-test.each(['backup', 'files'] as const)('no value of a Secret and no token is in: %s', (place) => {
-  expect(secrets.foundIn(left[place])).toEqual([])
-})
+  test('a value is found where it may be: those of ConfigMaps in the store and in a backup', () => {
+    expect(settings.foundIn(left.files)).toEqual(SETTINGS)
+    expect(settings.foundIn(left.backup)).toEqual(SETTINGS)
+  })
 
-test('no value is in an error', () => {
-  const { refusals } = careless
-  expect(refusals.length).toBeGreaterThan(150)
-  expect(refusals.filter(({ text }) => secrets.foundIn(text).length > 0)).toEqual([])
+  test('the writes of Secrets that should fail were refused', () => {
+    expect(
+      Object.entries(done.statuses).filter(([, status]) => status < 400 || status >= 500),
+    ).toEqual([])
+  })
+
+  test('tokens that were issued were accepted, and no others', () => {
+    expect(done.accepted).toEqual({
+      ...{ 'issued 0': 200, 'issued 1': 200, 'expired token': 401, 'opaque token': 401 },
+      ...{ 'token of another key': 401, 'token of another algorithm': 401 },
+    })
+  })
+
+  test.each(['logs', 'audit log', 'webhook', 'metrics'] as const)('no value is in: %s', (place) => {
+    expect(secrets.foundIn(left[place])).toEqual([])
+    expect(settings.foundIn(left[place])).toEqual([])
+  })
+
+  test.each(['backup', 'files'] as const)(
+    'no value of a Secret and no token is in: %s',
+    (place) => {
+      expect(secrets.foundIn(left[place])).toEqual([])
+    },
+  )
+
+  test('no value is in an error', () => {
+    const { refusals } = done.careless
+    expect(refusals.length).toBeGreaterThan(150)
+    expect(refusals.filter(({ text }) => secrets.foundIn(text).length > 0)).toEqual([])
+  })
 })

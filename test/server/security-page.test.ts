@@ -1,12 +1,8 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { installedKubectls } from '../support/kubectl/installed.ts'
-import {
-  byToken,
-  openSecurityPage,
-  type Proof,
-  type SecurityPage,
-} from '../support/pages/security-page.ts'
+import { byToken, type Proof } from '../support/pages/operated-page.ts'
+import { openSecurityPage, type SecurityPage } from '../support/pages/security-page.ts'
 
 /** What is taken over without a restart is read every ten seconds. */
 const WAITING = { timeout: 30_000, interval: 100 }
@@ -120,37 +116,37 @@ describe.runIf(installedKubectls().length > 0)('the commands of docs/operate/sec
   })
 
   test('a new key signs tokens, and those of the old one are refused once it is removed', async () => {
-    const heading = 'Replace the key of account tokens'
     const manifest = `{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token,
       metadata: {name: kept, namespace: shop, annotations: {kubernetes.io/service-account.name: builder}}}`
     await page.sh(`kubectl apply -f - <<< '${manifest}'`)
     const old = await tokenOf('builder')
-    await page.follow(heading, 0)
+    await page.follow('Replace the key of account tokens', 0)
     await vi.waitFor(
       async () => expect(keyOf(await tokenOf('builder'))).not.toBe(keyOf(old)),
       WAITING,
     )
     const fresh = await tokenOf('builder')
     expect(await page.status(byToken(old))).toBe(200)
-    expect((await page.follow(heading, 1)).trim()).toBe(`shop\tkept\t${keyOf(old)}`)
-    await page.follow(heading, 2)
+    expect((await page.follow('Replace the key of account tokens', 1)).trim()).toBe(
+      `shop\tkept\t${keyOf(old)}`,
+    )
+    await page.follow('Replace the key of account tokens', 2)
     await expectStatus(byToken(old), 401)
     expect(await page.status(byToken(fresh))).toBe(200)
   })
 
   test('Secrets are read by the new encryption key alone', async () => {
-    const heading = 'Replace the key of Secrets'
     await page.sh(
       'kubectl create secret generic password --namespace shop --from-literal=word=open',
     )
     const already = page.log().length
-    await page.follow(heading, 0)
+    await page.follow('Replace the key of Secrets', 0)
     await vi.waitFor(
       () =>
         expect(page.log().slice(already)).toContain('all Secrets are encrypted with the first key'),
       WAITING,
     )
-    await page.follow(heading, 1)
+    await page.follow('Replace the key of Secrets', 1)
     expect(await page.sh('grep -c . pki/encryption.keys')).toBe('1\n')
     const word = 'kubectl get secret password --namespace shop -o jsonpath={.data.word}'
     expect(await page.sh(word)).toBe(Buffer.from('open').toString('base64'))
@@ -161,7 +157,7 @@ describe.runIf(installedKubectls().length > 0)('the commands of docs/operate/sec
       byToken,
     )
     expect(await page.status(old!)).toBe(200)
-    await page.follow('Replace what you gave to the server')
+    await page.follow('The users of the token file')
     await expectStatus(next!, 200)
     expect(await page.status(old!)).toBe(401)
   })

@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
 import { quantile } from '../../report/statistics.ts'
 import type { Percentiles, Target, Throughput } from './order.ts'
+import { tlsOf } from './secure.ts'
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -19,8 +20,8 @@ const CONTENT_TYPES = {
 export class Client implements AsyncDisposable {
   readonly #pool: Pool
 
-  constructor({ url, ca }: Target, connections: number) {
-    this.#pool = new Pool(url, { connections, pipelining: 1, connect: { ca } })
+  constructor(target: Target, connections: number) {
+    this.#pool = new Pool(target.url, { connections, pipelining: 1, connect: tlsOf(target) })
   }
 
   /** The number of bytes of the answer. Throws what the server refuses. */
@@ -39,7 +40,8 @@ export class Client implements AsyncDisposable {
   }
 
   async json(path: string): Promise<unknown> {
-    const { body } = await this.#pool.request({ method: 'GET', path })
+    const { statusCode, body } = await this.#pool.request({ method: 'GET', path })
+    if (statusCode >= 300) throw new Error(`GET ${path}: ${statusCode} ${await body.text()}`)
     return body.json()
   }
 

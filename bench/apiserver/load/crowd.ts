@@ -1,6 +1,7 @@
 import { createSecureContext } from 'node:tls'
 import { SERVICES } from '../objects.ts'
 import type { Target } from './order.ts'
+import { tlsOf } from './secure.ts'
 import { Watcher, watchFromNow } from './watcher.ts'
 
 /** Connections opened at a time. */
@@ -18,7 +19,7 @@ export class Crowd implements Disposable {
 
   async open(target: Target, watchers: number): Promise<void> {
     const path = await watchFromNow(target, SERVICES)
-    const place = { target, path, secureContext: createSecureContext({ ca: target.ca }) }
+    const place = { target, path, secureContext: createSecureContext(tlsOf(target)) }
     const onLine = (line: string): void => this.onLine(line)
     while (this.size < watchers) {
       const length = Math.min(AT_ONCE, watchers - this.size)

@@ -4,6 +4,8 @@ export interface Target {
   readonly url: string
   /** Certificate authority, PEM. */
   readonly ca: string
+  /** Of the user who sends everything, PEM; none: the server knows no users. */
+  readonly certificate?: { readonly cert: string; readonly key: string }
 }
 
 /** What the load generator receives, one JSON per line on its standard input. */

@@ -13,6 +13,7 @@ import {
 import { Client } from './client.ts'
 import { expiry } from './expiry.ts'
 import type { LoadReports, ReadinessOrder } from './order.ts'
+import { tlsOf } from './secure.ts'
 import { Watcher, watchFromNow } from './watcher.ts'
 
 interface EndpointsEvent {
@@ -25,7 +26,7 @@ export async function readiness(order: ReadinessOrder): Promise<LoadReports['rea
   const path = await watchFromNow(order, READY_ENDPOINTS)
   let isShown = false
   let changed = Promise.withResolvers<void>()
-  const place = { target: order, path, secureContext: createSecureContext({ ca: order.ca }) }
+  const place = { target: order, path, secureContext: createSecureContext(tlsOf(order)) }
   using _watch = await Watcher.open(place, (line) => {
     const { object } = JSON.parse(line) as EndpointsEvent
     isShown = object.subsets?.some(({ addresses = [] }) => addresses.length > 0) ?? false

@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import {
@@ -38,7 +38,7 @@ export async function startServer(driver: Driver, folder: string): Promise<Measu
   const flags = etcd === undefined ? [] : [`--etcd-servers=${etcd.endpoint}`]
   const server = held.use(await startOrchServer({ flags, env }))
   const pki = join(server.dataDir, 'pki')
-  const target = { url: server.url, ca: await readFile(join(pki, 'ca.crt'), 'utf8') }
+  const target = await targetOf(server)
   const owned = held.move()
   return {
     ...{ target, pki, probe },
@@ -48,6 +48,15 @@ export async function startServer(driver: Driver, folder: string): Promise<Measu
     cpuSeconds: () => cpuSeconds(pidOf(server)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** As the administrator, by the certificate in the kubeconfig that the server wrote. */
+async function targetOf({ url, kubeconfig, connection }: OrchServerProcess): Promise<Target> {
+  const { ca, cert, key } = (await connection.tls?.material()) ?? {}
+  if (ca === undefined || cert === undefined || key === undefined) {
+    throw new Error(`${kubeconfig} has no authority or no client certificate`)
+  }
+  return { url, ca, certificate: { cert, key } }
 }
 
 async function restart(server: OrchServerProcess, probe: string): Promise<number> {

@@ -4,18 +4,22 @@ import { newSigningKey } from '../../../src/auth/testing/forge.ts'
 import { sign } from '../../../src/auth/tokens/token-issuer.ts'
 import type { ServerReport } from '../requests/report.ts'
 
-const CONNECTIONS = 16
 const KINDS = 4
 const MANY = 200
+const REPORT_MS = 100
+
+type Order = ServerReport & { readonly connections: number }
 
 /**
  * Sends bad tokens as fast as the server refuses them, until it is killed: noise, tokens that another key signed,
  * tokens whose signature was changed, and such with no known key. Every tenth is one that was sent before.
+ * Writes lines with the number of answers so far, from the first one on.
  */
-async function main({ url, ca, token = '' }: ServerReport): Promise<void> {
+async function main({ url, ca, token = '', connections }: Order): Promise<void> {
   const tokens = await badTokens(token)
-  const pool = new Pool(url, { connections: CONNECTIONS, connect: { ca } })
+  const pool = new Pool(url, { connections, connect: { ca } })
   let next = 0
+  let answered = 0
   const attack = async (): Promise<never> => {
     for (;;) {
       const bad = tokens[next++ % tokens.length]!
@@ -26,9 +30,13 @@ async function main({ url, ca, token = '' }: ServerReport): Promise<void> {
       await answer.body.dump()
       if (answer.statusCode !== 401)
         throw new Error(`a bad token was answered ${answer.statusCode}`)
+      answered++
     }
   }
-  await Promise.all(Array.from({ length: CONNECTIONS }, attack))
+  setInterval(() => {
+    if (answered > 0) process.stdout.write(`${answered}\n`)
+  }, REPORT_MS)
+  await Promise.all(Array.from({ length: connections }, attack))
 }
 
 async function badTokens(good: string): Promise<readonly string[]> {
@@ -52,4 +60,4 @@ async function badTokens(good: string): Promise<readonly string[]> {
   return all
 }
 
-await main(JSON.parse(process.argv[2] ?? '') as ServerReport)
+await main(JSON.parse(process.argv[2] ?? '') as Order)

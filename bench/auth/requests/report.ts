@@ -1,6 +1,3 @@
-/** By what the clients of a server prove who they are; `none`: the server knows no users. */
-export type Credentials = 'none' | 'token' | 'certificate'
-
 /** What a server says when it is ready. */
 export interface ServerReport {
   readonly pid: number
@@ -9,4 +6,10 @@ export interface ServerReport {
   readonly token?: string
   readonly cert?: string
   readonly key?: string
+}
+
+/** What it says at its end. */
+export interface LastReport {
+  /** Audit events that the log could not take. */
+  readonly droppedEvents: number
 }

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApiServer } from '../../../src/apiserver/api-server.ts'
 import { readSigningKey } from '../../../src/auth/tokens/signing-key.ts'
@@ -13,7 +11,9 @@ import { readAuthority } from '../../../src/orchserver/certificates/authority.ts
 import { madeCertificate } from '../../../src/orchserver/certificates/made-certificate.ts'
 import { newKey } from '../../../src/orchserver/certificates/pem.ts'
 import { openEmbeddedStore } from '../../../src/storage/embedded/embedded-store.ts'
-import type { Credentials, ServerReport } from './report.ts'
+import type { SubjectName } from '../../report/auth/results.ts'
+import { openFileAudit } from './file-audit.ts'
+import type { LastReport, ServerReport } from './report.ts'
 
 const ISSUER = 'https://orch.default.svc'
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts'
@@ -21,9 +21,8 @@ const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 const USER = 'bench'
 const DAY = 86_400_000
 
-/** Serves HTTPS over an embedded store until its standard input ends. `none`: it knows no users. */
-async function main(how: Credentials): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'np-bench-auth-'))
+/** Serves HTTPS over an embedded store until its standard input ends. */
+async function main(subject: SubjectName, folder: string): Promise<void> {
   const directory = join(folder, 'data')
   const store = await openEmbeddedStore({ directory })
   const key = readSigningKey(newKey(), 'the benchmark')
@@ -42,24 +41,36 @@ async function main(how: Credentials): Promise<void> {
       },
     ],
   }
-  const server = createApiServer({ store, ...(how !== 'none' && { identity }) })
+  const knowsUsers = subject !== 'none'
+  const audit = subject === 'audited' ? await openFileAudit(folder) : undefined
+  const server = createApiServer({
+    store,
+    ...(knowsUsers && { identity }),
+    ...(audit && { audit: audit.log }),
+  })
   const names = { dns: ['localhost'], ips: ['127.0.0.1'] }
   const tls = await madeCertificate({ folder, names, clock: systemClock }).current()
   const clientAuthorities = tls.authority!
-  const front = await server.listen({ tls, ...(how !== 'none' && { clientAuthorities }) })
+  const front = await server.listen({ tls, ...(knowsUsers && { clientAuthorities }) })
   const plain = await server.listen()
   const post = (path: string, object: object) =>
     postAs({ administrator, url: plain.url + path, object })
   const report: ServerReport = {
     ...{ pid: process.pid, url: front.url, ca: clientAuthorities },
-    ...(how === 'token' && { token: await accountToken(issuer, post) }),
-    ...(how === 'certificate' && (await certificate(folder, post))),
+    ...(hasToken(subject) && { token: await accountToken(issuer, post) }),
+    ...(subject === 'certificate' && (await certificate(folder, post))),
   }
   process.stdout.write(`${JSON.stringify(report)}\n`)
   for await (const _ of process.stdin) continue
   await server.close()
+  await audit?.log.close()
   await store.close()
-  rmSync(folder, { recursive: true })
+  const last: LastReport = { droppedEvents: audit?.droppedEvents() ?? 0 }
+  process.stdout.write(`${JSON.stringify(last)}\n`)
+}
+
+function hasToken(subject: SubjectName): boolean {
+  return subject === 'token' || subject === 'audited'
 }
 
 type Post = (path: string, object: object) => Promise<Json>
@@ -101,4 +112,5 @@ async function postAs({ administrator, url, object }: Posted): Promise<Json> {
   return (await answer.json()) as Json
 }
 
-await main(process.argv[2] as Credentials)
+const [, , subject, folder = ''] = process.argv
+await main(subject as SubjectName, folder)

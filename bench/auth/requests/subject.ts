@@ -1,23 +1,23 @@
-import { once } from 'node:events'
 import { Pool } from 'undici'
 import { cpuSeconds } from '../../daemon/process-tree.ts'
-import type { Credentials } from './report.ts'
+import type { SubjectName } from '../../report/auth/results.ts'
+import type { LastReport } from './report.ts'
 import { startServer } from './server-process.ts'
 
 const CONNECTIONS = 8
 
-/** What requests cost. */
-export interface Cost {
+/** What the requests of one round cost. */
+export interface RoundCost {
   /** Microseconds of the server's processor time for a request, all threads. */
   readonly cpuMicros: number
   readonly perSecond: number
 }
 
-/** One server in a process of its own, and clients that keep their connections. */
-export interface Subject {
+/** One server in a process of its own, which disposal kills, and clients that keep their connections. */
+export interface Subject extends Disposable {
   /** Sends so many requests over all connections, one after the other on each. */
-  measure(count: number, request: (index: number) => Sent): Promise<Cost>
-  close(): Promise<void>
+  measure(count: number, request: (index: number) => Sent): Promise<RoundCost>
+  close(): Promise<LastReport>
 }
 
 export interface Sent {
@@ -26,9 +26,10 @@ export interface Sent {
   readonly body?: string
 }
 
-export async function startSubject(how: Credentials): Promise<Subject> {
-  const { child, report } = await startServer(how)
-  const { pid, url, ca, token, cert, key } = report
+/** `folder` gets the server's data. */
+export async function startSubject(name: SubjectName, folder: string): Promise<Subject> {
+  const server = await startServer(name, folder)
+  const { pid, url, ca, token, cert, key } = server.report
   const pool = new Pool(url, {
     connections: CONNECTIONS,
     connect: { ca, ...(cert !== undefined && key !== undefined && { cert, key }) },
@@ -50,16 +51,14 @@ export async function startSubject(how: Credentials): Promise<Subject> {
         while (next < count) await send(request(next++))
       }
       await Promise.all(Array.from({ length: CONNECTIONS }, client))
-      const seconds = (performance.now() - began) / 1000
-      return {
-        cpuMicros: Math.round(((cpuSeconds(pid) - cpu) / count) * 1e6),
-        perSecond: Math.round(count / seconds),
-      }
+      const seconds = (performance.now() - began) / 1_000
+      const cpuMicros = ((cpuSeconds(pid) - cpu) / count) * 1e6
+      return { cpuMicros, perSecond: count / seconds }
     },
     async close() {
       await pool.close()
-      child.stdin.end()
-      await once(child, 'exit')
+      return server.close()
     },
+    [Symbol.dispose]: () => server[Symbol.dispose](),
   }
 }

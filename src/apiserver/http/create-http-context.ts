@@ -62,8 +62,10 @@ export interface HttpContextOptions {
   readonly limits?: Partial<Limits>
   /** Absent: nothing is audited. */
   readonly audit?: Pick<AuditLog, 'begin'> | undefined
-  /** Absent: every request is an administrator's, so only this machine may reach the server. */
+  /** Undefined: every request is an administrator's, so only this machine may reach the server. */
   readonly identity: (IdentityOptions & AccountLookup) | undefined
+  /** Receives the id of the key of each token of an account that a request was accepted with. */
+  readonly onAccountToken?: (keyId: string) => void
   /** The roles and bindings of the store. */
   readonly policy: FollowedPolicy
   readonly log: OperatorLog
@@ -98,7 +100,7 @@ export function createHttpContext<A extends FollowingAllocator>(
     feed,
     knowsUsers: identity !== undefined,
     audit: options.audit ?? { begin: () => NOT_AUDITED },
-    ...createIdentity({ feed, clock, authorizer }, identity),
+    ...createIdentity({ ...shared, feed, onAccepted: options.onAccountToken }, identity),
     watches: new WatchRegistry(limits.watches),
     turns: new WriteTurns(),
     lifecycle: new Lifecycle(),
@@ -113,13 +115,14 @@ export function createHttpContext<A extends FollowingAllocator>(
 interface IdentifierParts extends CacheReader {
   readonly clock: Clock
   readonly authorizer: Authorizer
+  readonly onAccepted: HttpContextOptions['onAccountToken']
 }
 
 type Identity = Pick<HttpContext, 'identifier' | 'tokens' | 'issuance' | 'openid'>
 
 /** How the server knows its users, and what it publishes of them. */
 function createIdentity(
-  { clock, authorizer, ...caches }: IdentifierParts,
+  { clock, authorizer, feed, onAccepted }: IdentifierParts,
   identity: (IdentityOptions & AccountLookup) | undefined,
 ): Identity {
   if (identity === undefined) {
@@ -131,7 +134,8 @@ function createIdentity(
   const accounts = new AccountAuthenticator({
     ...identity,
     clock,
-    objects: identity.accounts(caches),
+    objects: identity.accounts({ feed }),
+    ...(onAccepted && { onAccepted }),
   })
   const identifier = createIdentifier({
     authenticator: new AuthenticatorChain([certificateAuthenticator, accounts, ...authenticators]),

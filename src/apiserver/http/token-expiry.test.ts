@@ -57,3 +57,19 @@ test('an expired token is refused from the moment on, also over a connection tha
   expect(await send()).toEqual({ status: 401, port })
   expect(await reviewed()).toBe(false)
 })
+
+test('accepted tokens are counted by the key that signed them, so that one without use can be removed', async () => {
+  const api = await startIdentityApi()
+  await api.make(ACCOUNTS, { metadata: { name: 'builder' } })
+  const token = await api.tokenFor('default', 'builder')
+  const counted = async (): Promise<readonly string[]> => {
+    const { text } = await api.as('root', 'GET', '/metrics')
+    return text.split('\n').filter((line) => /^\w+account_token_requests_total/.test(line))
+  }
+  expect(await counted()).toEqual([])
+  await api.as(token, 'GET', '/api')
+  await api.as(token, 'GET', '/api')
+  await api.as(`${token}x`, 'GET', '/api')
+  const name = 'apiserver_account_token_requests_total'
+  expect(await counted()).toEqual([`${name}{key_id="${api.key.id}"} 2`])
+})

@@ -36,6 +36,12 @@ export const SERVER_METRICS = {
     labels: ['request_kind', 'priority_level', 'reason'],
     help: 'Requests that were answered 429: queue-full or time-out, of the system or of the workload.',
   },
+  accountTokens: {
+    name: 'account_token_requests_total',
+    type: 'counter',
+    labels: ['key_id'],
+    help: 'Requests with a token of an account that was accepted, by the key that signed it; a key that nothing comes with any more can be removed.',
+  },
   watches: {
     name: 'longrunning_requests',
     type: 'gauge',

@@ -100,6 +100,20 @@ test('a token expires also on a connection that sends it again and again', async
   expect(await accounts.authenticate(credentials)).toHaveProperty('rejected')
 })
 
+test.each(['pod', 'secret', 'node'] as const)(
+  'a token that is bound to a %s ends with it',
+  async (kind) => {
+    const bound: BoundObject = { kind, name: 'x', uid: 'x1' }
+    const accounts = authenticator()
+    const bearerToken = await issue(bound)
+    expect(await accounts.authenticate({ bearerToken })).toHaveProperty('rejected')
+    objects.set(`${kind} shop/x`, { uid: 'x1', deletedAt: undefined })
+    expect(await accounts.authenticate({ bearerToken })).toHaveProperty('user')
+    objects.set(`${kind} shop/x`, { uid: 'x2', deletedAt: undefined })
+    expect(await accounts.authenticate({ bearerToken })).toHaveProperty('rejected')
+  },
+)
+
 test('an expired token is refused at once, one of a Pod that is ending a minute later', async () => {
   objects.set('pod shop/web', { uid: 'p1', deletedAt: clock.now() })
   const accounts = authenticator()
@@ -114,6 +128,25 @@ test('an expired token is refused at once, one of a Pod that is ending a minute 
   expect(await accepted(tokens.account)).toBe(true)
   await clock.advance(1000)
   expect(await accepted(tokens.account)).toBe(false)
+})
+
+test('each of many tokens stays that of its own account', async () => {
+  const accounts = authenticator()
+  const issuer = new TokenIssuer({ issuer: ISSUER, key, clock, newId: () => 't1' })
+  const tokens = new Map<string, string>()
+  for (let index = 0; index < 70; index++) {
+    const name = `account-${index}`
+    objects.set(`shop/${name}`, { uid: name, deletedAt: undefined })
+    const claims = { namespace: 'shop', account: { name, uid: name } }
+    const { token } = await issuer.issue({ claims, audiences: [ISSUER], lifetimeSeconds: 600 })
+    tokens.set(name, token)
+  }
+  for (const round of [1, 2]) {
+    for (const [name, bearerToken] of tokens) {
+      const found = await accounts.authenticate({ bearerToken })
+      expect([round, found]).toMatchObject([round, { user: { uid: name } }])
+    }
+  }
 })
 
 test('a token for another audience is refused, and reviewed with its own', async () => {

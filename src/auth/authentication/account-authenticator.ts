@@ -25,6 +25,8 @@ export interface AccountAuthenticatorOptions {
   readonly audiences: readonly string[]
   readonly objects: AccountObjects
   readonly clock: Clock
+  /** Receives the id of the key of each token that a request was accepted with. */
+  readonly onAccepted?: (keyId: string) => void
 }
 
 /** A token whose signature was verified, and what it says. */
@@ -69,7 +71,9 @@ export class AccountAuthenticator implements Authenticator {
     const known = isKnown ? last : await this.#know(bearerToken, audiences)
     if (known === undefined || 'rejected' in known) return known
     this.#ofConnections.set(credentials, known)
-    return this.#accept(known, bearerToken)
+    const found = this.#accept(known, bearerToken)
+    if ('user' in found) this.#options.onAccepted?.(known.keyId)
+    return found
   }
 
   /** Whose token it is, for one of some audiences; undefined: another issuer's. */

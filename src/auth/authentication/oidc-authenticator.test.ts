@@ -15,7 +15,7 @@ const now = clock.now() / 1000
 const CLAIMS = { iss: ISSUER, aud: 'orch', sub: 'u-7', iat: now, exp: now + 600 }
 
 /** A local provider; returns an authenticator that trusts it, and what was requested of it. */
-async function provider(options: Partial<OidcOptions> = {}, metadata: object = {}) {
+async function provider(options: Partial<OidcOptions> = {}, metadata: object = {}, code = 200) {
   const documents: Record<string, object> = {
     '/.well-known/openid-configuration': {
       ...{ issuer: ISSUER, jwks_uri: `${ISSUER}/keys`, ...metadata },
@@ -25,12 +25,18 @@ async function provider(options: Partial<OidcOptions> = {}, metadata: object = {
   const requests: string[] = []
   const server = createServer(({ url = '' }, response) => {
     requests.push(url)
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(documents[url]))
+    response
+      .writeHead(code, { 'content-type': 'application/json' })
+      .end(JSON.stringify(documents[url]))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const local = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const keys = discoverKeys(ISSUER, (url) => fetch(url.replace(ISSUER, local)), clock)
+  const keys = discoverKeys(
+    ISSUER,
+    (url) => fetch(url.replace(/^https?:\/\/login\.example/u, local)),
+    clock,
+  )
   const common = { issuer: ISSUER, clientId: 'orch', clock, keys }
   const authenticator = new OidcAuthenticator({ ...common, ...options })
   return { authenticator, requests, close: () => server.close() }
@@ -66,12 +72,20 @@ test('a verified email address is a name by itself', async () => {
   })
 })
 
+test('an address that is not verified is no matter where it is not the name', async () => {
+  const { authenticator } = await provider()
+  const bearerToken = await token({ email: 'a@b.c', email_verified: false })
+  expect(await authenticator.authenticate({ bearerToken })).toHaveProperty('user')
+})
+
 test.each<[string, object, Partial<OidcOptions>]>([
   ['an audience of another client', { aud: 'other' }, {}],
   ['an end in the past', { exp: now - 60 }, {}],
   ['no end', { exp: undefined }, {}],
   ['a beginning in the future', { nbf: now + 60 }, {}],
+  ['no time of issue', { iat: undefined }, {}],
   ['no name', { sub: undefined }, {}],
+  ['an empty name', { sub: '' }, { userPrefix: 'oidc:' }],
   ['a name that is no text', { sub: { a: 1 } }, {}],
   [
     'an address that is not verified',
@@ -103,6 +117,13 @@ test('a token by another key is rejected, one of another issuer is for another a
   expect(await authenticator.authenticate({})).toBe(undefined)
 })
 
+test('a secret that is shared verifies nothing, even if the provider had one', async () => {
+  const secret = Buffer.alloc(32, 'k')
+  const { authenticator } = await provider({ keys: () => Promise.resolve(secret) })
+  const bearerToken = await new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256' }).sign(secret)
+  expect(await authenticator.authenticate({ bearerToken })).toHaveProperty('rejected')
+})
+
 test('a provider that is away costs a rejection, nothing else', async () => {
   const { authenticator, close } = await provider()
   close()
@@ -122,6 +143,31 @@ test.each<[string, object]>([
   })
   expect(requests).toEqual(['/.well-known/openid-configuration'])
 })
+
+test('metadata that comes with an error is not used', async () => {
+  const { authenticator, requests } = await provider({}, {}, 500)
+  expect(await authenticator.authenticate({ bearerToken: await token({}) })).toEqual({
+    rejected: 'its keys are not available',
+  })
+  expect(requests).toEqual(['/.well-known/openid-configuration'])
+})
+
+test.each([ISSUER, `${ISSUER}/`, `${ISSUER}/realm/`])(
+  'the metadata of %s is below it',
+  async (issuer) => {
+    const urls: string[] = []
+    const keys = discoverKeys(
+      issuer,
+      (url) => {
+        urls.push(url)
+        return Promise.reject(new Error('away'))
+      },
+      clock,
+    )
+    await expect(keys({ alg: 'ES256' }, { payload: '', signature: '' })).rejects.toThrow('away')
+    expect(urls).toEqual([`${issuer.replace(/\/$/u, '')}/.well-known/openid-configuration`])
+  },
+)
 
 test('a provider that was away is queried again after a pause, not for each token', async () => {
   let fetches = 0

@@ -5,6 +5,7 @@ const FILE = `# users of the operations team
 t0ken,ann,u-1,"dev,ops"
 other,bob,,
 "quoted",eve,
+ha#sh,tom,
 `
 
 async function userOf(text: string, bearerToken: string) {
@@ -20,6 +21,7 @@ test('each token is a user', async () => {
   })
   expect(await userOf(FILE, 'other')).toEqual({ name: 'bob', groups: ['system:authenticated'] })
   expect(await userOf(FILE, 'quoted')).toMatchObject({ name: 'eve' })
+  expect(await userOf(FILE, 'ha#sh')).toMatchObject({ name: 'tom' })
 })
 
 test.each(['', 'T0KEN', 't0ken ', 'ann', '#', '__proto__'])('%j is no token', async (token) => {

@@ -54,7 +54,10 @@ test.each<[string, string, string, boolean]>([
   ['view', 'get', 'pods', true],
   ['view', 'list', 'endpointslices discovery.k8s.io', true],
   ['view', 'get', 'secrets', false],
+  ['view', 'list', 'secrets', false],
+  ['view', 'watch', 'secrets', false],
   ['view', 'create', 'pods', false],
+  ['view', 'impersonate', 'serviceaccounts', false],
   ['view', 'get', 'roles rbac.authorization.k8s.io', false],
   ['view', 'create', 'serviceaccounts/token', false],
   ['edit', 'get', 'pods', true],
@@ -65,6 +68,20 @@ test.each<[string, string, string, boolean]>([
   ['edit', 'create', 'endpoints', false],
   ['edit', 'patch', 'endpointslices discovery.k8s.io', false],
   ['edit', 'create', 'rolebindings rbac.authorization.k8s.io', false],
+  ['edit', 'impersonate', 'serviceaccounts', true],
+  ['edit', 'impersonate', 'users', false],
+  ['edit', 'impersonate', 'groups', false],
+  ['edit', 'impersonate', 'userextras/scopes authentication.k8s.io', false],
+  ['edit', 'create', 'tokenreviews authentication.k8s.io', false],
+  ['admin', 'impersonate', 'users', false],
+  ['admin', 'bind', 'roles rbac.authorization.k8s.io', false],
+  ['admin', 'get', 'clusterroles rbac.authorization.k8s.io', false],
+  ['admin', 'update', 'clusterroles rbac.authorization.k8s.io', false],
+  ['admin', 'create', 'clusterrolebindings rbac.authorization.k8s.io', false],
+  ['admin', 'create', 'localsubjectaccessreviews authorization.k8s.io', true],
+  ['admin', 'create', 'subjectaccessreviews authorization.k8s.io', false],
+  ['admin', 'delete', 'namespaces', false],
+  ['admin', 'update', 'nodes', false],
   ['admin', 'delete', 'deployments apps', true],
   ['admin', 'create', 'rolebindings rbac.authorization.k8s.io', true],
   ['admin', 'update', 'endpoints', false],
@@ -98,6 +115,16 @@ test('every account reads the keys of tokens, and every user may review its own 
   ]).toEqual([true, false])
 })
 
+test.each([
+  'subjectaccessreviews authorization.k8s.io',
+  'localsubjectaccessreviews authorization.k8s.io',
+  'tokenreviews authentication.k8s.io',
+])('no user reviews others without a role: %s', (review) => {
+  for (const who of [user('ann'), controller('default'), ANONYMOUS_USER]) {
+    expect(can(who, 'create', review)).toBe(false)
+  }
+})
+
 test('administrators may do everything', () => {
   const master = user('root', ['system:masters'])
   expect(can(master, 'escalate', 'clusterroles rbac.authorization.k8s.io', '')).toBe(true)
@@ -111,7 +138,9 @@ test('the daemon reads what it forwards, and nothing else', () => {
   }
   expect(can(proxy, 'create', 'events')).toBe(true)
   for (const what of ['secrets', 'configmaps', 'pods', 'serviceaccounts']) {
-    expect(can(proxy, 'get', what)).toBe(false)
+    for (const verb of ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']) {
+      expect([verb, what, can(proxy, verb, what, '')]).toEqual([verb, what, false])
+    }
   }
 })
 
@@ -138,6 +167,13 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'namespace-controller',
   ])
   expect(those('patch', 'pods')).toEqual(['pod-binder', 'generic-garbage-collector'])
+  expect(those('delete', 'pods')).toEqual([
+    ...['generic-garbage-collector', 'namespace-controller', 'node-controller'],
+    'pod-garbage-collector',
+  ])
+  for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {
+    expect([what, ...those('create', what)]).toEqual([what])
+  }
   expect(accounts.length).toBe(14)
 })
 

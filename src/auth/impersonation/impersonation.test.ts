@@ -41,6 +41,27 @@ test('a user, each of its groups and each extra value need a permission of their
   })
 })
 
+test('two ways to write one extra key are one key, whose values are all checked', () => {
+  const found = read(
+    USER,
+    ['Impersonate-Extra-Scope', 'a'],
+    ['Impersonate-Extra-%53cope', 'b'],
+    ['Impersonate-Extra-sco%70e', 'c'],
+  )
+  expect([...found.extra]).toEqual([['scope', ['a', 'b', 'c']]])
+  const extra = impersonationActions(found).slice(1)
+  expect(extra.map(({ subresource, name }) => [subresource, name])).toEqual([
+    ['scope', 'a'],
+    ['scope', 'b'],
+    ['scope', 'c'],
+  ])
+})
+
+test('who impersonates the group of the unauthenticated is not authenticated, too', () => {
+  const found = read(USER, ['Impersonate-Group', 'system:unauthenticated'])
+  expect(impersonatedUser(found).groups).toEqual(['system:unauthenticated'])
+})
+
 test('a comma makes no second group', () => {
   const found = read(USER, ['Impersonate-Group', 'g0, system:masters'])
   expect(impersonatedUser(found).groups).toEqual(['g0, system:masters', 'system:authenticated'])

@@ -4,6 +4,7 @@ import type { User } from '../user.ts'
 import { isRestrictedLabel } from './node-labels.ts'
 import { NODE_LEASES } from './node-permits.ts'
 import { nodeOfUser } from './node-user.ts'
+import { accountOf } from './pod-references.ts'
 
 /**
  * Why an agent of a node may not write an object, whatever its roles permit: what the plugin
@@ -75,9 +76,7 @@ export function tokenRefusal(
   const uid = stringAt(bound, 'uid')
   const isOfPod =
     stringAt(bound, 'kind') === 'Pod' && uid !== '' && stringAt(pod, 'metadata', 'uid') === uid
-  const isHere =
-    stringAt(pod, 'spec', 'nodeName') === node &&
-    (stringAt(pod, 'spec', 'serviceAccountName') || 'default') === account
+  const isHere = stringAt(pod, 'spec', 'nodeName') === node && accountOf(pod) === account
   if (isOfPod && isHere) return undefined
   return `node ${quote(node)} may request tokens only that are bound to a Pod on it, by uid`
 }

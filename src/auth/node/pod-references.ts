@@ -1,12 +1,17 @@
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { DEFAULT_ACCOUNT } from '../../resources/names.ts'
 
 /** Whether a Pod needs an object of its namespace: what its node may therefore read. */
 export function podNeeds(pod: JsonObject, resource: string, name: string): boolean {
   const spec = valueAt(pod, 'spec')
-  if (resource === 'serviceaccounts')
-    return (stringAt(spec, 'serviceAccountName') || 'default') === name
+  if (resource === 'serviceaccounts') return accountOf(pod) === name
   const names = resource === 'secrets' ? secretNames(spec) : configMapNames(spec)
   return names.includes(name)
+}
+
+/** The name of the account that a Pod runs as. */
+export function accountOf(pod: JsonObject | undefined): string {
+  return stringAt(pod, 'spec', 'serviceAccountName') || DEFAULT_ACCOUNT
 }
 
 function secretNames(spec: Json | undefined): readonly string[] {

@@ -53,6 +53,7 @@ test.each<[string, boolean, object, Partial<typeof GET_POD>]>([
   ['a subresource of all', true, { ...PODS, resources: ['*/log'] }, { subresource: 'log' }],
   ['another subresource of all', false, { ...PODS, resources: ['*/log'] }, { subresource: 'exec' }],
   ['no subresource of all', false, { ...PODS, resources: ['*/log'] }, {}],
+  ['a subresource without a name, of all', false, { ...PODS, resources: ['*/'] }, {}],
   ['every resource', true, { ...PODS, resources: ['*'] }, { subresource: 'log' }],
   [
     'every subresource, which is no pattern',
@@ -80,6 +81,16 @@ test.each<[boolean, string, string]>([
   [false, '/l*s', '/logs'],
 ])('%j: paths %s cover %s', (expected, url, path) => {
   expect(allows({ verbs: ['get'], nonResourceURLs: [url] }, { verb: 'get', path })).toBe(expected)
+})
+
+test.each([
+  [true, ['get'], 'get'],
+  [true, ['*'], 'post'],
+  [false, ['get'], 'post'],
+  [false, ['get'], 'GET'],
+  [false, [], 'get'],
+])('%j: verbs %j of a path permit %s', (expected, verbs, verb) => {
+  expect(allows({ verbs, nonResourceURLs: ['/x'] }, { verb, path: '/x' })).toBe(expected)
 })
 
 test('paths and resources are not mixed up', () => {
@@ -159,3 +170,12 @@ test('a role without readable rules permits nothing', () => {
     expect(allows(rules as never, GET_POD)).toBe(false)
   }
 })
+
+test.each(['verbs', 'apiGroups', 'resources'])(
+  'a list in place of a text in %s permits nothing',
+  (key) => {
+    expect(allows({ ...PODS, [key]: [['*'], [PODS[key as keyof typeof PODS][0]]] }, GET_POD)).toBe(
+      false,
+    )
+  },
+)

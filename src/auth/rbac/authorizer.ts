@@ -3,7 +3,7 @@ import { MASTERS, type User } from '../user.ts'
 import { authorize, type Decision } from './authorize.ts'
 import type { RoleReference } from './binding.ts'
 import type { Policy } from './policy.ts'
-import { ALL, type PolicyRule } from './policy-rule.ts'
+import { EVERYTHING, type PolicyRule } from './policy-rule.ts'
 import { rulesOfUser } from './rules-of-user.ts'
 
 /** Decides what a user may do. */
@@ -23,11 +23,6 @@ export function rbacAuthorizer(policy: Policy): Authorizer {
     rulesOfRole: (role) => policy.rulesOf(role),
   }
 }
-
-const EVERYTHING: readonly PolicyRule[] = [
-  { verbs: [ALL], apiGroups: [ALL], resources: [ALL], resourceNames: [], nonResourceURLs: [] },
-  { verbs: [ALL], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [ALL] },
-]
 
 /** The group of administrators may do everything, whatever roles and bindings say, so none is locked out. */
 export function permitMasters(next: Authorizer): Authorizer {

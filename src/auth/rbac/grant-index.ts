@@ -1,7 +1,7 @@
 import { type Action, isPathAction, type ResourceAction } from '../action.ts'
 import type { Binding } from './binding.ts'
+import { permitsPath } from './path-rule.ts'
 import { ALL, type PolicyRule } from './policy-rule.ts'
-import { ruleMatches } from './rule-matches.ts'
 
 /** What one binding grants for one combination of verb, group and resource. */
 interface Entry {
@@ -39,7 +39,7 @@ export class GrantIndex {
   /** A binding that permits the action; undefined: none does. */
   permits(action: Action): Binding | undefined {
     if (isPathAction(action)) {
-      return this.#paths.find(({ rule }) => ruleMatches(rule, action))?.binding
+      return this.#paths.find(({ rule }) => permitsPath(rule, action))?.binding
     }
     return this.#permitsVerb(action, action.verb) ?? this.#permitsVerb(action, ALL)
   }

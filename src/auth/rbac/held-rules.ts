@@ -1,5 +1,5 @@
+import { coversPath } from './path-rule.ts'
 import { ALL, type PolicyRule } from './policy-rule.ts'
-import { coversPath } from './rule-matches.ts'
 
 /** Texts that are compared in one question: some ten milliseconds. */
 const MAX_COMPARISONS = 1_000_000

@@ -17,6 +17,12 @@ export interface PolicyRule {
   readonly nonResourceURLs: readonly string[]
 }
 
+/** What permits every action. */
+export const EVERYTHING: readonly PolicyRule[] = [
+  { verbs: [ALL], apiGroups: [ALL], resources: [ALL], resourceNames: [], nonResourceURLs: [] },
+  { verbs: [ALL], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [ALL] },
+]
+
 /** The rules of a Role or ClusterRole; a part that is no list of strings counts as absent. */
 export function rulesOfRole(role: JsonObject): readonly PolicyRule[] {
   return arrayAt(role, 'rules').map((rule) => ({

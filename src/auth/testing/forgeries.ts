@@ -39,6 +39,9 @@ export function forgeries({ issuer, audience, ec, rsa, claims, seconds }: Forged
 
   const withHeader = (header: object) => forge({ ...ES, ...header }, claims, byEc)
   const withClaims = (changed: object) => forge(ES, { ...claims, ...changed }, byEc)
+  const withPayload = (encoded: string) => {
+    return `${head}.${encoded}.${byEc(`${head}.${encoded}`).toString('base64url')}`
+  }
   const byOther = (header: object) => {
     return forge({ ...ES, ...header }, claims, signers.ecdsa(other.privateKey))
   }
@@ -95,6 +98,9 @@ export function forgeries({ issuer, audience, ec, rsa, claims, seconds }: Forged
       'a URL of keys': byOther({ jku: 'https://evil.example/jwks' }),
       'a URL of a certificate': byOther({ x5u: 'https://evil.example/x5u' }),
       'a certificate in the header': byOther({ x5c: [rsaDer.toString('base64')] }),
+      'a URL of keys by our key': withHeader({ jku: `${issuer}/openid/v1/jwks` }),
+      'a URL of a certificate by our key': withHeader({ x5u: `${issuer}/x5u` }),
+      'a certificate in the header by our key': withHeader({ x5c: [rsaDer.toString('base64')] }),
       'a path as id': withHeader({ kid: '../../../dev/null' }),
       'a query as id': withHeader({ kid: "' OR 1=1 --" }),
       'an empty id': withHeader({ kid: '' }),
@@ -125,16 +131,21 @@ export function forgeries({ issuer, audience, ec, rsa, claims, seconds }: Forged
         .replaceAll('_', '/'),
       'a space before it': ` ${good}`,
       'a line break in it': `${head}.\n${body}.${signature}`,
-      'stray bits at the end': `${good.slice(0, -1)}${good.endsWith('B') ? 'C' : 'B'}`,
+      'a line break in the signature': `${good.slice(0, -4)}\n${good.slice(-4)}`,
+      'a signature in base64': `${head}.${body}.${Buffer.from(signature, 'base64url').toString('base64')}`,
+      'stray bits at the end': withStrayBits(good),
       'a zero byte': `${good}\u0000`,
       'a payload that is no JSON': forge(ES, '{"iss":', byEc),
       'a payload that is a list': forge(ES, [claims], byEc),
       'a payload that is null': forge(ES, 'null', byEc),
       'a header that is no JSON': forge('{', claims, byEc),
       'a header that is a list': forge([ES], claims, byEc),
-      'a payload that is no UTF-8': `${head}.${Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')}.${signature}`,
+      'a payload that is no UTF-8': withPayload(
+        Buffer.from(JSON.stringify({ ...claims, x: 'é' }), 'latin1').toString('base64url'),
+      ),
       'longer than any': forge(ES, { ...claims, padding: 'x'.repeat(10_000) }, byEc),
       'critical fields': withHeader({ crit: ['exp'], exp: 1 }),
+      'a payload that says it is not encoded': withHeader({ b64: false }),
       'a payload that is not encoded': withHeader({ b64: false, crit: ['b64'] }),
       'a compressed payload': withHeader({ zip: 'DEF' }),
     },
@@ -163,4 +174,11 @@ export function forgeries({ issuer, audience, ec, rsa, claims, seconds }: Forged
       'an audience that is null': withClaims({ aud: null }),
     },
   }
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+/** The same bytes by another text: the last letter of 64 bytes has four bits that mean nothing. */
+function withStrayBits(token: string): string {
+  return `${token.slice(0, -1)}${ALPHABET[ALPHABET.indexOf(token.slice(-1)) + 1]}`
 }

@@ -26,7 +26,7 @@ export function naivelyAllowed(
       const roleHome = stringAt(role, 'metadata', 'namespace')
       if (stringAt(role, 'metadata', 'name') !== stringAt(binding, 'roleRef', 'name')) continue
       if (roleKind === 'ClusterRole' ? roleHome !== '' : roleHome !== home || home === '') continue
-      if (list(role['rules']).some((rule) => permits(rule, action))) return true
+      if (list(role['rules']).some((rule) => naivelyPermitted(rule, action))) return true
     }
   }
   return false
@@ -44,7 +44,8 @@ function isSubject(subject: Json, user: User, home: string): boolean {
   }
 }
 
-function permits(
+/** Whether one rule of a role permits an action, wherever the role is bound. */
+export function naivelyPermitted(
   rule: Json,
   action: ResourceAction | { readonly verb: string; readonly path: string },
 ): boolean {

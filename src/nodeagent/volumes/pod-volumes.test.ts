@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,7 @@ import { type ApiResult, statusFailure } from '../../client/http/failure/failure
 import { type JsonObject, objectAt } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { nodeTools } from '../testing/node-tools.ts'
-import { podPlan } from '../testing/pod-story.ts'
+import { containers, podPlan } from '../testing/pod-story.ts'
 import { PodVolumes } from './pod-volumes.ts'
 
 const SETTINGS = '/api/v1/namespaces/default/configmaps/settings'
@@ -190,6 +190,55 @@ test.runIf(process.getuid?.() === 0)(
     expect(statSync(at()).mode & 0o077).toBe(0)
   },
 )
+
+test.runIf(process.getuid?.() === 0).each([
+  ['one user', { ...containers({}, {}), securityContext: { runAsUser: 1234 } }, [1234, '600']],
+  [
+    'two users',
+    containers({ securityContext: { runAsUser: 1 } }, { securityContext: { runAsUser: 2 } }),
+    [0, '644'],
+  ],
+  ['no user of its own', containers({}), [0, '644']],
+])('the token of a Pod with %s is readable for its containers', async (_what, spec, expected) => {
+  const { volumes, at } = await stage(spec)
+  await volumes.make()
+  const { uid, mode } = statSync(at('access', 'token'))
+  expect([uid, (mode & 0o777).toString(8)]).toEqual(expected)
+})
+
+test('what an earlier agent left of a Pod is removed first', async () => {
+  const { volumes, at, read, folders } = await stage()
+  await mkdir(at('access'), { recursive: true })
+  await writeFile(at('access', 'left'), 'left')
+  await symlink(folders.memory, at('settings'))
+  await volumes.make()
+  await expect(read('access', 'left')).rejects.toThrow('ENOENT')
+  expect(await read('settings', 'level')).toBe('low')
+  expect(await readdir(folders.memory)).toEqual(['u1'])
+})
+
+test('the end of a Pod ends its requests, also one that is never answered', async () => {
+  const started = Promise.withResolvers<void>()
+  const hangs = (signal: AbortSignal | undefined): Promise<never> => {
+    started.resolve()
+    return new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(new Error('ended')))
+    })
+  }
+  const { folders } = await stage()
+  const client = {
+    get: (_path: string, options?: { readonly signal?: AbortSignal }) => hangs(options?.signal),
+    create: (_path: string, _body: unknown, options?: { readonly signal?: AbortSignal }) =>
+      hangs(options?.signal),
+  }
+  const tools = nodeTools({ clock: new FakeClock(), client, folders, onError: () => undefined })
+  const volumes = new PodVolumes(tools, podPlan({ volumes: VOLUMES }), () => undefined)
+  const made = volumes.make().catch(String)
+  await started.promise
+  await volumes.close()
+  expect(await made).toContain('ended')
+  expect(await readdir(folders.memory)).toEqual([])
+})
 
 test('a Pod whose uid is no name gets no volumes', async () => {
   const { folders } = await stage()

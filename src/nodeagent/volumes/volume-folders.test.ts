@@ -22,6 +22,12 @@ test('the folders are for the agent alone, and empty at the start and at the end
     expect(statSync(path).mode & 0o777).toBe(0o700)
     await writeFile(join(path, 'token'), 'token')
   }
+  const mount = (await readFile('/proc/mounts', 'utf8'))
+    .split('\n')
+    .map((line) => line.split(' '))
+    .find(([, path]) => path === folders.memory)
+  // Who may not mount has a folder of the disk instead.
+  expect(mount?.[3] ?? 'nosuid,nodev').toMatch(/nosuid,nodev/u)
   const again = await openVolumeFolders(folder, () => undefined)
   expect(await readdir(again.memory)).toEqual([])
   await writeFile(join(again.memory, 'token'), 'token')

@@ -27,6 +27,15 @@ test('each user has a token of its own, by which it is known with its groups', a
   ])
 })
 
+test('no part of a hash is enough', async () => {
+  const { tokenFor, authenticator } = createComponentTokens()
+  tokenFor(NODE)
+  const attempts = Array.from({ length: 4096 }, (_, index) =>
+    authenticator.authenticate({ bearerToken: `guess-${index}` }),
+  )
+  expect((await Promise.all(attempts)).filter((found) => found !== undefined)).toEqual([])
+})
+
 test('a token has 256 random bits', () => {
   const token = createComponentTokens().tokenFor(NODE)
   expect(Buffer.from(token, 'base64url')).toHaveLength(32)

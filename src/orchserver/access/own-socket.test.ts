@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { startIdentityApi } from '../../apiserver/testing/identity-api.ts'
@@ -38,6 +38,7 @@ async function seenBy(user: User, known?: ComponentTokens): Promise<readonly unk
   })
   const parts = { server, dataDir: newFolder(), clock: systemClock }
   const socket = await openOwnSocket({ ...parts, tokens: known ?? tokens })
+  expect(statSync(join(parts.dataDir, 'server.sock')).mode & 0o777).toBe(0o600)
   const client = socket.client('test/1', user)
   onTestFinished(() => client.close())
   const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews'

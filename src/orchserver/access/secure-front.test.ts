@@ -125,6 +125,7 @@ it('renews a given serving certificate although that of the administrator cannot
   rmSync(join(folder, 'ca.key'))
   given = await madeCertificate({ ...names, folder: newFolder() }).current()
   expect(await logged(() => clock.advance(DAY))).toMatch(/administrator could not be renewed/)
+  expect(await logged(async () => undefined)).toMatch(/serving certificate was renewed/)
   await vi.waitFor(async () => {
     expect((await connectedBy(front.url, given.authority!)).serial).toBe(
       new X509Certificate(given.cert).serialNumber,

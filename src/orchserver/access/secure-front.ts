@@ -6,6 +6,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import { ADMIN, type ClientCertificateSource } from '../certificates/admin-certificate.ts'
 import type { CertificateSource } from '../certificates/serving-certificate.ts'
 import type { Followed } from '../identity/followed-files.ts'
+import { createFailureLog } from '../system/failure-log.ts'
 import { follow } from '../system/follow.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 
@@ -28,7 +29,7 @@ export interface SecureFrontOptions {
   /** The kubeconfig that is written for clients. */
   readonly kubeconfig: string
   readonly clock: Clock
-  readonly log: Pick<Logger, 'info' | 'error'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
 /** The TLS listener of the server, with its address and certificate kept up to date. */
@@ -68,11 +69,17 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
   if (advertisement.unreachable !== undefined) {
     log.info({ reason: advertisement.unreachable }, 'no Service leads Pods to this server')
   }
-  const serving = orLast(source, first.serving, (err) =>
-    log.error({ err }, 'the serving certificate could not be renewed'),
+  const failing = (message: string) =>
+    createFailureLog({ clock, log }, () => ({ level: 'error', message }))
+  const serving = orLast(
+    source,
+    first.serving,
+    failing('the serving certificate could not be renewed'),
   )
-  const adminOrLast = orLast(admin, first.admin, (err) =>
-    log.error({ err }, 'the certificate of the administrator could not be renewed'),
+  const adminOrLast = orLast(
+    admin,
+    first.admin,
+    failing('the certificate of the administrator could not be renewed'),
   )
   let served = first.serving
   const unfollow = follow({
@@ -89,7 +96,7 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
           : 'the certificate of the administrator was renewed',
       )
     },
-    onError: (err) => log.error({ err }, 'the kubeconfig could not be written'),
+    onError: failing('the kubeconfig could not be written'),
   })
   const close = (): Promise<void> => {
     unfollow()

@@ -2,14 +2,21 @@ import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { createPrivateFile, writePrivateFile } from '../system/private-file.ts'
 import { belongTogether, isDue } from './certificate-validity.ts'
-import { newKey, readIfPresent, readPem, unusable } from './pem.ts'
+import {
+  certificateBlocks,
+  certificateFault,
+  newKey,
+  readIfPresent,
+  readPem,
+  unusable,
+} from './pem.ts'
 
 /** The certificate authority of one installation. */
 export interface InstalledAuthority {
   readonly subject: string
   /** PEM. */
   readonly key: string
-  /** PEM. */
+  /** PEM: the certificate of the key first, then those that are trusted beside it while they replace each other. */
   readonly cert: string
   readonly certificate: X509Certificate
 }
@@ -18,7 +25,8 @@ export interface InstalledAuthority {
  * The authority of a folder, made the first time. It keeps its key and its name
  * for ever: what it issued stays good when its own certificate is renewed, and
  * clients that trust the old one need the new one only when the old one ends. Of several callers
- * that make it at the same time one does, and the others get what it made.
+ * that make it at the same time one does, and the others get what it made. Further certificates in its file,
+ * by which an operator replaces it, stay there.
  */
 export async function openAuthority(folder: string, now: number): Promise<InstalledAuthority> {
   const files = { cert: join(folder, 'ca.crt'), key: join(folder, 'ca.key') }
@@ -29,10 +37,11 @@ export async function openAuthority(folder: string, now: number): Promise<Instal
   if (kept !== undefined && !isDue(kept.certificate, now)) return kept
   const subject = kept?.subject ?? `CN=orch-server authority ${randomBytes(4).toString('hex')}`
   const { issueAuthority } = await import('./issue.ts')
-  const made = await issueAuthority({ subject, key }, now)
-  if (kept !== undefined) await writePrivateFile(files.cert, made)
-  else if (!(await createPrivateFile(files.cert, made))) return openAuthority(folder, now)
-  return { subject, key, cert: made, certificate: new X509Certificate(made) }
+  const made = await issueAuthority({ ...kept, subject, key }, now)
+  const renewed = [made, ...certificateBlocks(cert ?? '').slice(1)].join('\n')
+  if (kept !== undefined) await writePrivateFile(files.cert, renewed)
+  else if (!(await createPrivateFile(files.cert, renewed))) return openAuthority(folder, now)
+  return { subject, key, cert: renewed, certificate: new X509Certificate(made) }
 }
 
 /**
@@ -54,6 +63,8 @@ export async function readAuthority(folder: string): Promise<InstalledAuthority>
 
 function checked(files: Files, cert: string, key: string): InstalledAuthority {
   if (!isOfOurKind(key)) throw unusable(files.key, 'holds no private key of P-256', adviceOn(files))
+  const fault = certificateFault(cert)
+  if (fault !== undefined) throw unusable(files.cert, fault, adviceOn(files))
   if (!belongTogether(cert, key)) throw mismatch(files)
   const certificate = new X509Certificate(cert)
   return { subject: certificate.subject, key, cert, certificate }

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
+import { createPrivateKey, createPublicKey, randomBytes, type X509Certificate } from 'node:crypto'
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -12,6 +12,7 @@ import {
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
+  X509Certificate as X509Reader,
 } from '@peculiar/x509'
 import type { CertificateNames } from './certificate-names.ts'
 
@@ -27,14 +28,19 @@ export interface Authority {
   readonly subject: string
   /** PEM, P-256. */
   readonly key: string
+  /**
+   * The one that there is. Some clients compare names byte for byte, and one that another program made may write
+   * the same name in another string type.
+   */
+  readonly certificate?: X509Certificate
 }
 
 /** A root certificate for this key, in PEM. It may issue for servers, and make no authorities. */
-export async function issueAuthority({ subject, key }: Authority, now: number): Promise<string> {
+export async function issueAuthority(authority: Authority, now: number): Promise<string> {
   return issue({
-    subject,
-    key,
-    issuer: { subject, key },
+    subject: nameOfAuthority(authority),
+    key: authority.key,
+    issuer: authority,
     life: { from: now - LATE_CLOCKS, until: now + AUTHORITY_LIFE },
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
@@ -97,6 +103,10 @@ export async function issueClient(request: ClientRequest, now: number): Promise<
   })
 }
 
+function nameOfAuthority({ subject, certificate }: Authority): string | Name {
+  return certificate === undefined ? subject : new X509Reader(certificate.raw).subjectName
+}
+
 /** A plain text would be parsed: of a name with quotes only what stands between them would be left. */
 function nameOf(user: string, groups: readonly string[]): Name {
   const organizations = groups.map((group) => ({ O: [{ utf8String: group }] }))
@@ -117,7 +127,7 @@ async function issue({ subject, key, issuer, life, extensions }: Content): Promi
   const certificate = await X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject,
-    issuer: issuer.subject,
+    issuer: nameOfAuthority(issuer),
     notBefore: new Date(life.from),
     notAfter: new Date(life.until),
     signingAlgorithm: ALGORITHM,

@@ -27,6 +27,18 @@ export function unusable(path: string, what: string, hint: string): NodeProxyErr
   return new NodeProxyError('NP_ORCHSERVER_CERTIFICATE', `${path} ${what}`, details)
 }
 
+/**
+ * The text of a file of authorities, in PEM; undefined where `path` is empty, which names no file.
+ * @throws NP_ORCHSERVER_CERTIFICATE with `hint` where the file holds anything else
+ */
+export async function readAuthorities(path: string, hint: string): Promise<string | undefined> {
+  if (path === '') return undefined
+  const text = await readPem(path)
+  const fault = certificateFault(text)
+  if (fault === undefined) return text
+  throw unusable(path, fault, hint)
+}
+
 /** The certificates of a PEM text, as they are written. */
 export function certificateBlocks(text: string): readonly string[] {
   return text.match(BLOCK) ?? []

@@ -20,3 +20,26 @@ it('warns of a certificate before its time and after, and gives it all the same'
   const validity = { validFrom: '2029-12-31T23:00:00.000Z', validTo: '2031-01-01T00:00:00.000Z' }
   expect(recorded).toEqual([validity, validity])
 })
+
+it('repeats the warning every ten minutes, and at once for another certificate', async () => {
+  const clock = new FakeClock(Date.UTC(2030, 0, 1))
+  const make = () =>
+    madeCertificate({ folder: newFolder(), names: { dns: ['a'], ips: [] }, clock }).current()
+  let current = await make()
+  const other = await make()
+  let [warnings, now] = [0, clock.now() + 400 * DAY]
+  const warn = (): void => void warnings++
+  const source = warningOfValidity(
+    { current: async () => current },
+    { clock: { now: () => now }, log: { warn } },
+  )
+  const counts: number[] = []
+  for (const seconds of [0, 10, 589, 1, 10]) {
+    now += seconds * 1000
+    await source.current()
+    counts.push(warnings)
+  }
+  current = other
+  await source.current()
+  expect([...counts, warnings]).toEqual([1, 1, 1, 2, 2, 3])
+})

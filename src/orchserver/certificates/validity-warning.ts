@@ -8,17 +8,26 @@ export interface ValidityWarningOptions {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** Warns at each call of `current` of a certificate that has expired or is not valid yet. */
+const REPEAT_MS = 600_000
+
+/**
+ * Warns when `current` gives a certificate that has expired or is not valid yet, and again every ten minutes
+ * as long as it does.
+ */
 export function warningOfValidity(
   source: CertificateSource,
   { clock, log }: ValidityWarningOptions,
 ): CertificateSource {
+  let warned = { cert: '', at: 0 }
   return {
     async current() {
       const given = await source.current()
       const { validFromDate, validToDate } = new X509Certificate(given.cert)
       const now = clock.now()
-      if (now < validFromDate.getTime() || now > validToDate.getTime()) {
+      const isValid = now >= validFromDate.getTime() && now <= validToDate.getTime()
+      const isSaid = warned.cert === given.cert && Math.abs(now - warned.at) < REPEAT_MS
+      if (!isValid && !isSaid) {
+        warned = { cert: given.cert, at: now }
         const [validFrom, validTo] = [validFromDate.toISOString(), validToDate.toISOString()]
         log.warn(
           { validFrom, validTo },

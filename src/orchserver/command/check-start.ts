@@ -27,7 +27,7 @@ export async function checkStart(
     if (tls.certFile !== '') await givenCertificate(tls.certFile, tls.keyFile).current()
     if (etcd.servers.length > 0) await readEtcdTls(etcd)
     await checkAudit(config.audit)
-    await readGivenAuthorities(authentication.clientCAFile)
+    await readGivenAuthorities(authentication)
     await checkKeyFiles(config)
     if (authentication.tokenFile !== '') await readTokenFile(authentication.tokenFile)
     await readOidcAuthorities(authentication.oidc)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Clock } from '../../lib/clock.ts'
 import { openAuthority } from '../certificates/authority.ts'
-import { certificateFault, readPem, unusable } from '../certificates/pem.ts'
+import { readAuthorities } from '../certificates/pem.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 
 type Paths = Pick<OrchServerConfiguration, 'dataDir' | 'authentication'>
@@ -16,15 +16,16 @@ export async function readClientAuthorities(
   clock: Pick<Clock, 'now'>,
 ): Promise<string> {
   const own = await openAuthority(join(dataDir, 'pki'), clock.now())
-  const given = await readGivenAuthorities(authentication.clientCAFile)
-  return [own.cert, given].join('\n')
+  const given = await readGivenAuthorities(authentication)
+  return [own.cert, given ?? ''].join('\n')
 }
 
-/** Empty where no file is named. */
-export async function readGivenAuthorities(path: string): Promise<string> {
-  if (path === '') return ''
-  const text = await readPem(path)
-  const fault = certificateFault(text)
-  if (fault === undefined) return text
-  throw unusable(path, fault, 'give certificates of authorities in PEM (--client-ca-file)')
+/**
+ * Those of the operator; undefined where no file is named.
+ * @throws NP_ORCHSERVER_CERTIFICATE
+ */
+export function readGivenAuthorities({
+  clientCAFile,
+}: Paths['authentication']): Promise<string | undefined> {
+  return readAuthorities(clientCAFile, 'give certificates of authorities in PEM (--client-ca-file)')
 }

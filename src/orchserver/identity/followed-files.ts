@@ -20,9 +20,6 @@ export interface FollowedFilesOptions<R, T> {
   readonly log: Pick<Logger, 'info' | 'error'>
 }
 
-/** An operator who takes over a new key, or takes a stolen one away, waits for it. */
-const READ_INTERVAL_MS = 10_000
-
 /**
  * Reads files now and every ten seconds. Content that cannot be read or used is logged, and the last one
  * stays in use.
@@ -39,7 +36,7 @@ export async function followFiles<R, T>({
   let current = parse(first)
   const listeners: ((next: T) => void)[] = []
   const stop = follow({
-    ...{ clock, first, read, everyMs: READ_INTERVAL_MS },
+    ...{ clock, first, read },
     onChange: (next) => {
       current = parse(next)
       for (const listener of listeners) listener(current)

@@ -4,7 +4,7 @@ import { OidcAuthenticator } from '../../auth/authentication/oidc-authenticator.
 import { discoverKeys, type FetchedDocument } from '../../auth/authentication/oidc-discovery.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { certificateFault, readPem, unusable } from '../certificates/pem.ts'
+import { readAuthorities } from '../certificates/pem.ts'
 import type { OidcConfiguration } from '../config/configuration.ts'
 
 /** How long a request to the provider may take, in milliseconds: the user of a token waits for it. */
@@ -45,15 +45,8 @@ export async function openOidcProvider(
  * By which the provider is verified, PEM; undefined where no file is named.
  * @throws NP_ORCHSERVER_CERTIFICATE
  */
-export async function readOidcAuthorities({
-  caFile: path,
-}: OidcConfiguration): Promise<string | undefined> {
-  if (path === '') return undefined
-  const text = await readPem(path)
-  const fault = certificateFault(text)
-  if (fault === undefined) return text
-  const hint = 'give the authorities of the provider in PEM (--oidc-ca-file)'
-  throw unusable(path, fault, hint)
+export function readOidcAuthorities({ caFile }: OidcConfiguration): Promise<string | undefined> {
+  return readAuthorities(caFile, 'give the authorities of the provider in PEM (--oidc-ca-file)')
 }
 
 function unreachable(url: string, cause: unknown): NodeProxyError {

@@ -1,6 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { completeConfiguration } from '../../settings/settings.ts'
@@ -10,13 +10,15 @@ import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { openStore, type StoreParts } from './open-store.ts'
 
+const ignore = (): void => undefined
+
 /** No server listens there. */
 const AWAY = ['http://127.0.0.1:9']
 
 async function open(
   dataDir: string,
   etcd: Partial<EtcdConfiguration> = {},
-  parts: StoreParts = { clock: systemClock, onError: () => undefined },
+  parts: StoreParts = { clock: systemClock, onError: ignore, log: { info: ignore } },
 ) {
   const config = completeConfiguration(SETTINGS_TABLE, new Map())
   return openStore({ ...config, dataDir, etcd: { ...config.etcd, ...etcd } }, parts)
@@ -90,12 +92,22 @@ it('reads renewed certificates for etcd, and reports errors in them', async () =
   const caFile = join(folder, 'ca.crt')
   const clock = new FakeClock()
   const recorded = Promise.withResolvers<unknown>()
+  const renewed = Promise.withResolvers<string>()
   const onError = (error: unknown) => {
     if ((error as { code?: unknown }).code === 'NP_ORCHSERVER_ETCD_FILE') recorded.resolve(error)
   }
-  const { store } = await open(join(folder, 'data'), { servers: AWAY, caFile }, { clock, onError })
+  const log = { info: (said: unknown) => renewed.resolve(String(said)) }
+  const { store } = await open(
+    join(folder, 'data'),
+    { servers: AWAY, caFile },
+    { clock, onError, log },
+  )
+  appendFileSync(caFile, readFileSync(caFile))
+  await clock.advance(10_000)
+  expect(await renewed.promise).toContain('certificates for etcd were taken over')
   writeFileSync(caFile, 'nonsense')
-  await clock.advance(600_000)
+  await vi.waitFor(() => expect(clock.pending()).toContain(10_000))
+  await clock.advance(10_000)
   expect(await recorded.promise).toMatchObject({ object: caFile })
   await store.close()
   expect(clock.pending()).toEqual([])

@@ -6,6 +6,7 @@ import type { EtcdTls } from '../../storage/etcd/renewable-tls.ts'
 import { compactRegularly } from '../../storage/regular-compaction.ts'
 import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
+import type { Logger } from '../../telemetry/logger.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
 import { follow } from '../system/follow.ts'
 import { readEtcdTls } from './etcd-tls.ts'
@@ -27,6 +28,7 @@ export interface StoreParts {
   readonly clock: Clock
   /** Receives failures of operations that are repeated. */
   readonly onError: (error: unknown) => void
+  readonly log: Pick<Logger, 'info'>
 }
 
 /** The store of the configuration; only the driver that is used is loaded. */
@@ -61,7 +63,10 @@ async function openEtcd(
   opened.defer(() => lock.release())
   const isTls = Object.keys(tls).length > 0
   const store = createEtcdStore({ endpoints, prefix: etcd.prefix, ...(isTls && { tls }) })
-  const onChange = (next: EtcdTls): void => store.renewTls(next)
+  const onChange = (next: EtcdTls): void => {
+    store.renewTls(next)
+    parts.log.info('changed certificates for etcd were taken over, for new connections')
+  }
   const stops = [
     compactRegularly({ store, ...parts }),
     follow({ ...parts, first: tls, read: () => readEtcdTls(etcd), onChange }),

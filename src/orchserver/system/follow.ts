@@ -7,22 +7,17 @@ export interface FollowOptions<T> {
   /** What is used at the beginning. */
   readonly first: T
   readonly read: () => Promise<T>
-  /** Default: ten minutes. */
-  readonly everyMs?: number
   readonly onChange: (next: T) => void | Promise<void>
   /** Reading or `onChange` failed, for example because only one of two files is renewed; the last value stays in use, and both are repeated. */
   readonly onError: (error: unknown) => void
 }
 
-/**
- * Short, although certificates last for months: a clock that was wrong at the
- * start may jump, and an operator may replace a certificate that was stolen.
- */
-const READ_INTERVAL_MS = 600_000
+/** An operator waits for it who takes over a new key or certificate, or takes a stolen one away. */
+const READ_INTERVAL_MS = 10_000
 
-/** Reads a value again and again and reports it when it differs; returns the function that stops. */
+/** Reads a value every ten seconds and reports it when it differs; returns the function that stops. */
 export function follow<T>(options: FollowOptions<T>): () => void {
-  const { clock, first, read, everyMs = READ_INTERVAL_MS, onChange, onError } = options
+  const { clock, first, read, onChange, onError } = options
   let known = first
   let isOver = false
   const round = async (): Promise<void> => {
@@ -31,7 +26,7 @@ export function follow<T>(options: FollowOptions<T>): () => void {
     await onChange(next)
     known = next
   }
-  const stop = regularly({ clock, everyMs, round, onError })
+  const stop = regularly({ clock, everyMs: READ_INTERVAL_MS, round, onError })
   return () => {
     isOver = true
     stop()

@@ -50,6 +50,21 @@ test('values in clear and under other keys are encrypted with the first key', as
   ])
 })
 
+test('a value that the driver reports as damaged stays as it is, for who repairs it', async () => {
+  const { inner, encryption, rewrite } = opened([A])
+  await write(inner, put('/secrets/x', 'torn'))
+  const store: Store = {
+    ...inner,
+    list: async (query) => {
+      const page = await inner.list(query)
+      if (page.refused !== undefined) return page
+      return { ...page, entries: page.entries.map((entry) => ({ ...entry, damaged: true })) }
+    },
+  }
+  expect(await rewrite({ store, encryption })).toEqual({ rewritten: 0, undecryptable: 0 })
+  expect(await keysOf(inner)).toEqual(['/secrets/x clear'])
+})
+
 test('nothing is written where there is nothing to do, and history stays', async () => {
   const { inner, store, rewrite } = opened([A])
   const first = await write(store, put('/secrets/x', '1'))

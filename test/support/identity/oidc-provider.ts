@@ -21,6 +21,8 @@ export interface OidcProvider extends AsyncDisposable {
   idToken(claims: JWTPayload): Promise<string>
   /** From now on it signs with another key, and publishes that one alone. */
   rotate(): Promise<void>
+  /** From now on it shows a certificate of another authority; answers that authority, PEM. */
+  replaceCertificate(): Promise<string>
   /** Ends connections, and refuses new ones. */
   stop(): Promise<void>
   /** At the same address. */
@@ -60,6 +62,12 @@ export async function startOidcProvider(): Promise<OidcProvider> {
     },
     rotate: async () => {
       key = await newKeyPair('second')
+    },
+    replaceCertificate: async () => {
+      const next = await newTestAuthority('next provider')
+      server.setSecureContext(await next.server())
+      server.closeAllConnections()
+      return next.cert
     },
     start: async () => void (await listen(server, port)),
     [Symbol.asyncDispose]: stop,

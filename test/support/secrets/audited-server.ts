@@ -1,10 +1,9 @@
-import { once } from 'node:events'
+import type { Dirent } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
+import { startAuditWebhook, webhookKubeconfig } from './audit-webhook.ts'
 
 /** An orch-server that audits to a file and to a webhook, and all that it writes and sends. */
 export interface AuditedServer extends AsyncDisposable {
@@ -26,7 +25,7 @@ export async function startAuditedServer(
 ): Promise<AuditedServer> {
   const folder = await mkdtemp(join(tmpdir(), 'np-audited-'))
   const said: Buffer[] = []
-  const webhook = await startWebhook()
+  const webhook = await startAuditWebhook()
   const kubeconfig = join(folder, 'webhook.yaml')
   await writeFile(kubeconfig, webhookKubeconfig(webhook.url))
   const logPath = join(folder, 'log', 'audit.log')
@@ -44,46 +43,28 @@ export async function startAuditedServer(
     posted: () => Buffer.concat(webhook.bodies),
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]()
-      await webhook.close()
+      await webhook[Symbol.asyncDispose]()
       await rm(folder, { recursive: true })
     },
   }
 }
 
-/** Every file under a folder, one behind the other. */
+/** What is written in every file under a folder, one behind the other. */
 export async function filesUnder(folder: string): Promise<Buffer> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
   return Buffer.concat(
-    await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name)))),
+    await Promise.all(files.map(async (file) => written(await readFile(pathOf(file))))),
   )
 }
 
-function webhookKubeconfig(server: string): string {
-  return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
-    contexts: [{ name: 'c', context: { cluster: 'c' } }],
-    clusters: [{ name: 'c', cluster: { server } }],
-  })
+function pathOf({ parentPath, name }: Dirent): string {
+  return join(parentPath, name)
 }
 
-/** Takes everything that is posted to it. */
-async function startWebhook() {
-  const bodies: Buffer[] = []
-  const server = createServer((request, response) => {
-    request.on('data', (chunk: Buffer) => bodies.push(chunk))
-    request.on('end', () => response.end('{}'))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    bodies,
-    url: `http://127.0.0.1:${port}/events`,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
+/** Without the zeros behind its end, which etcd reserves for what it will write: 64 MB. */
+function written(file: Buffer): Buffer {
+  let end = file.length
+  while (end > 0 && file[end - 1] === 0) end--
+  return file.subarray(0, end)
 }

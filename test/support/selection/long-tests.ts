@@ -30,7 +30,11 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/server/identity/oidc-users.test.ts',
       'test/server/identity/outside-users.test.ts',
       'test/server/identity/signing-keys.test.ts',
+      'test/server/encryption-page.test.ts',
       'test/server/security-page.test.ts',
+      'test/server/security-page-authority.test.ts',
+      'test/server/security-page-given.test.ts',
+      'test/server/security-page-loss.test.ts',
     ],
   },
   {

@@ -118,8 +118,8 @@ describe('one rule', () => {
     ['nonResourceURLs: ["*"]', 'get /anything', 'Metadata'],
     ['nonResourceURLs: ["*"]', 'get pods shop/web', 'None'],
     ['nonResourceURLs: [/metrics]', 'get /metrics', 'Metadata'],
-    ['nonResourceURLs: [/metrics]', 'get /metrics/', 'Metadata'],
-    ['nonResourceURLs: [/metrics]', 'get /%6detrics', 'Metadata'],
+    // The paths of actions are decoded already: this one was sent as /%256detrics.
+    ['nonResourceURLs: [/metrics]', 'get /%6detrics', 'None'],
     ['nonResourceURLs: [/metrics]', 'get /metrics2', 'None'],
     ['nonResourceURLs: [/logs/*]', 'get /logs', 'None'],
     ['nonResourceURLs: [/logs/*]', 'get /logs/a/b', 'Metadata'],

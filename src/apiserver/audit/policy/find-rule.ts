@@ -30,22 +30,7 @@ function matchesAction(rule: AuditRule, action: Action): boolean {
   }
   if (nonResourceURLs === undefined) return true
   if (!isPathAction(action)) return false
-  const path = servedPath(action.path)
-  return nonResourceURLs.some((pattern) => matchesPath(pattern, path))
-}
-
-/** The path as the route table reads it: decoded, and without a slash at the end. */
-function servedPath(path: string): string {
-  const decoded = decode(path)
-  return decoded.length > 1 && decoded.endsWith('/') ? decoded.slice(0, -1) : decoded
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
+  return nonResourceURLs.some((pattern) => matchesPath(pattern, action.path))
 }
 
 function matchesPath(pattern: string, path: string): boolean {

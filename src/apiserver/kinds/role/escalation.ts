@@ -1,9 +1,9 @@
-import { rulesOfRole } from '../../../auth/rbac/policy-rule.ts'
+import { EVERYTHING, rulesOfRole } from '../../../auth/rbac/policy-rule.ts'
 import { isDeepEqual } from '../../../lib/equal.ts'
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import { RBAC_GROUP } from '../../../resources/api-groups.ts'
 import type { WriterCheck } from '../../resource/resource.ts'
-import { EVERYTHING, escalation, grantsSame } from '../shared/escalation.ts'
+import { escalation, grantsSame } from '../shared/escalation.ts'
 
 /** 403 for who would put rules into a Role without having them in its namespace. */
 export const checkRoleWriter: WriterCheck = (writer, next, old) =>
@@ -30,6 +30,7 @@ function checkRules(
   const subject = { plural, group: RBAC_GROUP, name }
   const action = { group: RBAC_GROUP, resource: plural, subresource: '', namespace, name }
   if (writer.permits({ verb: 'escalate', ...action })) return undefined
+  // A role that takes its rules from others may contain any: they are not known yet.
   const isAggregated = [next, old].some((role) => role?.['aggregationRule'] !== undefined)
   const rules = [...rulesOfRole(next), ...(isAggregated ? EVERYTHING : [])]
   return escalation(writer, subject, { rules, namespace })

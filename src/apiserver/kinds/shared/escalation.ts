@@ -1,4 +1,4 @@
-import { ALL, type PolicyRule } from '../../../auth/rbac/policy-rule.ts'
+import type { PolicyRule } from '../../../auth/rbac/policy-rule.ts'
 import { uncoveredRules } from '../../../auth/rbac/uncovered-rules.ts'
 import type { WriterAccess } from '../../../auth/rbac/writer-access.ts'
 import { isDeepEqual } from '../../../lib/equal.ts'
@@ -10,12 +10,6 @@ import { goList, ruleTexts } from './rule-text.ts'
 /** Rules that one error lists. */
 const MAX_LISTED = 10
 const MAX_TEXT = 4096
-
-/** What a role may contain that takes its rules from others: those are not known yet. */
-export const EVERYTHING: readonly PolicyRule[] = [
-  { verbs: [ALL], apiGroups: [ALL], resources: [ALL], resourceNames: [], nonResourceURLs: [] },
-  { verbs: [ALL], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [ALL] },
-]
 
 /** 403 for who would grant rules, in a namespace or the whole cluster, without having them. */
 export function escalation(

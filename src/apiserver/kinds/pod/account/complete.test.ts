@@ -145,6 +145,19 @@ test('a copy of a Pod has its token once; a volume that only has the name is not
   ])
 })
 
+test('a volume with a token under a name of its own is not mounted where programs look for theirs', () => {
+  const sources = [{ serviceAccountToken: { path: 'token', audience: 'vault' } }]
+  const spec = specOf({ containers: [MAIN], volumes: [{ name: 'vault', projected: { sources } }] })
+  expect(arrayAt(spec, 'volumes').map((one) => stringAt(one, 'name'))).toEqual([
+    'vault',
+    'kube-api-access-bbbbb',
+  ])
+  const [container = {}] = arrayAt(spec, 'containers')
+  expect(arrayAt(container, 'volumeMounts').map((one) => stringAt(one, 'name'))).toEqual(
+    PATHS.map(() => 'kube-api-access-bbbbb'),
+  )
+})
+
 test.each<[JsonObject, string, JsonObject]>([
   [{}, 'default', {}],
   [{ serviceAccountName: '' }, 'default', {}],
@@ -304,6 +317,9 @@ test.each([
   ['kubernetes.io', 'false', false],
   ['orch.io', '0', false],
   ['orch.io', '', false],
+  ['orch.io', 'yes', true],
+  ['orch.io', 'no', true],
+  ['orch.io', ' false', true],
   ['other.io', 'true', false],
 ])('%s/enforce-mountable-secrets: %j restricts: %j', (brand, value, expected) => {
   const spec = { containers: [MAIN], volumes: [{ name: 'v', secret: { secretName: 's' } }] }

@@ -1,13 +1,10 @@
 import { arrayAt, isJsonObject, type JsonObject, valueAt } from '../../../../lib/json.ts'
-import { isSubdomain } from '../../../../resources/names.ts'
+import { DEFAULT_ACCOUNT, isSubdomain } from '../../../../resources/names.ts'
 import { type CompletionInput, CreationRefusal } from '../../../resource/resource.ts'
 import { serviceAccounts } from '../../service-account/resource.ts'
 import { isMirror, mirrorFault } from './mirror.ts'
 import { forbiddenSecret } from './permitted-secrets.ts'
 import { withTokenVolume } from './token-volume.ts'
-
-/** The account that every namespace has, made by a controller. */
-const DEFAULT_ACCOUNT = 'default'
 
 /**
  * A new Pod with its account: the account's name, token and pull secrets. Refused where the account is

@@ -1,0 +1,29 @@
+/** How often and how long everything is measured. */
+export interface Repeats {
+  readonly decisionRounds: number
+  readonly requestRounds: number
+  /** Of one subject in one round. */
+  readonly creates: number
+  readonly gets: number
+  readonly floodRounds: number
+  /** Of the good client, alone and in the flood. */
+  readonly floodSeconds: number
+}
+
+export const FULL: Repeats = {
+  decisionRounds: 9,
+  requestRounds: 30,
+  creates: 500,
+  gets: 2_500,
+  floodRounds: 7,
+  floodSeconds: 5,
+}
+
+/** For development: too few repetitions to be worth quoting. */
+export const QUICK: Repeats = {
+  ...FULL,
+  decisionRounds: 3,
+  requestRounds: 5,
+  floodRounds: 2,
+  floodSeconds: 3,
+}

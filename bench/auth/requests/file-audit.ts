@@ -1,0 +1,42 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AuditLog } from '../../../src/apiserver/audit/audit-log.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { openAuditLog } from '../../../src/orchserver/audit/open-audit-log.ts'
+import { createLogger } from '../../../src/telemetry/logger.ts'
+
+const POLICY = `apiVersion: audit.k8s.io/v1
+kind: Policy
+rules:
+  - level: Metadata
+`
+
+export interface FileAudit {
+  readonly log: AuditLog
+  /** Events so far that the log could not take. */
+  readonly droppedEvents: () => number
+}
+
+/** Records every request, both its stages, at the level Metadata in a file of this folder. */
+export async function openFileAudit(folder: string): Promise<FileAudit> {
+  const policyFile = join(folder, 'policy.yaml')
+  await writeFile(policyFile, POLICY)
+  const outputs = {
+    ...{ policyFile, logPath: join(folder, 'audit.log'), webhookConfigFile: '' },
+    ...{ logMaxMegabytes: 100, logMaxBackups: 1, logMaxAgeDays: 0 },
+  }
+  let dropped = 0
+  const log = await openAuditLog(outputs, {
+    ...{ clock: systemClock, stdout: process.stdout, userAgent: 'bench' },
+    log: await createLogger({ verbosity: 0, pretty: false, stream: process.stderr }),
+    observer: {
+      recorded: () => undefined,
+      dropped: (_output, events) => {
+        dropped += events
+      },
+      failed: () => undefined,
+    },
+    onError: (error) => process.stderr.write(`bench: audit: ${String(error)}\n`),
+  })
+  return { log, droppedEvents: () => dropped }
+}

@@ -1,0 +1,41 @@
+import { busyPercent } from '../measure/busy-percent.ts'
+import type { Options } from '../options.ts'
+import type { AuthMeasured } from '../report/auth/results.ts'
+import { saveAuthResults } from '../report/files.ts'
+import { measureDecisions } from './decisions/decisions.ts'
+import { measureFlood } from './flood/flood.ts'
+import { describeMachine } from './machine.ts'
+import { FULL, QUICK, type Repeats } from './repeats.ts'
+import { measureRequests } from './requests/requests.ts'
+
+type Step = (repeats: Repeats, folder: string) => Promise<Partial<AuthMeasured>>
+
+const STEPS: Readonly<Record<string, Step>> = {
+  decisions: (repeats) => Promise.resolve({ decisions: measureDecisions(repeats) }),
+  requests: async (repeats, folder) => ({ requests: await measureRequests(repeats, folder) }),
+  flood: async (repeats, folder) => ({ flood: await measureFlood(repeats, folder) }),
+}
+
+/** What authentication and authorization cost. What fails ends it, and is reported. */
+export async function runAuth({ quick, into }: Options, folder: string): Promise<void> {
+  const startedAt = new Date().toISOString().slice(0, 10)
+  const machine = describeMachine()
+  const head = { startedAt, machine, quick, busyPercent: await busyPercent() }
+  let measured: Partial<AuthMeasured> = {}
+  for (const [name, step] of Object.entries(STEPS)) {
+    log(name)
+    try {
+      measured = { ...measured, ...(await step(quick ? QUICK : FULL, folder)) }
+    } catch (error) {
+      const problem = `${name}: ${error instanceof Error ? error.message.trim() : String(error)}`
+      log(`stopped: ${problem}`)
+      saveAuthResults(into, { ...head, unfinished: problem.slice(0, 300), measured })
+      return
+    }
+    saveAuthResults(into, { ...head, measured })
+  }
+}
+
+function log(what: string): void {
+  process.stderr.write(`bench: auth: ${what}\n`)
+}

@@ -1,0 +1,18 @@
+import type { Cost, RequestsCell, SubjectName } from './results.ts'
+
+export type RequestName = 'create' | 'get'
+
+/** Figures divided by the other's of the same round, so that slow rounds are slow for both. */
+export function ratios(ours: readonly number[], theirs: readonly number[]): readonly number[] {
+  return ours.slice(0, theirs.length).map((figure, round) => figure / (theirs[round] ?? Number.NaN))
+}
+
+/** The rates of a subject divided by another's; empty where the other was not measured. */
+export function rateRatios(
+  cell: RequestsCell,
+  all: readonly RequestsCell[],
+  { request, against }: { readonly request: RequestName; readonly against: SubjectName },
+): readonly number[] {
+  const other: Cost | undefined = all.find(({ subject }) => subject === against)?.[request]
+  return ratios(cell[request].perSecond, other?.perSecond ?? [])
+}

@@ -1,0 +1,71 @@
+import { ratio } from '../show.ts'
+import { median, spread } from '../statistics.ts'
+import { type Column, table } from '../table.ts'
+import { type RequestName, rateRatios, ratios } from './ratios.ts'
+import type { Decisions, Flood, RequestsCell, SubjectName, Waits } from './results.ts'
+
+const SUBJECTS: Readonly<Record<SubjectName, string>> = {
+  none: 'no users',
+  token: 'token',
+  certificate: 'client certificate',
+  audited: 'token, audited',
+}
+
+export function decisionsTable({ indexedPerSecond, scannedPerSecond }: Decisions): string {
+  const rows = [
+    ['by subject', indexedPerSecond],
+    ['a scan of all bindings', scannedPerSecond],
+  ] as const
+  return table(rows, [
+    ['bindings found', ([how]) => how],
+    ['', () => ''],
+    ['decisions per second', ([, samples]) => spread(samples, 0)],
+    ['÷ scan', ([, samples]) => ratio(median(samples), median(scannedPerSecond))],
+  ])
+}
+
+/** A request of a subject. */
+type Row = readonly [request: RequestName, cell: RequestsCell]
+
+export function requestsTable(cells: readonly RequestsCell[]): string {
+  const rows = (['create', 'get'] as const).flatMap((request) =>
+    cells.map((cell): Row => [request, cell]),
+  )
+  return table(rows, [
+    ['', ([request]) => `${request} Service`],
+    ['clients have', ([, { subject }]) => SUBJECTS[subject]],
+    ['per second', ([request, cell]) => spread(cell[request].perSecond, 0)],
+    ['CPU, µs each', ([request, cell]) => spread(cell[request].cpuMicros, 0)],
+    ['÷ no users', against('none', cells, ({ subject }) => subject !== 'none')],
+    ['÷ not audited', against('token', cells, ({ subject }) => subject === 'audited')],
+    ['events dropped', ([, cell]) => droppedEvents(cell)],
+  ])
+}
+
+function droppedEvents({ subject, droppedEvents: dropped }: RequestsCell): string | undefined {
+  return subject === 'audited' ? String(dropped) : undefined
+}
+
+/** The median of the rounds' ratios of rates, of the subjects that are to be compared. */
+function against(
+  other: SubjectName,
+  cells: readonly RequestsCell[],
+  isCompared: (cell: RequestsCell) => boolean,
+): Column<Row>[1] {
+  return ([request, cell]) =>
+    isCompared(cell) ? spread(rateRatios(cell, cells, { request, against: other }), 2) : undefined
+}
+
+export function floodTable({ quiet, flooded, refusedPerSecond }: Flood): string {
+  const rows: readonly (readonly [string, Waits, readonly number[]])[] = [
+    ['alone', quiet, []],
+    ['in a flood', flooded, refusedPerSecond],
+  ]
+  return table(rows, [
+    ['', ([what]) => what],
+    ['p50, ms', ([, { p50 }]) => spread(p50, 2)],
+    ['p99, ms', ([, { p99 }]) => spread(p99, 2)],
+    ['p99 ÷ alone', ([, { p99 }]) => spread(ratios(p99, quiet.p99), 2)],
+    ['bad tokens answered per second', ([, , refused]) => spread(refused, 0)],
+  ])
+}

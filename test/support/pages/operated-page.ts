@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { stringify } from 'yaml'
+import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
+import { blocksOf } from './page-section.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+/** What only root may do, and what the test does in its place. */
+const SYSTEMCTL = /^systemctl (restart|stop|start) orch-server\n/m
+
+/** By what a request says who sends it: the arguments of curl. */
+export type Proof = readonly string[]
+
+export function byToken(token: string): Proof {
+  return ['-H', `Authorization: Bearer ${token}`]
+}
+
+export interface PageOptions {
+  /** Of `docs/operate`. */
+  readonly page: 'security.md' | 'encryption.md'
+  /** Of `config.yaml`; paths begin with `/etc/orch-server`. */
+  readonly settings?: object
+  /** The section whose commands make files before the server starts. */
+  readonly prepare?: string
+  /** Texts of the files in `/etc/orch-server`. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+/** A page of `docs/operate`, whose commands run against a server of its own, in folders of its own. */
+export interface OperatedPage extends AsyncDisposable {
+  readonly server: OrchServerProcess
+  /** What stands for `/etc/orch-server`. */
+  readonly etc: string
+  /** All that the server wrote. */
+  log(): string
+  /** Runs the commands of one section, or one block of it, counted from 0; answers what they printed. */
+  follow(heading: string, block?: number): Promise<string>
+  /** Runs a command in the shell that the page prepares. @throws Error with what it wrote, unless it ends with 0 */
+  sh(command: string): Promise<string>
+  /** The status of `GET /api`, which every known user may read. */
+  status(proof: Proof): Promise<number>
+  /** Writes a file of the operator, in `/etc/orch-server`. */
+  write(name: string, text: string): Promise<void>
+}
+
+/** The server has the settings, and those of its paths. */
+export async function operatePage(options: PageOptions): Promise<OperatedPage> {
+  const { page, settings = {}, files = {} } = options
+  const folder = await mkdtemp(join(tmpdir(), 'np-page-'))
+  const [etc, logs] = [join(folder, 'etc'), join(folder, 'log')]
+  for (const path of [etc, logs]) await mkdir(path)
+  const write = (name: string, text: string): Promise<void> =>
+    writeFile(join(etc, name), text, { mode: 0o600 })
+  for (const [name, text] of Object.entries(files)) await write(name, text)
+  const inFolders = (text: string): string =>
+    text
+      .replaceAll('/etc/orch-server', etc)
+      .replaceAll('/var/log/orch-server', logs)
+      .replaceAll('/opt/node-proxy', ROOT)
+  const kind = { apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' }
+  await write('config.yaml', inFolders(stringify({ ...kind, ...settings })))
+  if (options.prepare !== undefined) {
+    const made = blocksOf(page, options.prepare, 'sh').join('')
+    await bash(inFolders(`set -e; umask 077\n${made}`), folder)
+  }
+  const config = join(etc, 'config.yaml')
+  const written: Buffer[] = []
+  const server = await startOrchServer({
+    flags: [`--config=${config}`],
+    onOutput: (bytes) => void written.push(bytes),
+  })
+  await writeFile(config, `${await readFile(config, 'utf8')}dataDir: ${server.dataDir}\n`)
+  const here = (text: string): string =>
+    inFolders(text)
+      .replaceAll('/var/lib/orch-server', server.dataDir)
+      .replaceAll('127.0.0.1:6443', new URL(server.url).host)
+  const [prepare = ''] = blocksOf('security.md', 'Prepare the shell', 'sh')
+  const sh = (command: string): Promise<string> =>
+    bash(here(`set -eo pipefail\n${prepare}\n${command}`), folder)
+  const follow = async (heading: string, block?: number): Promise<string> => {
+    const blocks = blocksOf(page, heading, 'sh')
+    if (block !== undefined && blocks[block] === undefined) {
+      throw new Error(`${page} has no block ${block} under “${heading}”`)
+    }
+    const chosen = block === undefined ? blocks : [blocks[block]!]
+    const [first = '', ...rest] = chosen.join('').split(SYSTEMCTL)
+    let said = await sh(first)
+    for (const [index, part] of rest.entries()) {
+      if (index % 2 === 1) said += await sh(part)
+      else {
+        if (part !== 'start') await server.stop()
+        if (part !== 'stop') await server.start()
+      }
+    }
+    return said
+  }
+  return {
+    ...{ server, etc, sh, follow, write },
+    log: () => Buffer.concat(written).toString(),
+    status: async (proof) => {
+      const url = `${server.url}/api`
+      const args = ['-sk', '-o', '/dev/null', '-w', '%{http_code}', ...proof, url]
+      return Number(await run('curl', args, { cwd: server.dataDir }))
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+function bash(script: string, home: string): Promise<string> {
+  const env = { ...process.env, HOME: home }
+  return run('bash', ['-c', script], { env })
+}
+
+function run(
+  program: string,
+  args: readonly string[],
+  options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string },
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, args, options, (failure, out, err) =>
+      failure === null ? resolve(out) : reject(new Error(`${out}${err}`, { cause: failure })),
+    )
+    child.stdin?.end()
+  })
+}
