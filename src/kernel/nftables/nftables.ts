@@ -1,7 +1,7 @@
 import type { ChainSpec, Command, Element, Rule, SetSpec, Table } from './objects.ts'
 
-/** Why the kernel took nothing of a transaction. */
-export interface Refusal {
+/** Why the kernel rejected a transaction. */
+export interface TransactionError {
   /** The first command that was refused, by its index; undefined: the transaction as a whole. */
   readonly command: number | undefined
   readonly errno: number
@@ -26,7 +26,7 @@ export interface Nftables {
    * Applies all commands in their order, or none: no packet meets a part of them. With `generation`, it is
    * refused (ERESTART) where anything was changed since that generation. Undefined: done.
    */
-  commit(commands: readonly Command[], generation?: number): Promise<Refusal | undefined>
+  commit(commands: readonly Command[], generation?: number): Promise<TransactionError | undefined>
   /** The number of the last change of any table. */
   generation(): Promise<number>
   /** Undefined: there is no such table. */
