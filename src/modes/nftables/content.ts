@@ -10,24 +10,31 @@ import {
   sumOf,
 } from './keys/digest.ts'
 
+/** A set or map. */
+export interface SetContent {
+  readonly kind: 'set'
+  readonly name: string
+  readonly spec: SetSpec
+  /** Those that belong to this object and to no frontend. */
+  readonly elements: readonly Element[]
+  /** Of a map of clients, which packets fill: only clients of these backends may stay (`staleClients`). */
+  readonly backends?: readonly Backend[]
+  /** Of a map of clients whose data is an address: the map that has the ports of the same clients. */
+  readonly ports?: string
+}
+
+export interface ChainContent {
+  readonly kind: 'chain'
+  readonly name: string
+  readonly spec: ChainSpec
+  readonly rules: readonly Rule[]
+}
+
 /** What an object consists of. */
 export type Content =
   | { readonly kind: 'table' }
-  | {
-      readonly kind: 'set'
-      readonly name: string
-      readonly spec: SetSpec
-      /** Those that belong to this object and to no frontend. */
-      readonly elements: readonly Element[]
-      /** Of a map that packets fill: only clients of these backends may stay in it. */
-      readonly backends?: readonly Backend[]
-    }
-  | {
-      readonly kind: 'chain'
-      readonly name: string
-      readonly spec: ChainSpec
-      readonly rules: readonly Rule[]
-    }
+  | SetContent
+  | ChainContent
   | { readonly kind: 'frontend'; readonly elements: readonly PlacedElement[] }
 
 /** Of a wanted object; the same as of what was read of it. */

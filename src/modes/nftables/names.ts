@@ -1,4 +1,4 @@
-import type { EntryId } from '../../forwarding/entry.ts'
+import type { EntryId, Pool } from '../../forwarding/entry.ts'
 import type { Table } from '../../kernel/nftables/objects.ts'
 import { hashName } from '../../lib/hash.ts'
 import type { Family } from '../../lib/ip.ts'
@@ -26,7 +26,10 @@ export const SET = {
   nodePortAddresses: 'node-port-addresses',
 } as const
 
-/** Chains that stand however many Services there are. The first six are called by the kernel. */
+/**
+ * Chains that stand however many Services there are. The first six are called by the kernel. No name is a
+ * keyword of nft (as `reject` is), which could not parse what it prints.
+ */
 export const CHAIN = {
   prerouting: 'prerouting',
   output: 'output',
@@ -37,7 +40,7 @@ export const CHAIN = {
   dispatch: 'dispatch',
   dispatchNodePorts: 'dispatch-node-ports',
   unserved: 'unserved',
-  reject: 'reject',
+  rejected: 'rejected',
   remember: 'remember',
 } as const
 
@@ -47,28 +50,27 @@ export function tableOf(family: Family): Table {
 
 /** Maps, sets and chains of one entry with affinity; 114 bits of a hash of its id keep them apart. */
 export interface AffinityNames {
-  /** Client → backend; filled by packets. */
-  readonly clients: string
-  /** The same for the local pool, where the entry uses both. */
-  readonly localClients: string
+  /** Client → backend; in IPv6 client → address of the backend. Filled by packets. */
+  clients(pool: Pool): string
+  /** IPv6: client → port of the backend. */
+  ports(pool: Pool): string
   /** The backends that may be remembered. */
-  readonly backends: string
-  readonly localBackends: string
+  backends(pool: Pool): string
   /** The chain that remembers. */
   readonly remember: string
-  /** The chain that sends a known client to its backend, and others to `choice`. */
-  sticky(choice: string): string
+  /** The chain that sends a client of the pool that is known to its backend, and others to `choice`. */
+  sticky(pool: Pool, choice: string): string
 }
 
 export function affinityNames(id: EntryId): AffinityNames {
   const hash = hashName(id, 19)
+  const of = (pool: Pool) => (pool === 'cluster' ? hash : `${hash}-local`)
   return {
-    clients: `affinity-${hash}`,
-    localClients: `affinity-${hash}-local`,
-    backends: `backends-${hash}`,
-    localBackends: `backends-${hash}-local`,
+    clients: (pool) => `affinity-${of(pool)}`,
+    ports: (pool) => `affinity-${of(pool)}-ports`,
+    backends: (pool) => `backends-${of(pool)}`,
     remember: `remember-${hash}`,
-    sticky: (choice) => `sticky-${hash}-${choice}`,
+    sticky: (pool, choice) => `sticky-${of(pool)}-${choice}`,
   }
 }
 

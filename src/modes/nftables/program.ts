@@ -31,6 +31,8 @@ export class NftablesProgram implements Program {
   readonly #rivals = new Map<ObjectKey, ReadonlySet<EntryId>>()
   /** Number of entries that use a choice chain. */
   readonly #users = new Map<ObjectKey, number>()
+  /** Rules of each chain. */
+  readonly #ruleCounts = new Map<ObjectKey, number>()
   #changes = new Map<ObjectKey, Digest | undefined>()
 
   constructor(settings: NetfilterSettings) {
@@ -63,12 +65,11 @@ export class NftablesProgram implements Program {
     return owner === undefined ? [] : [owner]
   }
 
+  /** Rules are those of the chain as it should be. */
   describe(key: ObjectKey): ObjectDescription {
     const { family, kind } = objectOf(key)
     if (kind !== 'chain') return { kind, family }
-    const content = this.contentOf(key)
-    const count = content?.kind === 'chain' ? content.rules.length : 0
-    return { kind, family, rules: { table: TABLE, count } }
+    return { kind, family, rules: { table: TABLE, count: this.#ruleCounts.get(key) ?? 0 } }
   }
 
   /** What an object should be; undefined when it is not wanted. */
@@ -88,7 +89,7 @@ export class NftablesProgram implements Program {
       if (holder < id) return
     }
     this.#owners.set(key, id)
-    this.#want(key, digestOfContent(content))
+    this.#want(key, content)
   }
 
   #leave(key: ObjectKey, id: EntryId): void {
@@ -102,15 +103,13 @@ export class NftablesProgram implements Program {
       return this.#want(key, undefined)
     }
     this.#owners.set(key, next)
-    const content = this.contentOf(key)
-    this.#want(key, content && digestOfContent(content))
+    this.#want(key, this.contentOf(key))
   }
 
   #use(key: ObjectKey): void {
     const users = this.#users.get(key) ?? 0
     this.#users.set(key, users + 1)
-    const content = users === 0 ? this.#choice(key) : undefined
-    if (content) this.#want(key, digestOfContent(content))
+    if (users === 0) this.#want(key, this.#choice(key))
   }
 
   #release(key: ObjectKey): void {
@@ -128,7 +127,10 @@ export class NftablesProgram implements Program {
     return rules && { kind: 'chain', name, spec: {}, rules }
   }
 
-  #want(key: ObjectKey, digest: Digest | undefined): void {
+  #want(key: ObjectKey, content: Content | undefined): void {
+    if (content?.kind === 'chain') this.#ruleCounts.set(key, content.rules.length)
+    else this.#ruleCounts.delete(key)
+    const digest = content && digestOfContent(content)
     if (this.#wanted.get(key) === digest) return
     if (digest === undefined) this.#wanted.delete(key)
     else this.#wanted.set(key, digest)
@@ -138,7 +140,7 @@ export class NftablesProgram implements Program {
   #addBase(family: Family): void {
     const add = (key: ObjectKey, content: Content) => {
       this.#base.set(key, content)
-      this.#want(key, digestOfContent(content))
+      this.#want(key, content)
     }
     add(keyOf(family, 'table', TABLE), { kind: 'table' })
     for (const set of baseSets(this.#settings, family)) {

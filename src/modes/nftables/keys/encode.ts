@@ -1,15 +1,20 @@
-import type { Protocol } from '../../../forwarding/entry.ts'
-import { type Cidr, formatIp, type IpAddress, ipBytes } from '../../../lib/ip.ts'
+import type { Backend, Protocol } from '../../../forwarding/entry.ts'
+import { type Cidr, familyOf, formatIp, type IpAddress, ipBytes } from '../../../lib/ip.ts'
 
 /** Numbers of linux/in.h: IPPROTO_…. */
 export const PROTOCOL_NUMBER: Readonly<Record<Protocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 }
+
+/** Characters. */
+const [DOT, ZERO] = [0x2e, 0x30] as const
 
 /**
  * Fields of keys and data as registers hold them: network byte order, padded to 4 bytes. Marks and indexes are in
  * the host's byte order, which is little-endian on every platform with a netlink socket for Node.
  */
 export function address(ip: IpAddress): Buffer {
-  return Buffer.from(ipBytes(ip))
+  const bytes = Buffer.allocUnsafe(lengthOf(ip))
+  writeAddress(bytes, ip)
+  return bytes
 }
 
 export function protocol(name: Protocol): Buffer {
@@ -23,6 +28,47 @@ export function port(number: number): Buffer {
 export function hostWord(number: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32LE(number >>> 0)
+  return bytes
+}
+
+/** Address . port, as a map of backends has them. */
+export function backendData({ ip, port: number }: Pick<Backend, 'ip' | 'port'>): Buffer {
+  const length = lengthOf(ip)
+  const bytes = Buffer.allocUnsafe(length + 4)
+  writeAddress(bytes, ip)
+  bytes.writeUInt32BE(number * 2 ** 16, length)
+  return bytes
+}
+
+/** The key of a frontend: address . proto . port, of a node port proto . port. */
+export function frontendAddress(ip: IpAddress | 'node', name: Protocol, number: number): Buffer {
+  const place = [protocol(name), port(number)]
+  return Buffer.concat(ip === 'node' ? place : [address(ip), ...place])
+}
+
+function lengthOf(ip: IpAddress): number {
+  return familyOf(ip) === 4 ? 4 : 16
+}
+
+/** Reads the digits of an IPv4 address itself: there are hundreds of thousands of them. */
+function writeAddress(bytes: Buffer, ip: IpAddress): void {
+  if (familyOf(ip) === 6) return void bytes.set(ipBytes(ip))
+  let [place, octet] = [0, 0]
+  for (let at = 0; at < ip.length; at++) {
+    const character = ip.charCodeAt(at)
+    if (character === DOT) {
+      bytes[place++] = octet
+      octet = 0
+    } else octet = octet * 10 + character - ZERO
+  }
+  bytes[place] = octet
+}
+
+/** The key of a frontend with the index of a choice behind it. */
+export function indexed(key: Buffer, index: number): Buffer {
+  const bytes = Buffer.allocUnsafe(key.length + 4)
+  bytes.set(key)
+  bytes.writeUInt32LE(index, key.length)
   return bytes
 }
 

@@ -22,8 +22,12 @@ interface BaseChain {
   readonly rules: readonly Rule[]
 }
 
-/** linux/netfilter_ipv4.h: NF_IP_PRI_NAT_DST, …_FILTER, …_NAT_SRC. */
-const PRIORITY = { destination: -100, filter: 0, source: 100 } as const
+/**
+ * linux/netfilter_ipv4.h: NF_IP_PRI_NAT_DST, …_FILTER, and just before …_NAT_SRC: whoever translates the source
+ * ends the nat chains of this hook, and the masquerade of a network plugin would hide from ours which client to
+ * remember and which pod reaches itself.
+ */
+const PRIORITY = { destination: -100, filter: 0, source: 99 } as const
 const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
 
 /** Chains that stand however many Services there are. */
@@ -33,7 +37,11 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
     hook: NonNullable<ChainSpec['hook']>['hook'],
     priority: number,
   ): ChainSpec => ({ hook: { type, hook, priority } })
-  const answer = rule(match.hasState(match.STATE.new), statement.jump(CHAIN.unserved))
+  const answer = rule(
+    match.hasState(match.STATE.new),
+    match.IS_NOT_TRANSLATED,
+    statement.jump(CHAIN.unserved),
+  )
   const dispatch = [rule(statement.jump(CHAIN.dispatch))]
   return [
     {
@@ -66,7 +74,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
     { name: CHAIN.dispatchNodePorts, spec: {}, rules: nodePortRules(settings, family) },
     { name: CHAIN.unserved, spec: {}, rules: unserved(settings, family) },
     {
-      name: CHAIN.reject,
+      name: CHAIN.rejected,
       spec: {},
       rules: [
         rule(match.isProtocol('TCP'), statement.reject('tcpReset')),

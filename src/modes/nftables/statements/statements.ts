@@ -51,24 +51,52 @@ export function translate(family: Family, map: string, ...fields: readonly Field
   ]
 }
 
-/** Adds an element, or renews its timeout; `timeout` in milliseconds. */
-export function update(
+/** The same with two maps, one of addresses and one of ports; `client` is the key of both. */
+export function translateByTwo(
+  family: Family,
+  maps: { readonly addresses: string; readonly ports: string },
+  client: Field,
+): Statement {
+  const address = loadAll([client])
+  const port = loadAll([client], FIRST_REGISTER + wordsOf(family))
+  return [
+    ...address.expressions,
+    { type: 'lookup', set: maps.addresses, key: address.first, to: address.first },
+    ...port.expressions,
+    { type: 'lookup', set: maps.ports, key: port.first, to: port.first },
+    { type: 'nat', to: 'destination', family, address: address.first, port: port.first },
+  ]
+}
+
+/** An element of a map that rules fill. */
+interface MapElement {
+  readonly key: readonly Field[]
+  readonly data: readonly Field[]
+}
+
+/** Adds an element, or renews its timeout and keeps its data; `timeout` in milliseconds. */
+export function update(map: string, element: MapElement, timeout: number): Statement {
+  return change('update', map, element, { timeout })
+}
+
+/** Removes the element with this key, if there is one, whatever its data. */
+export function remove(map: string, element: MapElement): Statement {
+  return change('delete', map, element)
+}
+
+function change(
+  operation: 'update' | 'delete',
   map: string,
-  { key, data, timeout }: { key: readonly Field[]; data: readonly Field[]; timeout: number },
+  { key, data }: MapElement,
+  options: { readonly timeout?: number } = {},
 ): Statement {
   const keys = loadAll(key)
   const values = loadAll(data, keys.next)
+  const registers = { key: keys.first, data: values.first }
   return [
     ...keys.expressions,
     ...values.expressions,
-    {
-      type: 'dynamic',
-      operation: 'update',
-      set: map,
-      key: keys.first,
-      data: values.first,
-      timeout,
-    },
+    { type: 'dynamic', operation, set: map, ...registers, ...options },
   ]
 }
 
