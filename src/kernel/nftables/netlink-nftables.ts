@@ -3,8 +3,9 @@ import type { Clock } from '../../lib/clock.ts'
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
 import { NFTA } from '../netlink/nf-tables.ts'
+import { rawTransport } from '../netlink/raw-transport.ts'
 import { NetlinkSession } from '../netlink/session.ts'
-import type { OpenTransport } from '../netlink/transport.ts'
+import { NETLINK_NETFILTER, type OpenTransport } from '../netlink/transport.ts'
 import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './codec/attributes.ts'
 import { batchOf } from './codec/batch.ts'
 import {
@@ -209,4 +210,12 @@ function keyOf({ family, name }: Table, set: string): string {
 
 function nameOf({ family, name }: Table): string {
   return `${family === 4 ? 'ip' : 'ip6'} ${name}`
+}
+
+/** Bytes: transactions are large, and so are the datagrams of a list. */
+const SIZES = { send: 64 * 1024 * 1024, datagram: 32 * 1024 }
+
+/** The nf_tables of the network namespace of this process; its socket opens now. */
+export function openNftables(clock: Clock): NetlinkNftables {
+  return new NetlinkNftables(rawTransport(NETLINK_NETFILTER, SIZES), clock)
 }
