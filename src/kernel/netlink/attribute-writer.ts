@@ -26,6 +26,25 @@ export class AttributeWriter {
     return this
   }
 
+  u8(type: number, value: number): this {
+    this.#bytes[this.#begin(type, 1)] = value
+    return this
+  }
+
+  /** In network byte order. */
+  be32(type: number, value: number): this {
+    const at = this.#begin(type, 4)
+    this.#bytes.writeInt32BE(value | 0, at)
+    return this
+  }
+
+  /** In network byte order. */
+  be64(type: number, value: bigint): this {
+    const at = this.#begin(type, 8)
+    this.#bytes.writeBigUInt64BE(value, at)
+    return this
+  }
+
   /** In network byte order. */
   port(type: number, port: number): this {
     const at = this.#begin(type, 2)
@@ -48,10 +67,24 @@ export class AttributeWriter {
   }
 
   nest(type: number, write: (inner: this) => void): this {
-    const at = this.#begin(type | NESTED, 0) - HEADER
+    const at = this.open(type)
     write(this)
-    this.#bytes.writeUInt16LE(this.#at - at, at)
+    return this.close(at)
+  }
+
+  /** Begins an attribute that holds others; `close` takes what it returns. For the inside of loops. */
+  open(type: number): number {
+    return this.#begin(type | NESTED, 0) - HEADER
+  }
+
+  close(opened: number): this {
+    this.#bytes.writeUInt16LE(this.#at - opened, opened)
     return this
+  }
+
+  /** Bytes that were written so far. */
+  get length(): number {
+    return this.#at
   }
 
   /** Bytes of a header in front of the attributes. */

@@ -12,6 +12,8 @@ export interface Pending {
   readonly onMessage: (message: NetlinkMessage) => void
   /** Of each message that failed, by its place in the request. */
   readonly refusals: Map<number, KernelError>
+  /** An error of the first message is the answer to all of them. */
+  readonly endsWithFirst: boolean
   interrupted: boolean
   readonly settle: (outcome: AttemptResult) => void
   readonly fail: (error: Error) => void
@@ -22,5 +24,6 @@ export interface Pending {
 export function finish(pending: Pending, message: NetlinkMessage): void {
   const refusal = decodeKernelError(message)
   if (refusal !== undefined) pending.refusals.set(message.seq - pending.first, refusal)
-  if (message.seq === pending.last) pending.settle(pending.interrupted ? 'interrupted' : 'done')
+  const isAll = pending.endsWithFirst && refusal !== undefined && message.seq === pending.first
+  if (isAll || message.seq === pending.last) pending.settle(pending.interrupted ? 'interrupted' : 'done')
 }

@@ -10,14 +10,29 @@ import type { OpenTransport, Transport, TransportHandlers } from './transport.ts
 /** The kernel gives less, up to net.core.rmem_max and wmem_max, when it cannot be forced. */
 const BUFFER_BYTES = 4 * 1024 * 1024
 
-/** Opens sockets of one netlink family, on which `receiveBytes` can wait to be read. */
-export function rawTransport(protocol: number, receiveBytes = BUFFER_BYTES): OpenTransport {
+/** Sizes of the buffers of a socket, in bytes; each has a default. */
+export interface RawTransportSizes {
+  /** Of what waits to be read. */
+  readonly receive?: number
+  /** Of one datagram that is sent. */
+  readonly send?: number
+  /**
+   * Of one datagram that is received. The kernel fills datagrams of a list up to the largest that was ever read, and ends
+   * the list before an object that has no room in one; by default that is 8 KiB.
+   */
+  readonly datagram?: number
+}
+
+/** Opens sockets of one netlink family. */
+export function rawTransport(protocol: number, sizes: RawTransportSizes = {}): OpenTransport {
+  const { receive = BUFFER_BYTES, send = BUFFER_BYTES, datagram } = sizes
+  const peeking = datagram ? { messagePeeking: false, msgBufferSize: datagram } : {}
   let libc: LibC | undefined
   return (handlers) => {
     try {
       libc ??= openLibc()
-      const buffers = { receive: receiveBytes, send: BUFFER_BYTES }
-      const options = { recvBufferSize: receiveBytes, sendBufferSize: BUFFER_BYTES }
+      const buffers = { receive, send }
+      const options = { recvBufferSize: receive, sendBufferSize: send, ...peeking }
       const socket = new raw.RawNetlinkSocket(protocol, options)
       const fd = libc && findSocket(libc, { protocol, port: socket.address().port })
       const tuned = libc && fd !== undefined ? tuneSocket(libc, fd, buffers) : undefined

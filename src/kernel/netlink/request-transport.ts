@@ -26,7 +26,7 @@ export function requestTransport(protocol: number, receiveBytes = BUFFER_BYTES):
   let libc: LibC | undefined
   return (handlers) => {
     libc ??= openLibc()
-    if (libc === undefined) return rawTransport(protocol, receiveBytes)(handlers)
+    if (libc === undefined) return rawTransport(protocol, { receive: receiveBytes })(handlers)
     const fd = openSocket(libc, protocol)
     const tuned = tuneSocket(libc, fd, { receive: receiveBytes, send: BUFFER_BYTES })
     return new RequestSocket({ libc, fd, tuned }, handlers)

@@ -69,6 +69,17 @@ export class NetlinkSession {
     return this.#exclusively(messages, { flags: NLM_F_ACK, onMessage: () => undefined })
   }
 
+  /**
+   * Sends messages that the kernel takes as one, in one datagram and once: where the answer is lost, it is unknown
+   * whether they had their effect, and NP_KERNEL_NETLINK is thrown. One of the messages requests an acknowledgement;
+   * an error of the first one is the answer to all. The result holds the errors by the index of the message.
+   */
+  transaction(messages: readonly OutgoingMessage[]): Promise<ReadonlyMap<number, KernelError>> {
+    const result = this.#tail.then(() => this.#once(messages))
+    this.#tail = result.catch(() => undefined)
+    return result
+  }
+
   /** Visits the objects that one message requests. Returns the kernel's error, or undefined. */
   async request(
     message: OutgoingMessage,
@@ -90,6 +101,20 @@ export class NetlinkSession {
   close(): void {
     this.#pending?.fail(lost('the socket was closed'))
     this.#transport.close()
+  }
+
+  async #once(messages: readonly OutgoingMessage[]): Promise<ReadonlyMap<number, KernelError>> {
+    this.#transport.hold(true)
+    try {
+      const refusals = new Map<number, KernelError>()
+      const last = messages.findLastIndex(({ flags }) => (flags & NLM_F_ACK) !== 0)
+      const how = { flags: 0, onMessage: () => undefined, refusals, last, endsWithFirst: true }
+      const outcome = await this.#attempt(messages, how)
+      if (outcome !== 'done') throw lost('the answer to a transaction was lost')
+      return refusals
+    } finally {
+      this.#transport.hold(false)
+    }
   }
 
   #exclusively(messages: readonly OutgoingMessage[], how: Handling): Promise<BatchAnswer> {
@@ -141,8 +166,9 @@ export class NetlinkSession {
     try {
       return await new Promise<AttemptResult>((settle, fail) => {
         timeout = new AnswerTimeout(this.#clock, () => fail(lost(`no answer in ${TIMEOUT_MS} ms`)))
-        const { onMessage, refusals } = how
-        const request = { first, last: this.#seq, interrupted: false, onMessage, refusals }
+        const { onMessage, refusals, endsWithFirst = false } = how
+        const last = how.last === undefined ? this.#seq : first + how.last
+        const request = { first, last, interrupted: false, onMessage, refusals, endsWithFirst }
         this.#pending = { ...request, settle, fail, timeout }
         this.#transport.send(bytes).catch(fail)
       })
@@ -175,6 +201,10 @@ interface Handling {
   /** Of the last message. */
   readonly flags: number
   readonly onMessage: (message: NetlinkMessage) => void
+  /** The message whose answer ends the request; absent: the last one. */
+  readonly last?: number
+  /** Whether an error of the first message ends it, too. */
+  readonly endsWithFirst?: boolean
 }
 
 interface KernelErrors {

@@ -12,6 +12,8 @@ import type { ModeDriver, Periods } from './mode-driver.ts'
 
 /** The parts of this machine that every driver gets; what only its mode needs it opens itself. */
 export interface ModeHost {
+  /** Whether this process may write to the kernel at all. */
+  readonly rights: RulesAccess
   readonly netfilter: NetfilterAccess
   readonly families: readonly Family[]
   readonly sysctl: Sysctl
@@ -65,4 +67,6 @@ export interface ModeDefinition<C = unknown> {
    * each stage of every mode and variant before the next one.
    */
   cleanup(host: CleanupHost): readonly Removal[]
+  /** Removes what the mode writes without iptables, after all stages of `cleanup`; absent: there is no such thing. */
+  cleanupRest?(clock: Clock): Promise<void>
 }

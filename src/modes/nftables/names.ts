@@ -6,6 +6,12 @@ import type { Family } from '../../lib/ip.ts'
 /** One table in each IP family; everything in it is ours. */
 export const TABLE = 'node-proxy'
 
+/** A table with one empty chain; it keeps the kernel translating established connections while `TABLE` is gone. */
+export const GUARD_TABLE = 'node-proxy-guard'
+
+/** What `probe` tries, for a moment. */
+export const PROBE_TABLE = 'node-proxy-probe'
+
 /** Maps and sets that all Services share. `inside…`: for packets from pods and the node itself. */
 export const SET = {
   services: 'services',
@@ -82,6 +88,11 @@ export function isFilledByPackets(set: string): boolean {
 /** A set of the backends of one entry with affinity. */
 export function isBackendSet(set: string): boolean {
   return set.startsWith('backends-')
+}
+
+/** The map of the clients that a set of backends guards. */
+export function clientMapOf(backendSet: string): string {
+  return backendSet.replace(/^backends-/, 'affinity-')
 }
 
 const MAX_COMMENT = 100

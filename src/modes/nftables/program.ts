@@ -72,14 +72,29 @@ export class NftablesProgram implements Program {
     return { kind, family, rules: { table: TABLE, count: this.#ruleCounts.get(key) ?? 0 } }
   }
 
+  /** The digest of what an object should be; undefined when it is not wanted. */
+  digestOf(key: ObjectKey): Digest | undefined {
+    return this.#wanted.get(key)
+  }
+
+  /** All wanted objects, of all families. */
+  wantedKeys(): Iterable<ObjectKey> {
+    return this.#wanted.keys()
+  }
+
+  /** The entry from which an object is rendered; undefined: it is of none, or not wanted. */
+  entryOf(key: ObjectKey): ForwardingEntry | undefined {
+    const owner = this.#owners.get(key)
+    return owner === undefined ? undefined : this.#entries.get(owner)?.entry
+  }
+
   /** What an object should be; undefined when it is not wanted. */
   contentOf(key: ObjectKey): Content | undefined {
     const base = this.#base.get(key)
     if (base) return base
     if (this.#users.has(key)) return this.#choice(key)
-    const owner = this.#owners.get(key)
-    const placed = owner === undefined ? undefined : this.#entries.get(owner)
-    return placed && render(placed.entry, this.#settings).objects.get(key)
+    const entry = this.entryOf(key)
+    return entry && render(entry, this.#settings).objects.get(key)
   }
 
   #claim(key: ObjectKey, id: EntryId, content: Content): void {

@@ -66,6 +66,7 @@ async function launched({ modes, table }: ReturnType<typeof rig>, ...args: strin
 
 function fakeKernel(): Kernel {
   return {
+    rights: { ok: true },
     netfilter: {
       ...{ ok: true, families: [4, 6] },
       parts: { iptables: new FakeIptables(), modules: new FakeModules(), sets: new FakeSets() },

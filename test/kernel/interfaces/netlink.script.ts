@@ -40,7 +40,7 @@ async function refusals(open: OpenTransport) {
   }
 }
 
-const raw = await refusals(rawTransport(NETLINK_ROUTE, SMALL))
+const raw = await refusals(rawTransport(NETLINK_ROUTE, { receive: SMALL }))
 const request = await refusals(requestTransport(NETLINK_ROUTE, SMALL))
 const absent = await Promise.resolve()
   .then(() => requestTransport(99)({ onDatagram: () => undefined, onOverrun: () => undefined }))
@@ -57,10 +57,7 @@ busy.close()
 /** Far more changes than fit, while no process reads. */
 const signals = new EventTarget()
 const overrun = once(signals, 'overrun')
-const transport = rawTransport(
-  NETLINK_ROUTE,
-  SMALL,
-)({
+const transport = rawTransport(NETLINK_ROUTE, { receive: SMALL })({
   onDatagram: () => undefined,
   onOverrun: () => signals.dispatchEvent(new Event('overrun')),
 })

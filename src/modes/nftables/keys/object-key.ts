@@ -63,6 +63,9 @@ const BY_PORT: ReadonlySet<string> = new Set([
   SET.rememberedNodePorts,
 ])
 
+/** All sets and maps with elements of frontends. */
+export const FRONTEND_SETS: readonly string[] = [...BY_ADDRESS, ...BY_PORT]
+
 /**
  * The object to which an element belongs, by its map and key alone. Undefined: a client that a packet added,
  * which is of no object. A frontend of a protocol that no Service has is an object of its own, never wanted.

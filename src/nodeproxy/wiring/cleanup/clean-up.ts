@@ -50,7 +50,7 @@ export async function cleanUpKernel(
     const loopback = new LoopbackRouting({ sysctl, iptables: await answering(variants), log })
     const families = presentFamilies()
     const hosts = variants.map((iptables) => ({ iptables, sets, clock, families, config }))
-    const removals = removalsOf(MODES, hosts)
+    const removals = [...removalsOf(MODES, hosts), ...restOf(MODES)]
     const failures = await removeBehindGuard(loopback, log, () =>
       removeAll(removals.map(unlessAbsent)),
     )
@@ -76,6 +76,10 @@ export function removalsOf(
   return Array.from({ length: stages }, (_none, stage) =>
     all.flatMap((removals) => removals.slice(stage, stage + 1)),
   ).flat()
+}
+
+function restOf(modes: readonly ModeDefinition[]): readonly Removal[] {
+  return modes.flatMap(({ cleanupRest }) => (cleanupRest ? [() => cleanupRest(clock)] : []))
 }
 
 /** The variants whose tables this kernel has. */

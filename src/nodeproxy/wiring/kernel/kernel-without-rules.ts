@@ -14,6 +14,7 @@ import { presentFamilies } from './present-families.ts'
 /** The kernel for a process without the right to write rules: it is only read, and no program is started. */
 export function openKernelWithoutRules(clock: Clock, missing: MissingRequirement): Kernel {
   return {
+    rights: { ok: false, missing },
     netfilter: { ok: false, missing },
     families: presentFamilies(),
     conntrack: noopConntrack,
@@ -28,8 +29,8 @@ export function openKernelWithoutRules(clock: Clock, missing: MissingRequirement
 const NOT_DONE = ['rules and IP sets', 'kernel settings (conntrack.*)', 'cutting stale flows']
 
 /** Logs once which features are missing without rules, and why. */
-export function logMissingFeatures({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
-  if (netfilter.ok) return
-  const { code, what, remedy } = netfilter.missing
+export function logMissingFeatures({ rights }: Pick<Kernel, 'rights'>, log: Logger): void {
+  if (rights.ok) return
+  const { code, what, remedy } = rights.missing
   log.warn({ code, remedy, notDone: NOT_DONE }, `no rules are written: ${what}`)
 }

@@ -4,10 +4,13 @@ import type { Listeners } from '../../../kernel/listener/listeners.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import type { Traces } from '../../../kernel/traces/traces.ts'
 import type { Family } from '../../../lib/ip.ts'
-import type { NetfilterAccess } from '../../../modes/netfilter/access.ts'
+import type { NetfilterAccess, RulesAccess } from '../../../modes/netfilter/access.ts'
 
 /** The interfaces to the kernel that the daemon uses itself; a mode opens those that only it needs. */
 export interface Kernel {
+  /** Whether this process may write to the kernel at all. */
+  readonly rights: RulesAccess
+  /** Whether it can do so by iptables. */
   readonly netfilter: NetfilterAccess
   readonly families: readonly Family[]
   readonly conntrack: Conntrack

@@ -13,6 +13,7 @@ import type { IptablesVariantChoice } from '../../config/fields/configuration.ts
 import type { Kernel } from './kernel.ts'
 import { openKernelWithoutRules } from './kernel-without-rules.ts'
 import { openNetfilter } from './netfilter.ts'
+import { presentFamilies } from './present-families.ts'
 import { NO_RULES, type Rights } from './rights.ts'
 
 /** How to open the kernel. */
@@ -23,32 +24,31 @@ export interface KernelOptions {
 }
 
 /**
- * Opens the kernel of this network namespace; without rules when this process has no right to write them, or there
- * is no iptables.
+ * Opens the kernel of this network namespace; only to be read when this process has no right to write rules. Where
+ * there is no iptables, `netfilter` reports that, and all else works.
  */
 export async function openKernel({ clock, variant, rights }: KernelOptions): Promise<Kernel> {
   if (!rights.netAdmin) return openKernelWithoutRules(clock, NO_RULES)
   const runner = new Spawner()
   try {
     const netfilter = await openNetfilter({ runner, clock, variant })
-    if (netfilter.ok) return withRules(netfilter, { clock, runner })
-    await runner.close()
-    return openKernelWithoutRules(clock, netfilter.missing)
+    return withRights(netfilter, { clock, runner })
   } catch (error) {
     await runner.close()
     throw error
   }
 }
 
-function withRules(
-  netfilter: Extract<NetfilterAccess, { ok: true }>,
+function withRights(
+  netfilter: NetfilterAccess,
   { clock, runner }: { readonly clock: Clock; readonly runner: ProgramRunner },
 ): Kernel {
   const conntrack = new NetlinkConntrack(rawTransport(NETLINK_NETFILTER), clock)
   const traces = new KernelTraces(rawTransport(NETLINK_NETFILTER), clock)
   return {
+    rights: { ok: true },
     netfilter,
-    families: netfilter.families,
+    families: netfilter.ok ? netfilter.families : presentFamilies(),
     conntrack,
     sysctl: new ProcSysctl(),
     addresses: new NetlinkAddresses(rawTransport(NETLINK_ROUTE), clock),
@@ -57,7 +57,7 @@ function withRules(
     async close() {
       conntrack.close()
       traces.close()
-      netfilter.parts.sets.close()
+      if (netfilter.ok) netfilter.parts.sets.close()
       await runner.close()
     },
   }

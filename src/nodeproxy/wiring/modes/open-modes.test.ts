@@ -19,6 +19,7 @@ function rig() {
   const iptables = new FakeIptables()
   const modules = new FakeModules()
   const kernel: Kernel = {
+    rights: { ok: true },
     netfilter: {
       ...{ ok: true, families: [4, 6] },
       parts: { iptables, modules, sets: new FakeSets() },

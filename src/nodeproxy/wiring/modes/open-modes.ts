@@ -29,7 +29,7 @@ export async function openModes(
   { log, modes = MODES }: OpenModesParts,
 ): Promise<OpenModes> {
   const facts = { families: kernel.families, ...(await extensionsOf(kernel)) }
-  if (kernel.netfilter.ok) log.info(facts, 'what this kernel can do')
+  if (kernel.rights.ok) log.info(facts, 'what this kernel can do')
   const trial: Trial = (tried) => ({
     config: tried,
     node: undefined,
@@ -43,10 +43,10 @@ export async function openModes(
 /** A driver for each of these modes, in the same order. */
 export function driversOf(
   modes: readonly ModeDefinition[],
-  { netfilter, families, sysctl }: Kernel,
+  { rights, netfilter, families, sysctl }: Kernel,
   log: Logger,
 ): readonly ModeDriver[] {
-  return modes.map((mode) => mode.createDriver({ netfilter, families, sysctl, clock, log }))
+  return modes.map((mode) => mode.createDriver({ rights, netfilter, families, sysctl, clock, log }))
 }
 
 /** The iptables extensions that rules can use. */

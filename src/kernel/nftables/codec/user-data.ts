@@ -1,0 +1,130 @@
+import type { FieldType, SetSpec } from '../objects.ts'
+import { isHostOrder } from './field-types.ts'
+
+/**
+ * Data that the kernel keeps for `nft` without reading it: type, length (a byte each) and value (libnftnl's
+ * udata.h). Of comments, and of the expressions by which a set was declared (`typeof`).
+ */
+const RULE_COMMENT = 0
+const ELEMENT_COMMENT = 0
+const SET = { keyByteOrder: 0, dataByteOrder: 1, keyTypeof: 3, dataTypeof: 4, comment: 7 } as const
+const TYPEOF = { expression: 0, data: 1 } as const
+
+/** enum byteorder of nft. */
+const HOST_ORDER = 1
+const NETWORK_ORDER = 2
+
+/** enum expr_types of nft. */
+const KIND = { payload: 7, meta: 9, concatenation: 13, random: 23 } as const
+
+/** enum proto_desc_id of nft, and numbers of header fields. */
+const HEADER = { transport: 11, ip: 12, ip6: 13 } as const
+const DESTINATION = { transport: 2, ip: 12, ip6: 9 } as const
+const META_L4PROTO = 16
+/** The modulus of the expression that declares an index; it means nothing. */
+const ANY_MODULUS = 2
+
+const MAX_COMMENT = 127
+
+export function ruleUserData(comment: string): Buffer {
+  return text(RULE_COMMENT, comment)
+}
+
+export function elementUserData(comment: string): Buffer {
+  return text(ELEMENT_COMMENT, comment)
+}
+
+/** Undefined: there is none. */
+export function commentOf(userData: Buffer | undefined, type = RULE_COMMENT): string | undefined {
+  const value = userData && find(userData, type)
+  if (value === undefined) return undefined
+  const end = value.indexOf(0)
+  return value.toString('latin1', 0, end < 0 ? value.length : end)
+}
+
+export function setComment(userData: Buffer | undefined): string | undefined {
+  return commentOf(userData, SET.comment)
+}
+
+/** An index has no type that could be named, so sets with one are declared by expressions. */
+export function setUserData({ key, data, comment }: SetSpec): Buffer {
+  const fields = data === undefined || data === 'verdict' ? undefined : data
+  const parts = [word(SET.keyByteOrder, isHostOrder(key) ? HOST_ORDER : key.length > 1 ? 0 : NETWORK_ORDER)]
+  if (data !== undefined) parts.push(word(SET.dataByteOrder, 0))
+  if (key.includes('index')) {
+    parts.push(nested(SET.keyTypeof, ...declaration(key)))
+    if (fields) parts.push(nested(SET.dataTypeof, ...declaration(fields)))
+  }
+  if (comment !== undefined) parts.push(text(SET.comment, comment))
+  return Buffer.concat(parts)
+}
+
+function declaration(fields: readonly FieldType[]): readonly Buffer[] {
+  const [only] = fields
+  if (fields.length === 1 && only) return expression(only)
+  return [
+    word(TYPEOF.expression, KIND.concatenation),
+    nested(TYPEOF.data, ...fields.map((field, index) => nested(index, ...expression(field)))),
+  ]
+}
+
+/** The expression that a field of this type is loaded by. */
+function expression(field: FieldType): readonly Buffer[] {
+  switch (field) {
+    case 'ipv4_addr':
+      return payload('ip')
+    case 'ipv6_addr':
+      return payload('ip6')
+    case 'inet_service':
+      return payload('transport')
+    case 'index':
+      return [
+        word(TYPEOF.expression, KIND.random),
+        nested(TYPEOF.data, word(0, 0), word(1, ANY_MODULUS), word(2, 0)),
+      ]
+    case 'inet_proto':
+      return [
+        word(TYPEOF.expression, KIND.meta),
+        nested(TYPEOF.data, word(0, META_L4PROTO)),
+      ]
+    default:
+      throw new TypeError(`no expression declares a field of type ${field}`)
+  }
+}
+
+function payload(header: keyof typeof HEADER): readonly Buffer[] {
+  return [
+    word(TYPEOF.expression, KIND.payload),
+    nested(TYPEOF.data, word(0, HEADER[header]), word(1, DESTINATION[header])),
+  ]
+}
+
+function word(type: number, value: number): Buffer {
+  const bytes = Buffer.from([type, 4, 0, 0, 0, 0])
+  bytes.writeUInt32LE(value, 2)
+  return bytes
+}
+
+function nested(type: number, ...inner: readonly Buffer[]): Buffer {
+  const value = Buffer.concat(inner)
+  return Buffer.concat([Buffer.from([type, value.length]), value])
+}
+
+function text(type: number, value: string): Buffer {
+  const bytes = Buffer.from(value, 'latin1')
+  if (bytes.length > MAX_COMMENT) {
+    throw new TypeError(`a comment of ${bytes.length} bytes: at most ${MAX_COMMENT} are possible`)
+  }
+  return nested(type, bytes, Buffer.from([0]))
+}
+
+function find(bytes: Buffer, wanted: number): Buffer | undefined {
+  for (let at = 0; at + 2 <= bytes.length; ) {
+    const [type = 0, length = 0] = bytes.subarray(at, at + 2)
+    const end = at + 2 + length
+    if (end > bytes.length) return undefined
+    if (type === wanted) return bytes.subarray(at + 2, end)
+    at = end
+  }
+  return undefined
+}

@@ -1,0 +1,221 @@
+import { constants } from 'node:os'
+import type { Clock } from '../../lib/clock.ts'
+import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import type { OutgoingMessage } from '../netlink/message.ts'
+import { NFTA } from '../netlink/nf-tables.ts'
+import { rawTransport } from '../netlink/raw-transport.ts'
+import { NetlinkSession } from '../netlink/session.ts'
+import { NETLINK_NETFILTER, type OpenTransport } from '../netlink/transport.ts'
+import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './codec/attributes.ts'
+import { batchOf } from './codec/batch.ts'
+import {
+  elementMessages,
+  encodeCommand,
+  formOf,
+  message,
+  type Numbering,
+  writer,
+} from './codec/commands.ts'
+import { readElements } from './codec/element-codec.ts'
+import { joinRanges } from './codec/join-ranges.ts'
+import { attributesOf, readChain, readRule } from './codec/replies.ts'
+import { readSet } from './codec/set-codec.ts'
+import { transactionError, unread } from './errors.ts'
+import type { ChainContent, Nftables, TableContent, TransactionError } from './nftables.ts'
+import type { Command, Element, Rule, SetSpec, Table } from './objects.ts'
+
+const { ENOENT, EINVAL } = constants.errno
+
+/** There is no such table; or the kernel has no nf_tables, so that nothing answers such messages. */
+const ABSENT: ReadonlySet<number> = new Set([ENOENT, EINVAL])
+
+/** nf_tables over netlink (linux/netfilter/nf_tables.h). One request at a time. */
+export class NetlinkNftables implements Nftables {
+  readonly #session: NetlinkSession
+  /** Of sets that were made or read here: how their elements are written follows from it. */
+  readonly #specs = new Map<string, SetSpec>()
+
+  constructor(open: OpenTransport, clock: Clock) {
+    this.#session = new NetlinkSession(open, clock)
+  }
+
+  async commit(
+    commands: readonly Command[],
+    generation?: number,
+  ): Promise<TransactionError | undefined> {
+    if (commands.length === 0) return undefined
+    await this.#learnSets(commands)
+    const { messages, commandOf } = this.#encode(commands)
+    const errors = await this.#session.transaction(batchOf(messages, generation))
+    const [first] = [...errors].toSorted(([a], [b]) => a - b)
+    if (first === undefined) return undefined
+    const [index, error] = first
+    // The message before the commands is the beginning of the transaction, which fails as a whole.
+    return transactionError(error, index === 0 ? undefined : commandOf[index - 1])
+  }
+
+  async generation(): Promise<number> {
+    let generation = 0
+    const error = await this.#session.request(message('getGeneration', writer(4)), (reply) => {
+      generation = findAttribute(attributesOf(reply), NFTA.generationId)?.readUInt32BE(0) ?? 0
+    })
+    if (error) throw unread('the generation of nf_tables', error)
+    return generation
+  }
+
+  async read(table: Table): Promise<TableContent | undefined> {
+    const request = message('getTable', writer(table.family).text(TABLE.name, table.name))
+    const error = await this.#session.request(request, () => undefined)
+    if (error && ABSENT.has(error.errno)) return undefined
+    if (error) throw unread(`table ${nameOf(table)}`, error)
+    const sets = await this.#readSets(table)
+    return { chains: await this.#readChains(table), sets }
+  }
+
+  async elements(
+    table: Table,
+    set: string,
+    visit: (element: Element) => void,
+  ): Promise<void> {
+    const spec = await this.#specOf(table, set)
+    if (spec === undefined) return
+    const { endsRanges } = formOf(spec, undefined)
+    const halves: { element: Element; endsRange: boolean }[] = []
+    const to = writer(table.family).text(ELEMENTS.table, table.name).text(ELEMENTS.set, set)
+    const errno = await this.#session.dump(message('getSetElement', to), (reply) => {
+      const list = findAttribute(attributesOf(reply), ELEMENTS.list) ?? Buffer.alloc(0)
+      readElements(list, (read) => (endsRanges ? halves.push(read) : visit(read.element)))
+    })
+    if (errno !== 0 && errno !== ENOENT) {
+      throw unread(`set ${set} of table ${nameOf(table)}`, { errno, text: undefined })
+    }
+    if (endsRanges) for (const element of joinRanges(halves)) visit(element)
+  }
+
+  async lookup(
+    table: Table,
+    set: string,
+    keys: readonly Buffer[],
+  ): Promise<readonly Element[]> {
+    const spec = await this.#specOf(table, set)
+    if (spec === undefined || keys.length === 0) return []
+    const found: Element[] = []
+    const wanted = keys.map((key) => ({ key }))
+    for (const request of elementMessages('getSetElement', table, set, wanted, formOf(spec, undefined))) {
+      const error = await this.#session.request(request, (reply) => {
+        const list = findAttribute(attributesOf(reply), ELEMENTS.list) ?? Buffer.alloc(0)
+        readElements(list, ({ element }) => found.push(element))
+      })
+      if (error?.errno === ENOENT) break
+      if (error) throw unread(`set ${set} of table ${nameOf(table)}`, error)
+    }
+    return found
+  }
+
+  close(): void {
+    this.#session.close()
+  }
+
+  #encode(commands: readonly Command[]): {
+    readonly messages: readonly OutgoingMessage[]
+    /** The command of each message, by index. */
+    readonly commandOf: readonly number[]
+  } {
+    const messages: OutgoingMessage[] = []
+    const commandOf: number[] = []
+    const numbering: Numbering = { next: 1 }
+    for (const [index, command] of commands.entries()) {
+      if (command.do === 'addSet') this.#specs.set(keyOf(command.table, command.set), command.spec)
+      if (command.do === 'deleteSet') this.#specs.delete(keyOf(command.table, command.set))
+      const specOf = (table: Table, set: string) => this.#specs.get(keyOf(table, set))
+      for (const one of encodeCommand(command, numbering, specOf)) {
+        messages.push(one)
+        commandOf.push(index)
+      }
+    }
+    return { messages, commandOf }
+  }
+
+  /** Reads the sets whose elements change and that are not known. */
+  async #learnSets(commands: readonly Command[]): Promise<void> {
+    const made = new Set<string>()
+    for (const command of commands) {
+      if (command.do === 'addSet') made.add(keyOf(command.table, command.set))
+      if (command.do !== 'addElements' && command.do !== 'deleteElements') continue
+      if (!made.has(keyOf(command.table, command.set))) {
+        await this.#specOf(command.table, command.set)
+      }
+    }
+  }
+
+  async #specOf(table: Table, set: string): Promise<SetSpec | undefined> {
+    const known = this.#specs.get(keyOf(table, set))
+    if (known) return known
+    const to = writer(table.family).text(SET.table, table.name).text(SET.name, set)
+    const error = await this.#session.request(message('getSet', to), (reply) => {
+      const read = readSet(attributesOf(reply))
+      if (read) this.#specs.set(keyOf(table, read.name), read.spec)
+    })
+    if (error && error.errno !== ENOENT) throw unread(`set ${set} of ${nameOf(table)}`, error)
+    return this.#specs.get(keyOf(table, set))
+  }
+
+  async #readSets(table: Table): Promise<ReadonlyMap<string, SetSpec>> {
+    const sets = new Map<string, SetSpec>()
+    const request = message('getSet', writer(table.family).text(SET.table, table.name))
+    const errno = await this.#session.dump(request, (reply) => {
+      const read = readSet(attributesOf(reply))
+      if (read) sets.set(read.name, read.spec)
+    })
+    if (errno !== 0 && errno !== ENOENT) throw unread(`sets of ${nameOf(table)}`, { errno, text: undefined })
+    for (const [name, spec] of sets) this.#specs.set(keyOf(table, name), spec)
+    return sets
+  }
+
+  /** A dump that is repeated visits again, so rules are kept by their handle. */
+  async #readChains({ family, name }: Table): Promise<ReadonlyMap<string, ChainContent>> {
+    const chains = new Map<string, { spec: ChainContent['spec']; rules: Map<string, Rule> }>()
+    await this.#dump('getChain', writer(family).text(CHAIN.table, name), (attributes) => {
+      const read = readChain(attributes)
+      if (read?.table === name) chains.set(read.name, { spec: read.spec, rules: new Map() })
+    })
+    await this.#dump('getRule', writer(family).text(RULE.table, name), (attributes) => {
+      const read = readRule(attributes, family)
+      const table = findAttribute(attributes, RULE.table)
+      if (read === undefined || !table || attributeText(table) !== name) return
+      chains.get(read.chain)?.rules.set(handleOf(attributes), read.rule)
+    })
+    return new Map(
+      [...chains].map(([chain, { spec, rules }]) => [chain, { spec, rules: [...rules.values()] }]),
+    )
+  }
+
+  async #dump(
+    type: 'getChain' | 'getRule',
+    to: ReturnType<typeof writer>,
+    visit: (attributes: Buffer) => void,
+  ): Promise<void> {
+    const errno = await this.#session.dump(message(type, to), (reply) => visit(attributesOf(reply)))
+    if (errno !== 0 && errno !== ENOENT) throw unread('chains of nf_tables', { errno, text: undefined })
+  }
+}
+
+function handleOf(attributes: Buffer): string {
+  return findAttribute(attributes, RULE.handle)?.toString('hex') ?? ''
+}
+
+function keyOf({ family, name }: Table, set: string): string {
+  return `${family}/${name}/${set}`
+}
+
+function nameOf({ family, name }: Table): string {
+  return `${family === 4 ? 'ip' : 'ip6'} ${name}`
+}
+
+/** Bytes: transactions are large, and so are the datagrams of a list. */
+const SIZES = { send: 64 * 1024 * 1024, datagram: 32 * 1024 }
+
+/** The nf_tables of the network namespace of this process; its socket opens now. */
+export function openNftables(clock: Clock): NetlinkNftables {
+  return new NetlinkNftables(rawTransport(NETLINK_NETFILTER, SIZES), clock)
+}

@@ -1,0 +1,23 @@
+import type { FieldsOf } from '../../../settings/field.ts'
+import { duration } from '../../../settings/scalar-types.ts'
+import type { NftablesConfiguration } from './configuration.ts'
+
+/** The settings of the nftables mode alone. */
+export const nftablesFields: FieldsOf<NftablesConfiguration> = {
+  'nftables.syncPeriod': {
+    flag: 'nftables-sync-period',
+    type: duration(1),
+    fallback: 30_000,
+    doc: 'How long a failed change waits at most for its next try. The daemon is unhealthy when a change is older than twice this.',
+    reload: 'live',
+    zeroIsUnset: true,
+  },
+  'nftables.minSyncPeriod': {
+    flag: 'nftables-min-sync-period',
+    type: duration(),
+    fallback: 0,
+    doc: 'The shortest time between two changes of the kernel. The first change after a quiet time is made at once; after each one the daemon rests for half of what it took, so that 0 is safe.',
+    reload: 'live',
+    zeroIsUnset: true,
+  },
+}

@@ -1,0 +1,88 @@
+import type { Nftables } from '../../../kernel/nftables/nftables.ts'
+import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { ModeDriver } from '../../definition/mode-driver.ts'
+import type { MissingRequirement, ObjectKey } from '../../mode.ts'
+import type { RulesAccess } from '../../netfilter/access.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
+import { keyOf } from '../keys/object-key.ts'
+import { NftablesMode } from '../mode.ts'
+import { CHAIN, tableOf } from '../names.ts'
+import { probeNftables } from '../probe.ts'
+import type { NftablesConfiguration } from './configuration.ts'
+
+const MISSING = 'NP_NFTABLES_KERNEL'
+
+/** Foreign changes are reported, so reading everything back is only a second check. */
+const VERIFY_MS = 600_000
+
+/** The chain that protects 127.0.0.0/8. */
+const GUARDS: readonly ObjectKey[] = [keyOf(4, 'chain', CHAIN.filterInput)]
+
+/** A socket to nf_tables and one that hears its changes. */
+export interface NftablesRuntime {
+  readonly nftables: Nftables
+  readonly monitor: RuleMonitor
+}
+
+/** What the driver needs of the machine. */
+export interface NftablesDriverParts {
+  readonly families: readonly Family[]
+  /** Node ports on loopback need a guard that outlives the mode, which iptables writes. */
+  readonly iptables: RulesAccess
+  readonly open: () => Promise<NftablesRuntime>
+}
+
+/** The nftables mode in this daemon. */
+export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesConfiguration> {
+  let opened: NftablesRuntime | undefined
+  const open = async () => (opened ??= await parts.open())
+  /** The kernel's own masquerade always has all of its options. */
+  const settings = ({ config, node, facts }: ModeInputs) =>
+    netfilterSettings(config, node, { ...facts, randomFully: true })
+  return {
+    name: 'nftables',
+    periods: ({ nftables }) => nftables,
+    demands: ({ iptables }) => iptables.localhostNodePorts,
+    async prepare(inputs) {
+      const { nftables } = await open()
+      const { missing, facts } = await probeNftables(nftables, settings(inputs))
+      const lacking: MissingRequirement[] = missing.map((each) => ({ code: MISSING, ...each }))
+      if (inputs.config.iptables.localhostNodePorts && !parts.iptables.ok) {
+        lacking.push(parts.iptables.missing)
+      }
+      return { missing: lacking, facts }
+    },
+    spec(inputs) {
+      const runtime = opened
+      if (runtime === undefined) throw new TypeError('the nftables mode is not prepared')
+      const own = settings(inputs)
+      const { minSyncPeriod } = inputs.config.nftables
+      return {
+        mode: 'nftables',
+        settings: own,
+        minPeriodMs: minSyncPeriod,
+        verifyPeriodMs: VERIFY_MS,
+        build: () => new NftablesMode(own, runtime),
+      }
+    },
+    tune: () => {},
+    loopbackGuards: ({ iptables }) => (iptables.localhostNodePorts ? GUARDS : undefined),
+    async isServing() {
+      const { nftables } = await open()
+      return (await nftables.read(tableOf(4))) !== undefined
+    },
+    leftovers: (inputs) => ({
+      async drainAndCleanup(signal) {
+        const runtime = await open()
+        await new NftablesMode(settings(inputs()), runtime).drainAndCleanup(signal)
+      },
+    }),
+    recover: async () => {},
+    async close() {
+      opened?.nftables.close()
+      opened = undefined
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
+import { openNftables } from '../../../kernel/nftables/netlink-nftables.ts'
+import { NftablesMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { cleanUp } from '../kernel/clean-up.ts'
+import type { NftablesRuntime } from './nftables-driver.ts'
+
+/** Opens it to forward. */
+export async function openRuntime(clock: Clock): Promise<NftablesRuntime> {
+  const nftables = openNftables(clock)
+  const monitor = new NftablesMonitor(rawTransport(NETLINK_NETFILTER), { clock })
+  return { nftables, monitor }
+}
+
+/** Removes the tables of any earlier run; a kernel without nf_tables has none. */
+export async function cleanUpTables(clock: Clock): Promise<void> {
+  const nftables = openNftables(clock)
+  try {
+    await cleanUp(nftables)
+  } finally {
+    nftables.close()
+  }
+}

@@ -1,0 +1,166 @@
+import { constants } from 'node:os'
+import type { TransactionError } from '../../../kernel/nftables/nftables.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Change, KernelError, ObjectKey } from '../../mode.ts'
+import { objectOf } from '../keys/object-key.ts'
+import { tableOf } from '../names.ts'
+import type { ManagedState } from './managed-state.ts'
+import { observe } from './observe.ts'
+import { readPresent } from './present-elements.ts'
+import { type PresentElements, type Step, stepsOf } from './steps.ts'
+import { transactionsOf } from './transactions.ts'
+
+const { EEXIST, EPERM, ENOMEM, EMSGSIZE } = constants.errno
+
+/** Objects that are left out of one change at most, each after a transaction that the kernel refused. */
+const MAX_REFUSALS = 32
+
+const NOTHING: PresentElements = {
+  ofFrontend: () => [],
+  ofSet: () => [],
+  staleClientsOf: () => [],
+}
+
+/**
+ * Writes one change of one family. A refused transaction changed nothing: the kernel is read, since it may hold other
+ * than is recorded; then the object at fault is left out, so that one bad object holds up no other.
+ */
+export class FamilyWriter {
+  readonly #family: Family
+  readonly #change: Change
+  readonly #state: ManagedState
+  readonly #failed = new Map<ObjectKey, KernelError>()
+  #present: PresentElements = NOTHING
+  #hasRead = false
+  #isRebuilt = false
+
+  constructor(family: Family, change: Change, state: ManagedState) {
+    this.#family = family
+    this.#change = change
+    this.#state = state
+  }
+
+  /** The objects that the kernel refused. */
+  async write(): Promise<ReadonlyMap<ObjectKey, KernelError>> {
+    this.#present = await readPresent(this.#change, this.#family, this.#state)
+    for (const steps of transactionsOf(this.#stepsOf(this.#change))) {
+      await this.#transact(steps)
+      if (this.#isRebuilt) break
+    }
+    return this.#failed
+  }
+
+  #stepsOf(change: Change): Generator<Step> {
+    return stepsOf(change, this.#family, this.#state, {
+      ofFrontend: (key) => this.#present.ofFrontend(key),
+      ofSet: (key) => this.#present.ofSet(key),
+      staleClientsOf: (key) => this.#present.staleClientsOf(key),
+    })
+  }
+
+  async #transact(steps: readonly Step[]): Promise<void> {
+    const error = await this.#commit(steps)
+    if (error === undefined) return
+    if (concernsAll(error)) return this.#fail(steps, error)
+    if (this.#hasRead) return this.#isolate(steps, error)
+    await this.#readAgain()
+    await this.#transact([...this.#stepsOf(this.#partOf(steps))])
+  }
+
+  /** The part of the change to which the steps belong. */
+  #partOf(steps: readonly Step[]): Change {
+    const keys = new Set(steps.map(({ key }) => key))
+    const { set, unset } = this.#change
+    return { set: set.filter((key) => keys.has(key)), unset: unset.filter((key) => keys.has(key)) }
+  }
+
+  async #readAgain(): Promise<void> {
+    this.#hasRead = true
+    await observe(this.#state)
+    this.#present = await readPresent(this.#change, this.#family, this.#state)
+  }
+
+  /** Leaves out the object at fault, again and again, until the kernel takes the others. */
+  async #isolate(refused: readonly Step[], why: TransactionError): Promise<void> {
+    let [steps, error]: [readonly Step[], TransactionError | undefined] = [refused, why]
+    for (let count = 0; error !== undefined && steps.length > 0; count++) {
+      if (concernsAll(error) || count === MAX_REFUSALS) return this.#fail(steps, error)
+      const culprit = stepAt(steps, error.command)
+      if (culprit === undefined) return this.#halve(steps, error)
+      if (error.errno === EEXIST && isScaffolding(culprit.key)) return this.#rebuild(error)
+      const faulty = steps.filter(({ key }) => key === culprit.key)
+      this.#fail(faulty, error)
+      steps = steps.filter((step) => !faulty.includes(step))
+      error = steps.length > 0 ? await this.#commit(steps) : undefined
+    }
+  }
+
+  /** The kernel names no command: each half by itself. */
+  async #halve(steps: readonly Step[], error: TransactionError): Promise<void> {
+    if (steps.length === 1) return this.#fail(steps, error)
+    const middle = Math.ceil(steps.length / 2)
+    for (const half of [steps.slice(0, middle), steps.slice(middle)]) {
+      const again = await this.#commit(half)
+      if (again) await this.#isolate(half, again)
+    }
+  }
+
+  /**
+   * A set or chain of ours is there with another form, as by another version, and rules use it: the table is replaced
+   * by a whole one in one transaction.
+   */
+  async #rebuild(why: TransactionError): Promise<void> {
+    const { program, record, nftables } = this.#state
+    const isOurs = (key: ObjectKey) => objectOf(key).family === this.#family
+    const set = [...program.wantedKeys()].filter(isOurs)
+    record.forget()
+    this.#present = NOTHING
+    const steps = [...this.#stepsOf({ set, unset: [] })]
+    const error = await nftables.commit([
+      { do: 'deleteTable', table: tableOf(this.#family) },
+      ...steps.flatMap(({ commands }) => commands),
+    ])
+    this.#isRebuilt = true
+    await observe(this.#state)
+    if (error) this.#fail(steps, why)
+    else this.#failed.clear()
+  }
+
+  async #commit(steps: readonly Step[]): Promise<TransactionError | undefined> {
+    const commands = steps.flatMap((step) => step.commands)
+    const error = commands.length > 0 ? await this.#state.nftables.commit(commands) : undefined
+    if (error === undefined) this.#note(steps)
+    return error
+  }
+
+  #note(steps: readonly Step[]): void {
+    const { program, record } = this.#state
+    for (const { key } of steps) {
+      if (program.digestOf(key) === undefined) record.delete(key)
+      else record.set(key, program.entryOf(key) ?? 'unread')
+    }
+  }
+
+  #fail(steps: readonly Step[], { message }: TransactionError): void {
+    for (const { key } of steps) this.#failed.set(key, { code: 'NP_NFTABLES_REFUSED', message })
+  }
+}
+
+/** No object is at fault. */
+function concernsAll({ errno }: TransactionError): boolean {
+  return errno === EPERM || errno === ENOMEM || errno === EMSGSIZE
+}
+
+function isScaffolding(key: ObjectKey): boolean {
+  const { kind } = objectOf(key)
+  return kind === 'set' || kind === 'chain'
+}
+
+/** The step whose commands include the one of this index. */
+function stepAt(steps: readonly Step[], index: number | undefined): Step | undefined {
+  let end = 0
+  return steps.find(({ commands }) => {
+    end += commands.length
+    return index !== undefined && index < end
+  })
+}

@@ -1,0 +1,39 @@
+import type { ForwardingEntry } from '../../../forwarding/entry.ts'
+import type { PlacedElement } from '../keys/digest.ts'
+import type { ObjectKey } from '../../mode.ts'
+
+/**
+ * How the elements of an object that the kernel holds are known: as those of the entry from which they were written, as
+ * they were read, or (`unread`) only that they are not as wanted.
+ */
+export type Holding = ForwardingEntry | readonly PlacedElement[] | 'unread'
+
+/** Which of our objects the kernel holds, as far as this daemon knows: it follows what is written and read. */
+export class KernelRecord {
+  readonly #objects = new Map<ObjectKey, Holding>()
+  /** Whether everything was read, and nothing became uncertain since. */
+  isComplete = false
+
+  /** Undefined: the kernel does not hold it. */
+  holdingOf(key: ObjectKey): Holding | undefined {
+    return this.#objects.get(key)
+  }
+
+  has(key: ObjectKey): boolean {
+    return this.#objects.has(key)
+  }
+
+  set(key: ObjectKey, holding: Holding): void {
+    this.#objects.set(key, holding)
+  }
+
+  delete(key: ObjectKey): void {
+    this.#objects.delete(key)
+  }
+
+  /** Nothing is known any more. */
+  forget(): void {
+    this.#objects.clear()
+    this.isComplete = false
+  }
+}

@@ -1,0 +1,130 @@
+import type { TableContent } from '../../../kernel/nftables/nftables.ts'
+import type { Element } from '../../../kernel/nftables/objects.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Digest, ObjectKey } from '../../mode.ts'
+import {
+  digestOf,
+  digestOfChain,
+  digestOfElement,
+  digestOfSet,
+  EMPTY,
+  type PlacedElement,
+  sumOf,
+} from '../keys/digest.ts'
+import { keyOf, keyOfElement, objectOf } from '../keys/object-key.ts'
+import { isFilledByPackets, TABLE, tableOf } from '../names.ts'
+import type { ManagedState } from './managed-state.ts'
+import { readFrontend } from './read-frontend.ts'
+
+const FAMILIES: readonly Family[] = [4, 6]
+/** So many frontends are read one by one; of more the maps are read whole. */
+const FEW_FRONTENDS = 64
+
+/** Digests of what the kernel holds of ours: all, or these objects. */
+export async function observe(
+  state: ManagedState,
+  keys?: readonly ObjectKey[],
+): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const frontends = keys?.filter((key) => objectOf(key).kind === 'frontend')
+  if (keys === undefined || frontends === undefined || frontends.length > FEW_FRONTENDS) {
+    const all = await observeAll(state)
+    return keys ? only(all, keys) : all
+  }
+  const seen = new Map<ObjectKey, Digest>()
+  for (const key of frontends) {
+    const elements = await readFrontend(state, key)
+    if (elements.length > 0) seen.set(key, digestOf(elements))
+    note(state, key, seen.get(key), elements)
+  }
+  const others = keys.filter((key) => objectOf(key).kind !== 'frontend')
+  if (others.length === 0) return seen
+  const families = FAMILIES.filter((family) => others.some((key) => objectOf(key).family === family))
+  for (const family of families) {
+    const found = await observeObjects(state, family, others)
+    for (const key of others.filter((one) => objectOf(one).family === family)) {
+      const digest = found.get(key)
+      note(state, key, digest, 'unread')
+      if (digest !== undefined) seen.set(key, digest)
+    }
+  }
+  return seen
+}
+
+async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const seen = new Map<ObjectKey, Digest>()
+  for (const family of FAMILIES) {
+    const found = await observeObjects(state, family)
+    for (const [key, digest] of found) seen.set(key, digest)
+  }
+  state.record.forget()
+  state.suspects.clear()
+  for (const [key, digest] of seen) note(state, key, digest, 'unread')
+  state.record.isComplete = true
+  return seen
+}
+
+/** The objects of one family; of sets that are not among `keys` without their elements. */
+async function observeObjects(
+  { nftables }: ManagedState,
+  family: Family,
+  keys?: readonly ObjectKey[],
+): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const table = tableOf(family)
+  const content = await nftables.read(table)
+  if (content === undefined) return new Map()
+  const seen = digestsOfContent(family, content)
+  for (const set of content.sets.keys()) {
+    const isWanted = keys === undefined || keys.includes(keyOf(family, 'set', set))
+    if (!isWanted || isFilledByPackets(set)) continue
+    // A dump that was repeated passes elements twice, and a digest is a sum.
+    const found = new Map<string, PlacedElement>()
+    await nftables.elements(table, set, (element) => {
+      found.set(placeOf(element), { set, element })
+    })
+    for (const one of found.values()) addTo(seen, family, one)
+  }
+  return seen
+}
+
+function digestsOfContent(family: Family, content: TableContent): Map<ObjectKey, Digest> {
+  const seen = new Map<ObjectKey, Digest>([[keyOf(family, 'table', TABLE), EMPTY]])
+  for (const [name, { spec, rules }] of content.chains) {
+    seen.set(keyOf(family, 'chain', name), digestOfChain(spec, rules))
+  }
+  for (const [name, spec] of content.sets) seen.set(keyOf(family, 'set', name), digestOfSet(spec))
+  return seen
+}
+
+function addTo(seen: Map<ObjectKey, Digest>, family: Family, placed: PlacedElement): void {
+  const key = keyOfElement(family, placed.set, placed.element.key)
+  if (key === undefined) return
+  seen.set(key, sumOf([seen.get(key) ?? EMPTY, digestOfElement(placed)]))
+}
+
+function placeOf({ key, keyEnd }: Element): string {
+  return keyEnd ? `${key.toString('latin1')} ${keyEnd.toString('latin1')}` : key.toString('latin1')
+}
+
+/** What is as wanted was written from the wanted entry. */
+function note(
+  { program, record }: ManagedState,
+  key: ObjectKey,
+  digest: Digest | undefined,
+  elements: readonly PlacedElement[] | 'unread',
+): void {
+  if (digest === undefined) return record.delete(key)
+  const isWanted = program.digestOf(key) === digest
+  record.set(key, (isWanted ? program.entryOf(key) : undefined) ?? elements)
+}
+
+function only(
+  all: ReadonlyMap<ObjectKey, Digest>,
+  keys: readonly ObjectKey[],
+): ReadonlyMap<ObjectKey, Digest> {
+  return new Map(
+    keys.flatMap((key) => {
+      const digest = all.get(key)
+      return digest === undefined ? [] : [[key, digest] as const]
+    }),
+  )
+}

@@ -1,0 +1,22 @@
+import type { ForwardingEntry } from '../../../forwarding/entry.ts'
+import type { ObjectKey } from '../../mode.ts'
+import type { PlacedElement } from '../keys/digest.ts'
+import { render } from '../render.ts'
+import type { Holding } from './kernel-record.ts'
+import type { ManagedState } from './managed-state.ts'
+
+/** The elements of a frontend that the kernel holds as far as they are known; none where they are not. */
+export function recordedElements(
+  { record, settings }: ManagedState,
+  key: ObjectKey,
+): readonly PlacedElement[] {
+  const holding = record.holdingOf(key)
+  if (holding === undefined || holding === 'unread') return []
+  if (!isEntry(holding)) return holding
+  const content = render(holding, settings).objects.get(key)
+  return content?.kind === 'frontend' ? content.elements : []
+}
+
+function isEntry(holding: Holding): holding is ForwardingEntry {
+  return typeof holding === 'object' && 'frontends' in holding
+}

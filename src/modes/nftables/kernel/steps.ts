@@ -1,0 +1,161 @@
+import type { Command, Element, Table } from '../../../kernel/nftables/objects.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Change, ObjectKey } from '../../mode.ts'
+import type { Content } from '../content.ts'
+import type { PlacedElement } from '../keys/digest.ts'
+import { type ObjectKind, objectOf } from '../keys/object-key.ts'
+import { clientMapOf, tableOf } from '../names.ts'
+import type { NftablesProgram } from '../program.ts'
+import { changesOf, elementCommands } from './changes.ts'
+import type { ManagedState } from './managed-state.ts'
+
+/** What one object contributes to transactions. */
+export interface Step {
+  readonly key: ObjectKey
+  readonly commands: readonly Command[]
+  /** Steps of one group belong into one transaction: the frontends of an entry. */
+  readonly group?: string
+}
+
+/** The present elements of objects that are to change. */
+export interface PresentElements {
+  /** Of a frontend. */
+  ofFrontend(key: ObjectKey): readonly PlacedElement[]
+  /** Of a set that has elements of its own. */
+  ofSet(key: ObjectKey): readonly PlacedElement[]
+  /** Of a set of backends: the clients that are remembered with a backend that is none any more. */
+  staleClientsOf(key: ObjectKey): readonly Element[]
+}
+
+/**
+ * The steps of a change of one family, in an order in which each finds what it leads to and nothing that is left leads
+ * to what goes: sets, chains, rules, elements of sets, frontends; then chains and sets that are not wanted.
+ */
+export function* stepsOf(
+  { set, unset }: Change,
+  family: Family,
+  state: ManagedState,
+  present: PresentElements,
+): Generator<Step> {
+  const table = tableOf(family)
+  const wanted = byKind(set, family)
+  const leaving = byKind(
+    unset.filter((key) => state.record.has(key)),
+    family,
+  )
+  for (const key of wanted.table) yield { key, commands: [{ do: 'addTable', table }] }
+  yield* setSteps(wanted.set, state)
+  yield* chainSteps(wanted.chain, state)
+  yield* elementSteps(wanted.set, state, present)
+  yield* frontendSteps([...wanted.frontend, ...leaving.frontend], state, present)
+  if (leaving.table.length > 0) {
+    for (const key of leaving.table) yield { key, commands: [{ do: 'deleteTable', table }] }
+    return
+  }
+  for (const key of leaving.chain) {
+    yield { key, commands: [{ do: 'flushChain', table, chain: objectOf(key).name }] }
+  }
+  for (const key of leaving.chain) {
+    yield { key, commands: [{ do: 'deleteChain', table, chain: objectOf(key).name }] }
+  }
+  for (const key of leaving.set) {
+    yield { key, commands: [{ do: 'deleteSet', table, set: objectOf(key).name }] }
+  }
+}
+
+function byKind(keys: readonly ObjectKey[], family: Family) {
+  const kinds: Record<ObjectKind, ObjectKey[]> = { table: [], set: [], chain: [], frontend: [] }
+  for (const key of keys) {
+    const name = objectOf(key)
+    if (name.family === family) kinds[name.kind].push(key)
+  }
+  return kinds
+}
+
+/** Sets without their elements; those that are there stay. */
+function* setSteps(keys: readonly ObjectKey[], { program, record }: ManagedState): Generator<Step> {
+  for (const { key, content } of contentsOf(keys, 'set', program)) {
+    if (record.has(key)) continue
+    const { name, spec } = content
+    yield { key, commands: [{ do: 'addSet', table: tableFor(key), set: name, spec }] }
+  }
+}
+
+/** All chains before the rules that lead from one to another. */
+function* chainSteps(keys: readonly ObjectKey[], { program }: ManagedState): Generator<Step> {
+  for (const { key, content } of contentsOf(keys, 'chain', program)) {
+    const { name, spec } = content
+    yield { key, commands: [{ do: 'addChain', table: tableFor(key), chain: name, spec }] }
+  }
+  for (const { key, content } of contentsOf(keys, 'chain', program)) {
+    const [table, chain] = [tableFor(key), content.name]
+    const rules = content.rules.map((rule): Command => ({ do: 'addRule', table, chain, rule }))
+    yield { key, commands: [{ do: 'flushChain', table, chain }, ...rules] }
+  }
+}
+
+/** The elements that sets have of their own, and no client with a backend that left. */
+function* elementSteps(
+  keys: readonly ObjectKey[],
+  { program }: ManagedState,
+  present: PresentElements,
+): Generator<Step> {
+  for (const { key, content } of contentsOf(keys, 'set', program)) {
+    const table = tableFor(key)
+    const after = content.elements.map((element) => ({ set: content.name, element }))
+    const commands = elementCommands(table, changesOf(present.ofSet(key), after))
+    const stale = present.staleClientsOf(key)
+    if (stale.length > 0) commands.push(...forget(table, clientMapOf(content.name), stale))
+    if (commands.length > 0) yield { key, commands }
+  }
+}
+
+function* frontendSteps(
+  keys: readonly ObjectKey[],
+  { program }: ManagedState,
+  present: PresentElements,
+): Generator<Step> {
+  const groups = Map.groupBy(keys, (key) => program.entryOf(key)?.id ?? key)
+  for (const [group, members] of groups) {
+    for (const key of members) {
+      const content = program.contentOf(key)
+      const after = content?.kind === 'frontend' ? content.elements : []
+      const changes = changesOf(present.ofFrontend(key), after)
+      const commands = elementCommands(tableFor(key), changes)
+      yield { key, commands, group }
+    }
+  }
+}
+
+function* contentsOf<K extends Content['kind']>(
+  keys: readonly ObjectKey[],
+  kind: K,
+  program: NftablesProgram,
+): Generator<{ readonly key: ObjectKey; readonly content: Extract<Content, { kind: K }> }> {
+  for (const key of keys) {
+    const content = program.contentOf(key)
+    if (isOfKind(content, kind)) yield { key, content }
+  }
+}
+
+function isOfKind<K extends Content['kind']>(
+  content: Content | undefined,
+  kind: K,
+): content is Extract<Content, { kind: K }> {
+  return content?.kind === kind
+}
+
+function tableFor(key: ObjectKey): Table {
+  return tableOf(objectOf(key).family)
+}
+
+/** Milliseconds; a client that goes so soon may be gone before the transaction, which would then be refused. */
+const SOON = 10_000
+
+/** Deletes clients. One that soon goes by itself is first added again, which renews it where it still is. */
+function forget(table: Table, set: string, clients: readonly Element[]): readonly Command[] {
+  const renewed = clients.filter(({ expires = 0 }) => expires < SOON)
+  const commands: Command[] = [{ do: 'deleteElements', table, set, elements: clients }]
+  if (renewed.length > 0) commands.unshift({ do: 'addElements', table, set, elements: renewed })
+  return commands
+}

@@ -1,0 +1,81 @@
+import type { Nftables } from '../../kernel/nftables/nftables.ts'
+import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
+import { Mutex } from '../../lib/mutex.ts'
+import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import { GAPS } from './gaps.ts'
+import { applyChange } from './kernel/apply.ts'
+import { cleanUp } from './kernel/clean-up.ts'
+import { keepTranslating } from './kernel/guard.ts'
+import { createManagedState, type ManagedState } from './kernel/managed-state.ts'
+import { observe } from './kernel/observe.ts'
+import { probeNftables } from './probe.ts'
+import type { NftablesProgram } from './program.ts'
+
+/** What an instance is built on; the instance closes none of it. */
+export interface NftablesDependencies {
+  readonly nftables: Nftables
+  readonly monitor: RuleMonitor
+}
+
+/** The nftables mode: the contract of `../mode.ts` over one table in each IP family. */
+export class NftablesMode implements Mode {
+  readonly name = 'nftables'
+  readonly gaps = GAPS
+  readonly program: NftablesProgram
+  readonly #kernel: NftablesDependencies
+  readonly #state: ManagedState
+  /** Calls of `sync` and of a clean-up never overlap. */
+  readonly #mutex = new Mutex()
+  #isGuarded = false
+
+  constructor(settings: NetfilterSettings, kernel: NftablesDependencies) {
+    this.#kernel = kernel
+    this.#state = createManagedState(settings, kernel)
+    this.program = this.#state.program
+  }
+
+  probe(): Promise<Probe> {
+    return probeNftables(this.#kernel.nftables, this.#state.settings)
+  }
+
+  apply(change: Change): Promise<ApplyResult> {
+    return this.#known(async () => {
+      if (!this.#isGuarded) {
+        await keepTranslating(this.#kernel.nftables, this.#state.settings.families)
+        this.#isGuarded = true
+      }
+      return applyChange(change, this.#state)
+    })
+  }
+
+  observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    return this.#known(() => observe(this.#state, keys))
+  }
+
+  watch(onForeignChange: (change: ForeignChange) => void): () => void {
+    void onForeignChange
+    return () => {}
+  }
+
+  cleanup(): Promise<void> {
+    return this.#mutex.run(() => cleanUp(this.#kernel.nftables))
+  }
+
+  /** Conntrack translates established connections without our rules, so none has to be waited for. */
+  async drainAndCleanup(signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) await this.cleanup()
+  }
+
+  /** After an error nothing is known of the kernel until it is read again. */
+  #known<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.run(async () => {
+      try {
+        return await work()
+      } catch (error) {
+        this.#state.record.forget()
+        throw error
+      }
+    })
+  }
+}
