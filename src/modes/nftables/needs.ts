@@ -4,7 +4,7 @@ import { choiceChain, choiceRules } from './choice-chain.ts'
 import { CHAIN, SET } from './names.ts'
 import { baseChains } from './scaffolding/chains.ts'
 import { baseSets } from './scaffolding/sets.ts'
-import { DESTINATION_PORT, destinationAddress, sourceAddress } from './statements/fields.ts'
+import { destinationAddress, sourceAddress } from './statements/fields.ts'
 import { IS_TRANSLATED, TO_NODE } from './statements/matches.ts'
 import * as statement from './statements/statements.ts'
 
@@ -36,15 +36,12 @@ export function needsOf(table: Table, settings: NetfilterSettings): readonly Nee
   const clients: Command = {
     ...{ do: 'addSet', table, set: CLIENTS },
     spec: {
-      ...{ key: [ip], data: [ip, 'inet_service'], isDynamic: true, hasTimeouts: true },
+      ...{ key: [ip], data: [ip], isDynamic: true, hasTimeouts: true },
       size: 65_536,
     },
   }
-  const remember = statement.update(CLIENTS, {
-    key: [sourceAddress(family)],
-    data: [destinationAddress(family), DESTINATION_PORT],
-    timeout: 1_000,
-  })
+  const client = { key: [sourceAddress(family)], data: [destinationAddress(family)] }
+  const remember = statement.update(CLIENTS, client, 1_000)
   return [
     { what: 'tables', commands: [], remedy: load('nf_tables') },
     {

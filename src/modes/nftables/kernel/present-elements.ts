@@ -2,8 +2,9 @@ import type { Element } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
-import { FRONTEND_SETS, keyOfElement, objectOf } from '../keys/object-key.ts'
+import { FRONTEND_SETS, keyOf, keyOfElement, objectOf } from '../keys/object-key.ts'
 import { clientMapOf, isBackendSet, isFilledByPackets, tableOf } from '../names.ts'
+import { staleClients } from '../stale-clients.ts'
 import type { ManagedState } from './managed-state.ts'
 import { recordedElements } from './recorded-elements.ts'
 import type { PresentElements } from './steps.ts'
@@ -20,7 +21,7 @@ export async function readPresent(
 ): Promise<PresentElements> {
   const frontends = await readFrontends([...set, ...unset], family, state)
   const sets = new Map<ObjectKey, readonly PlacedElement[]>()
-  const stale = new Map<ObjectKey, readonly Element[]>()
+  const stale = new Map<ObjectKey, readonly PlacedElement[]>()
   for (const key of set) {
     const { family: its, kind, name } = objectOf(key)
     if (its !== family || kind !== 'set') continue
@@ -75,27 +76,49 @@ async function elementsOf(
 
 /** Deletes the backends that leave from their set; then reads the clients that are remembered with one. */
 async function closeToLeaving(
-  { nftables, program }: ManagedState,
+  state: ManagedState,
   key: ObjectKey,
   present: readonly PlacedElement[],
-): Promise<{ readonly staying: readonly PlacedElement[]; readonly clients: readonly Element[] }> {
+): Promise<{
+  readonly staying: readonly PlacedElement[]
+  readonly clients: readonly PlacedElement[]
+}> {
   const { family, name } = objectOf(key)
-  const table = tableOf(family)
-  const content = program.contentOf(key)
+  const content = state.program.contentOf(key)
   const elements = content?.kind === 'set' ? content.elements : []
   const wanted = new Set(elements.map((backend) => backend.key.toString('latin1')))
   const { staying = [], leaving = [] } = Object.groupBy(present, ({ element }) =>
     wanted.has(element.key.toString('latin1')) ? 'staying' : 'leaving',
   )
   if (leaving.length === 0) return { staying, clients: [] }
-  const gone = leaving.map(({ element }) => element)
-  const error = await nftables.commit([{ do: 'deleteElements', table, set: name, elements: gone }])
-  const clients = new Map<string, Element>()
-  await nftables.elements(table, clientMapOf(name), (client) => {
-    const { data } = client
-    if (Buffer.isBuffer(data) && !wanted.has(data.toString('latin1'))) clients.set(idOf(client), client)
-  })
-  return { staying: error === undefined ? staying : present, clients: [...clients.values()] }
+  const error = await state.nftables.commit([
+    {
+      ...{ do: 'deleteElements', table: tableOf(family), set: name },
+      elements: leaving.map(({ element }) => element),
+    },
+  ])
+  const clients = await readStale(state, keyOf(family, 'set', clientMapOf(name)))
+  return { staying: error === undefined ? staying : present, clients }
+}
+
+/** The clients of a map, and of its map of ports, whose backend is none any more. */
+async function readStale(state: ManagedState, map: ObjectKey): Promise<readonly PlacedElement[]> {
+  const content = state.program.contentOf(map)
+  if (content?.kind !== 'set' || !state.record.has(map)) return []
+  const { family } = objectOf(map)
+  const clients = await elementsOf(state, map)
+  const ports = content.ports ? await elementsOf(state, keyOf(family, 'set', content.ports)) : []
+  const bare = (placed: readonly PlacedElement[]) => placed.map(({ element }) => element)
+  const stale = staleClients(content, bare(clients), bare(ports))
+  return [...withKeys(clients, stale.clients), ...withKeys(ports, stale.ports)]
+}
+
+function withKeys(
+  placed: readonly PlacedElement[],
+  keys: readonly Buffer[],
+): readonly PlacedElement[] {
+  const wanted = new Set(keys.map((key) => key.toString('latin1')))
+  return placed.filter(({ element }) => wanted.has(element.key.toString('latin1')))
 }
 
 function idOf({ key, keyEnd }: Element): string {

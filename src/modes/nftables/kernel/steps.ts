@@ -1,10 +1,10 @@
-import type { Command, Element, Table } from '../../../kernel/nftables/objects.ts'
+import type { Command, Table } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
 import type { Content } from '../content.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 import { type ObjectKind, objectOf } from '../keys/object-key.ts'
-import { clientMapOf, tableOf } from '../names.ts'
+import { tableOf } from '../names.ts'
 import type { NftablesProgram } from '../program.ts'
 import { changesOf, elementCommands } from './changes.ts'
 import type { ManagedState } from './managed-state.ts'
@@ -24,7 +24,7 @@ export interface PresentElements {
   /** Of a set that has elements of its own. */
   ofSet(key: ObjectKey): readonly PlacedElement[]
   /** Of a set of backends: the clients that are remembered with a backend that is none any more. */
-  staleClientsOf(key: ObjectKey): readonly Element[]
+  staleClientsOf(key: ObjectKey): readonly PlacedElement[]
 }
 
 /**
@@ -105,7 +105,9 @@ function* elementSteps(
     const after = content.elements.map((element) => ({ set: content.name, element }))
     const commands = elementCommands(table, changesOf(present.ofSet(key), after))
     const stale = present.staleClientsOf(key)
-    if (stale.length > 0) commands.push(...forget(table, clientMapOf(content.name), stale))
+    for (const [map, clients] of Map.groupBy(stale, ({ set }) => set)) {
+      commands.push(...forget(table, map, clients))
+    }
     if (commands.length > 0) yield { key, commands }
   }
 }
@@ -153,9 +155,10 @@ function tableFor(key: ObjectKey): Table {
 const SOON = 10_000
 
 /** Deletes clients. One that soon goes by itself is first added again, which renews it where it still is. */
-function forget(table: Table, set: string, clients: readonly Element[]): readonly Command[] {
-  const renewed = clients.filter(({ expires = 0 }) => expires < SOON)
-  const commands: Command[] = [{ do: 'deleteElements', table, set, elements: clients }]
+function forget(table: Table, set: string, clients: readonly PlacedElement[]): readonly Command[] {
+  const elements = clients.map(({ element }) => element)
+  const renewed = elements.filter(({ expires = 0 }) => expires < SOON)
+  const commands: Command[] = [{ do: 'deleteElements', table, set, elements }]
   if (renewed.length > 0) commands.unshift({ do: 'addElements', table, set, elements: renewed })
   return commands
 }
