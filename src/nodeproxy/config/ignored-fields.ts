@@ -1,7 +1,6 @@
 const WINDOWS = 'it concerns Windows nodes'
 const LOGGING = 'logs are JSON lines, readable text on a terminal'
 const JSON_ONLY = 'the daemon speaks JSON with the API server'
-const NFTABLES = 'there is no nftables mode'
 
 /** Fields of a KubeProxyConfiguration that have no effect here, with the reason. Fields below them are ignored, too. */
 export const IGNORED_FIELDS: ReadonlyMap<string, string> = new Map([
@@ -15,10 +14,7 @@ export const IGNORED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['enableProfiling', 'there are no /debug/pprof pages'],
   ['showHiddenMetricsForVersion', 'no metric is hidden'],
   ['configSyncPeriod', 'there is no informer cache to resync'],
-  ['nftables.masqueradeBit', NFTABLES],
-  ['nftables.masqueradeAll', NFTABLES],
-  ['nftables.syncPeriod', NFTABLES],
-  ['nftables.minSyncPeriod', NFTABLES],
+  ['nftables.masqueradeBit', 'iptables.masqueradeBit holds for all modes'],
   ['winkernel.networkName', WINDOWS],
   ['winkernel.sourceVip', WINDOWS],
   ['winkernel.enableDSR', WINDOWS],

@@ -1,18 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { chooseModes, isSubstituted } from './mode-choice.ts'
+import { chooseModes } from './mode-choice.ts'
 
 describe('chooseModes', () => {
   it('returns iptables for an empty mode, and all modes for auto', () => {
     expect(chooseModes('', ['iptables'])).toEqual(['iptables'])
     expect(chooseModes('iptables', ['ipvs', 'iptables'])).toEqual(['iptables'])
     expect(chooseModes('auto', ['ipvs', 'iptables'])).toEqual(['ipvs', 'iptables'])
-  })
-
-  it('returns all modes for nftables only while there is no such mode', () => {
-    expect(chooseModes('nftables', ['ipvs', 'iptables'])).toEqual(['ipvs', 'iptables'])
-    expect(isSubstituted('nftables', ['ipvs', 'iptables'])).toBe(true)
-    expect(chooseModes('nftables', ['nftables', 'iptables'])).toEqual(['nftables'])
-    expect(isSubstituted('nftables', ['nftables', 'iptables'])).toBe(false)
   })
 
   it('throws an error with the available modes for one that is not available', () => {

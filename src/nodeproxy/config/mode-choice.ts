@@ -1,12 +1,12 @@
 import { NodeProxyError } from '../../lib/error.ts'
 
 /**
- * The modes to try, in the order of `available`, which are those of this build, best first. For `auto` and a
- * substituted mode (`isSubstituted`) these are all of them; any other `mode` is tried alone, and an empty one is
- * iptables. Throws NP_NODEPROXY_MODE_UNAVAILABLE for a mode that is not available.
+ * The modes to try, in the order of `available`, which are those of this build, best first. For `auto` these are all of
+ * them; any other `mode` is tried alone, and an empty one is iptables. Throws NP_NODEPROXY_MODE_UNAVAILABLE for a mode
+ * that is not available.
  */
 export function chooseModes(mode: string, available: readonly string[]): readonly string[] {
-  if (mode === 'auto' || isSubstituted(mode, available)) return available
+  if (mode === 'auto') return available
   const wanted = mode === '' ? 'iptables' : mode
   if (available.includes(wanted)) return [wanted]
   throw new NodeProxyError(
@@ -17,12 +17,4 @@ export function chooseModes(mode: string, available: readonly string[]): readonl
       hint: `set mode (--proxy-mode) to one of: ${[...available, 'auto'].join(', ')}`,
     },
   )
-}
-
-/**
- * Whether the configured mode counts as `auto`: nftables does while this build has no such mode, because
- * configurations of kube-proxy contain it.
- */
-export function isSubstituted(mode: string, available: readonly string[]): boolean {
-  return mode === 'nftables' && !available.includes(mode)
 }

@@ -1,9 +1,16 @@
 import type { FieldsOf } from '../../../settings/field.ts'
-import { duration } from '../../../settings/scalar-types.ts'
+import { boolean, duration } from '../../../settings/scalar-types.ts'
 import type { NftablesConfiguration } from './configuration.ts'
 
 /** The settings of the nftables mode alone. */
 export const nftablesFields: FieldsOf<NftablesConfiguration> = {
+  'nftables.masqueradeAll': {
+    flag: 'nftables-masquerade-all',
+    type: boolean,
+    fallback: false,
+    doc: 'Masquerade every packet to a ClusterIP in this mode, from any source; `iptables.masqueradeAll` does so in all modes.',
+    reload: 'live',
+  },
   'nftables.syncPeriod': {
     flag: 'nftables-sync-period',
     type: duration(1),

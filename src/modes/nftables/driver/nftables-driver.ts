@@ -39,8 +39,11 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
   let opened: NftablesRuntime | undefined
   const open = async () => (opened ??= await parts.open())
   /** The kernel's own masquerade always has all of its options. */
-  const settings = ({ config, node, facts }: ModeInputs) =>
-    netfilterSettings(config, node, { ...facts, randomFully: true })
+  const settings = ({ config, node, facts }: ModeInputs<NftablesConfiguration>) => {
+    const common = netfilterSettings(config, node, { ...facts, randomFully: true })
+    const masqueradeAll = common.masqueradeAll || config.nftables.masqueradeAll
+    return { ...common, masqueradeAll, families: parts.families }
+  }
   return {
     name: 'nftables',
     periods: ({ nftables }) => nftables,

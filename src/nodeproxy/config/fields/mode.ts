@@ -7,9 +7,9 @@ export function modeField(modes: readonly Pick<ModeDefinition, 'name'>[]): Field
   const [best = '', ...others] = modes.map(({ name }) => name)
   return {
     flag: 'proxy-mode',
-    type: oneOf(['', best, ...others, 'nftables', 'auto']),
+    type: oneOf(['', best, ...others, 'auto']),
     fallback: '',
-    doc: `How the kernel forwards. Empty: iptables. auto: ${[`${best} where this kernel can do it`, ...others].join(', else ')}; the log says why. nftables: as auto, with a warning, while there is no such mode. Changed while running, the new mode is programmed completely before the old one is removed; a mode that the kernel cannot do is refused.`,
+    doc: `How the kernel forwards. Empty: iptables. auto: ${[`${best} where this kernel can do it`, ...others].join(', else ')}; the log says why. Changed while running, the new mode is programmed completely before the old one is removed; a mode that the kernel cannot do is refused.`,
     reload: 'live',
     zeroIsUnset: true,
   }

@@ -51,13 +51,6 @@ test('auto is the first mode that the kernel supports', async () => {
   expect(iptables.prepared).toEqual([])
 })
 
-test('nftables is replaced by the first mode that the kernel supports, with a warning', async () => {
-  const { choose, lines } = rig({ mode: 'nftables' })
-  expect((await choose()).current.name).toBe('ipvs')
-  expect(lines[0]).toMatch(/^warn there is no nftables mode yet .*NP_NODEPROXY_MODE_SUBSTITUTED/)
-  expect(lines[1]).toMatch(/^info .*"why":"the best that there is/)
-})
-
 test('auto logs the missing requirements of the modes before the chosen one', async () => {
   const { choose, ipvs, lines } = rig({ mode: 'auto' })
   ipvs.missing = [missing('ip_vs'), missing('xt_set')]

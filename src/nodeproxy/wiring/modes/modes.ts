@@ -5,7 +5,7 @@ import type { MissingRequirement } from '../../../modes/mode.ts'
 import type { ModeInputs } from '../../../modes/netfilter/settings/mode-inputs.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
-import { chooseModes, isSubstituted } from '../../config/mode-choice.ts'
+import { chooseModes } from '../../config/mode-choice.ts'
 
 /** Whether a changed configuration is possible: `adopt` applies it. `reasons` are sentences for the log. */
 export type Verdict =
@@ -102,12 +102,6 @@ export class Modes {
   }
 }
 
-const SUBSTITUTED = {
-  code: 'NP_NODEPROXY_MODE_SUBSTITUTED',
-  remedy:
-    'the best mode that there is takes its place; to choose another one, set mode (--proxy-mode)',
-}
-
 /** The first mode whose requirements the kernel meets, of those that the configuration allows. */
 async function chooseFirst(
   { drivers, trial, log }: ModesParts,
@@ -115,7 +109,6 @@ async function chooseFirst(
 ): Promise<Choice> {
   const all = drivers.map(({ name }) => name)
   const names = chooseModes(config.mode, all)
-  if (isSubstituted(config.mode, all)) log.warn(SUBSTITUTED, 'there is no nftables mode yet')
   const missing: MissingRequirement[] = []
   for (const driver of drivers.filter(({ name }) => names.includes(name))) {
     const readiness = await driver.prepare(trial(config))
@@ -145,8 +138,7 @@ function cannotWork(missing: readonly MissingRequirement[]): NodeProxyError {
 }
 
 function whyFirst({ mode }: NodeProxyConfiguration): string {
-  const isBest = mode === 'auto' || mode === 'nftables'
-  return isBest ? 'the best that there is, and this kernel can do it' : 'configured'
+  return mode === 'auto' ? 'the best that there is, and this kernel can do it' : 'configured'
 }
 
 function reasonOf({ what, remedy, code }: MissingRequirement): string {
