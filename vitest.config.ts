@@ -42,10 +42,13 @@ const NOT_OF_IPVS = [
  */
 const NOT_OF_USERSPACE = [...OF_NO_MODE, 'lab', 'no-ipvs', 'source-address', 'drift']
 
+/** What project `nftables` leaves out: the lab itself, and a kernel without ip_vs. */
+const NOT_OF_NFTABLES = [...OF_NO_MODE, 'lab', 'no-ipvs']
+
 /**
- * Eight projects. `unit` is everything that needs neither root nor a kernel, `architecture` holds the
+ * Nine projects. `unit` is everything that needs neither root nor a kernel, `architecture` holds the
  * rules of the project against the source. `kernel` sends real packets through network namespaces of
- * its own, `userspace` does the same in userspace mode and `ipvs` in ipvs mode: in User-mode Linux
+ * its own, `userspace` and `nftables` do the same in those modes and `ipvs` in ipvs mode: in User-mode Linux
  * where this kernel lacks ip_vs. `server` runs orch-server as a process, kills it, and uses it with
  * kubectl and the client library. `alone` compares times, so nothing competes with it for the
  * processors. `docker` runs in containers, where an engine is reachable.
@@ -111,6 +114,21 @@ export default defineConfig({
             ...NOT_OF_USERSPACE.map((name) => `test/kernel/${name}.test.ts`),
           ],
           env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'userspace' },
+          globalSetup: ['test/support/require-root.ts'],
+          maxWorkers: AT_ONCE,
+          ...TIMEOUTS,
+          sequence: { groupOrder: ORDER.packets },
+        },
+      },
+      {
+        test: {
+          name: 'nftables',
+          include: ['test/kernel/*.test.ts'],
+          exclude: [
+            '**/*.ipvs.test.ts',
+            ...NOT_OF_NFTABLES.map((name) => `test/kernel/${name}.test.ts`),
+          ],
+          env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'nftables' },
           globalSetup: ['test/support/require-root.ts'],
           maxWorkers: AT_ONCE,
           ...TIMEOUTS,

@@ -3,7 +3,7 @@ import { NODE_NAME } from './plan.ts'
 
 /** Fields of NodeProxyConfiguration that tests vary; the rest keeps its default. */
 export interface ProxyConfig {
-  readonly mode?: 'iptables' | 'ipvs' | 'userspace'
+  readonly mode?: 'iptables' | 'ipvs' | 'nftables' | 'userspace'
   readonly clusterCIDR?: string
   readonly detectLocalMode?: string
   readonly detectLocal?: Readonly<Record<string, string>>
