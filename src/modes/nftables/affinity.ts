@@ -58,22 +58,21 @@ function setsOf(entry: ForwardingEntry, pool: Pool, names: AffinityNames): reado
   const { family, id } = entry
   const comment = commentOf(id)
   const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
-  const backends = distinct(entry.pools[pool])
+  const elements = distinct(entry.pools[pool]).map((one) => ({ key: backendData(one) }))
   const map = (name: string, data: readonly FieldType[]): SetContent => {
     const flags = { isDynamic: true, hasTimeouts: true } as const
     const spec = { key: [ip], data, ...flags, size: MAX_CLIENTS, comment }
     return { kind: 'set', name, spec, elements: [] }
   }
-  const [clients, ports] = [names.clients(pool), names.ports(pool)]
   return [
     ...(family === 4
-      ? [{ ...map(clients, [ip, 'inet_service']), backends }]
-      : [{ ...map(clients, [ip]), backends, ports }, map(ports, ['inet_service'])]),
+      ? [map(names.clients(pool), [ip, 'inet_service'])]
+      : [map(names.clients(pool), [ip]), map(names.ports(pool), ['inet_service'])]),
     {
       kind: 'set',
       name: names.backends(pool),
       spec: { key: [ip, 'inet_service'], comment },
-      elements: backends.map((backend) => ({ key: backendData(backend) })),
+      elements,
     },
   ]
 }
@@ -83,7 +82,7 @@ function rememberRule(entry: ForwardingEntry, pool: Pool, names: AffinityNames):
   const timeout = (entry.affinity?.seconds ?? 0) * 1_000
   const target = [destinationAddress(entry.family), DESTINATION_PORT]
   const updates = clientMaps(entry, pool, names).map(({ map, element }) =>
-    update(map, element, timeout),
+    update(map, { ...element, timeout }),
   )
   return {
     expressions: [...isIn(names.backends(pool), ...target), ...updates.flat()],
