@@ -49,7 +49,12 @@ export function affinityObjects(
     ...[...sticky].map(([name, route]): ChainContent => {
       const marks = markRules(route.mark, settings, entry.family)
       const rules = [...marks, ...knownClients(entry, route.pool, names)]
-      return { kind: 'chain', name, spec: {}, rules: [...rules, { expressions: goto(route.chain) }] }
+      return {
+        kind: 'chain',
+        name,
+        spec: {},
+        rules: [...rules, { expressions: goto(route.chain) }],
+      }
     }),
   ]
 }
@@ -117,11 +122,7 @@ function knownClients(
  * What a packet adds for its client. nft 1.0.6 cannot parse rules that add an IPv6 address with a port as data,
  * so in IPv6 the ports have a map of their own.
  */
-function clientMaps(
-  { family }: Pick<ForwardingEntry, 'family'>,
-  pool: Pool,
-  names: AffinityNames,
-) {
+function clientMaps({ family }: Pick<ForwardingEntry, 'family'>, pool: Pool, names: AffinityNames) {
   const key = [sourceAddress(family)]
   const backend = destinationAddress(family)
   if (family === 4) {

@@ -3,7 +3,8 @@ import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 import { FRONTEND_SETS, keyOfElement, objectOf } from '../keys/object-key.ts'
-import { clientMapOf, isBackendSet, isFilledByPackets, tableOf } from '../names.ts'
+import { clientMapOf, isBackendSet, isFilledByPackets, portMapOf, tableOf } from '../names.ts'
+import { staleClients } from '../stale-clients.ts'
 import type { ManagedState } from './managed-state.ts'
 import { recordedElements } from './recorded-elements.ts'
 import type { PresentElements } from './steps.ts'
@@ -20,7 +21,7 @@ export async function readPresent(
 ): Promise<PresentElements> {
   const frontends = await readFrontends([...set, ...unset], family, state)
   const sets = new Map<ObjectKey, readonly PlacedElement[]>()
-  const stale = new Map<ObjectKey, readonly Element[]>()
+  const stale = new Map<ObjectKey, readonly PlacedElement[]>()
   for (const key of set) {
     const { family: its, kind, name } = objectOf(key)
     if (its !== family || kind !== 'set') continue
@@ -61,27 +62,21 @@ async function readFrontends(
   return new Map([...found].map(([key, elements]) => [key, [...elements.values()]]))
 }
 
-async function elementsOf(
-  { nftables }: ManagedState,
-  key: ObjectKey,
-): Promise<readonly PlacedElement[]> {
+async function elementsOf(state: ManagedState, key: ObjectKey): Promise<readonly PlacedElement[]> {
   const { family, name } = objectOf(key)
-  const found = new Map<string, PlacedElement>()
-  await nftables.elements(tableOf(family), name, (element) => {
-    found.set(idOf(element), { set: name, element })
-  })
-  return [...found.values()]
+  const elements = await readElements(state, family, name)
+  return elements.map((element) => ({ set: name, element }))
 }
 
 /** Deletes the backends that leave from their set; then reads the clients that are remembered with one. */
 async function closeToLeaving(
-  { nftables, program }: ManagedState,
+  state: ManagedState,
   key: ObjectKey,
   present: readonly PlacedElement[],
-): Promise<{ readonly staying: readonly PlacedElement[]; readonly clients: readonly Element[] }> {
+): Promise<Record<'staying' | 'clients', readonly PlacedElement[]>> {
   const { family, name } = objectOf(key)
   const table = tableOf(family)
-  const content = program.contentOf(key)
+  const content = state.program.contentOf(key)
   const elements = content?.kind === 'set' ? content.elements : []
   const wanted = new Set(elements.map((backend) => backend.key.toString('latin1')))
   const { staying = [], leaving = [] } = Object.groupBy(present, ({ element }) =>
@@ -89,13 +84,32 @@ async function closeToLeaving(
   )
   if (leaving.length === 0) return { staying, clients: [] }
   const gone = leaving.map(({ element }) => element)
-  const error = await nftables.commit([{ do: 'deleteElements', table, set: name, elements: gone }])
-  const clients = new Map<string, Element>()
-  await nftables.elements(table, clientMapOf(name), (client) => {
-    const { data } = client
-    if (Buffer.isBuffer(data) && !wanted.has(data.toString('latin1'))) clients.set(idOf(client), client)
-  })
-  return { staying: error === undefined ? staying : present, clients: [...clients.values()] }
+  const leave = { do: 'deleteElements', table, set: name, elements: gone } as const
+  const error = await state.nftables.commit([leave])
+  const [clients, ports] = [clientMapOf(name), portMapOf(name, family)]
+  const stale = staleClients(
+    elements.map((backend) => backend.key),
+    await readElements(state, family, clients),
+    ports === undefined ? undefined : await readElements(state, family, ports),
+  )
+  return {
+    staying: error === undefined ? staying : present,
+    clients: [
+      ...stale.clients.map((element) => ({ set: clients, element })),
+      ...stale.ports.map((element) => ({ set: ports ?? clients, element })),
+    ],
+  }
+}
+
+/** Each element of a set once. */
+async function readElements(
+  { nftables }: ManagedState,
+  family: Family,
+  set: string,
+): Promise<readonly Element[]> {
+  const found = new Map<string, Element>()
+  await nftables.elements(tableOf(family), set, (element) => found.set(idOf(element), element))
+  return [...found.values()]
 }
 
 function idOf({ key, keyEnd }: Element): string {

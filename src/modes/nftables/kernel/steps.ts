@@ -4,7 +4,7 @@ import type { Change, ObjectKey } from '../../mode.ts'
 import type { Content } from '../content.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 import { type ObjectKind, objectOf } from '../keys/object-key.ts'
-import { clientMapOf, tableOf } from '../names.ts'
+import { tableOf } from '../names.ts'
 import type { NftablesProgram } from '../program.ts'
 import { changesOf, elementCommands } from './changes.ts'
 import type { ManagedState } from './managed-state.ts'
@@ -24,7 +24,7 @@ export interface PresentElements {
   /** Of a set that has elements of its own. */
   ofSet(key: ObjectKey): readonly PlacedElement[]
   /** Of a set of backends: the clients that are remembered with a backend that is none any more. */
-  staleClientsOf(key: ObjectKey): readonly Element[]
+  staleClientsOf(key: ObjectKey): readonly PlacedElement[]
 }
 
 /**
@@ -104,8 +104,15 @@ function* elementSteps(
     const table = tableFor(key)
     const after = content.elements.map((element) => ({ set: content.name, element }))
     const commands = elementCommands(table, changesOf(present.ofSet(key), after))
-    const stale = present.staleClientsOf(key)
-    if (stale.length > 0) commands.push(...forget(table, clientMapOf(content.name), stale))
+    for (const [set, stale] of Map.groupBy(present.staleClientsOf(key), (one) => one.set)) {
+      commands.push(
+        ...forget(
+          table,
+          set,
+          stale.map(({ element }) => element),
+        ),
+      )
+    }
     if (commands.length > 0) yield { key, commands }
   }
 }
