@@ -1,6 +1,6 @@
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
-import type { ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
+import type { ObjectKey } from '../../mode.ts'
 
 /**
  * How the elements of an object that the kernel holds are known: as those of the entry from which they were written, as

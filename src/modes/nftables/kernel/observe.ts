@@ -38,9 +38,7 @@ export async function observe(
   }
   const others = keys.filter((key) => objectOf(key).kind !== 'frontend')
   if (others.length === 0) return seen
-  const families = FAMILIES.filter((family) =>
-    others.some((key) => objectOf(key).family === family),
-  )
+  const families = FAMILIES.filter((family) => others.some((key) => objectOf(key).family === family))
   for (const family of families) {
     const found = await observeObjects(state, family, others)
     for (const key of others.filter((one) => objectOf(one).family === family)) {
