@@ -49,7 +49,12 @@ export function affinityObjects(
     ...[...sticky].map(([name, route]): ChainContent => {
       const marks = markRules(route.mark, settings, entry.family)
       const rules = [...marks, ...knownClients(entry, route.pool, names)]
-      return { kind: 'chain', name, spec: {}, rules: [...rules, { expressions: goto(route.chain) }] }
+      return {
+        kind: 'chain',
+        name,
+        spec: {},
+        rules: [...rules, { expressions: goto(route.chain) }],
+      }
     }),
   ]
 }
@@ -58,22 +63,21 @@ function setsOf(entry: ForwardingEntry, pool: Pool, names: AffinityNames): reado
   const { family, id } = entry
   const comment = commentOf(id)
   const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
-  const backends = distinct(entry.pools[pool])
+  const elements = distinct(entry.pools[pool]).map((one) => ({ key: backendData(one) }))
   const map = (name: string, data: readonly FieldType[]): SetContent => {
     const flags = { isDynamic: true, hasTimeouts: true } as const
     const spec = { key: [ip], data, ...flags, size: MAX_CLIENTS, comment }
     return { kind: 'set', name, spec, elements: [] }
   }
-  const [clients, ports] = [names.clients(pool), names.ports(pool)]
   return [
     ...(family === 4
-      ? [{ ...map(clients, [ip, 'inet_service']), backends }]
-      : [{ ...map(clients, [ip]), backends, ports }, map(ports, ['inet_service'])]),
+      ? [map(names.clients(pool), [ip, 'inet_service'])]
+      : [map(names.clients(pool), [ip]), map(names.ports(pool), ['inet_service'])]),
     {
       kind: 'set',
       name: names.backends(pool),
       spec: { key: [ip, 'inet_service'], comment },
-      elements: backends.map((backend) => ({ key: backendData(backend) })),
+      elements,
     },
   ]
 }
@@ -83,7 +87,7 @@ function rememberRule(entry: ForwardingEntry, pool: Pool, names: AffinityNames):
   const timeout = (entry.affinity?.seconds ?? 0) * 1_000
   const target = [destinationAddress(entry.family), DESTINATION_PORT]
   const updates = clientMaps(entry, pool, names).map(({ map, element }) =>
-    update(map, element, timeout),
+    update(map, { ...element, timeout }),
   )
   return {
     expressions: [...isIn(names.backends(pool), ...target), ...updates.flat()],
@@ -118,11 +122,7 @@ function knownClients(
  * What a packet adds for its client. nft 1.0.6 cannot parse rules that add an IPv6 address with a port as data,
  * so in IPv6 the ports have a map of their own.
  */
-function clientMaps(
-  { family }: Pick<ForwardingEntry, 'family'>,
-  pool: Pool,
-  names: AffinityNames,
-) {
+function clientMaps({ family }: Pick<ForwardingEntry, 'family'>, pool: Pool, names: AffinityNames) {
   const key = [sourceAddress(family)]
   const backend = destinationAddress(family)
   if (family === 4) {

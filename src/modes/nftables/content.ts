@@ -1,4 +1,3 @@
-import type { Backend } from '../../forwarding/entry.ts'
 import type { ChainSpec, Element, Rule, SetSpec } from '../../kernel/nftables/objects.ts'
 import type { Digest } from '../mode.ts'
 import {
@@ -17,10 +16,6 @@ export interface SetContent {
   readonly spec: SetSpec
   /** Those that belong to this object and to no frontend. */
   readonly elements: readonly Element[]
-  /** Of a map of clients, which packets fill: only clients of these backends may stay (`staleClients`). */
-  readonly backends?: readonly Backend[]
-  /** Of a map of clients whose data is an address: the map that has the ports of the same clients. */
-  readonly ports?: string
 }
 
 export interface ChainContent {

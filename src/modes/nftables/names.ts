@@ -95,6 +95,11 @@ export function clientMapOf(backendSet: string): string {
   return backendSet.replace(/^backends-/, 'affinity-')
 }
 
+/** IPv6: the map of the ports of the same clients; undefined: the map of clients has them. */
+export function portMapOf(backendSet: string, family: Family): string | undefined {
+  return family === 4 ? undefined : `${clientMapOf(backendSet)}-ports`
+}
+
 const MAX_COMMENT = 100
 
 /** The id of an entry as nft prints and parses it within quotes: letters, digits and `._/:-`, at most 100. */

@@ -1,34 +1,31 @@
 import type { Element } from '../../kernel/nftables/objects.ts'
-import type { SetContent } from './content.ts'
-import { backendData } from './keys/encode.ts'
 
-/** Keys of clients that have to be forgotten, of each of the two maps. */
+/** Elements to delete, of each of the two maps. */
 export interface StaleClients {
-  readonly clients: readonly Buffer[]
+  readonly clients: readonly Element[]
   /** Of the map of ports; empty where the map of clients has the ports, too. */
-  readonly ports: readonly Buffer[]
+  readonly ports: readonly Element[]
 }
 
 /**
- * The clients of a map (`content`, as wanted) whose backend is none of its backends. `clients` and `ports` are the
- * elements that were read of it and of its map of ports. A client with an address and no port, or the other way
- * round, is stale as well.
+ * The clients that are remembered with none of `backends` (address . port, as the keys of their set). `clients`
+ * and, where they have a map of their own, `ports` are what was read of the maps. A client with an address and no
+ * port, or the other way round, is stale as well.
  */
 export function staleClients(
-  { backends = [], ports: hasPorts }: Pick<SetContent, 'backends' | 'ports'>,
+  backends: Iterable<Buffer>,
   clients: readonly Element[],
-  ports: readonly Element[] = [],
+  ports?: readonly Element[],
 ): StaleClients {
-  const present = new Set(backends.map((backend) => textOf(backendData(backend))))
-  const portOf = new Map(ports.map(({ key, data }) => [textOf(key), textOf(data)]))
+  const present = new Set(Iterator.from(backends).map(textOf))
+  const portOf = new Map(ports?.map(({ key, data }) => [textOf(key), textOf(data)]))
   const good = new Set<string>()
   for (const { key, data } of clients) {
-    const port = hasPorts === undefined ? '' : portOf.get(textOf(key))
+    const port = ports === undefined ? '' : portOf.get(textOf(key))
     if (port !== undefined && present.has(textOf(data) + port)) good.add(textOf(key))
   }
-  const stale = (elements: readonly Element[]) =>
-    elements.map(({ key }) => key).filter((key) => !good.has(textOf(key)))
-  return { clients: stale(clients), ports: stale(ports) }
+  const isStale = ({ key }: Element) => !good.has(textOf(key))
+  return { clients: clients.filter(isStale), ports: ports?.filter(isStale) ?? [] }
 }
 
 function textOf(bytes: Element['data']): string {

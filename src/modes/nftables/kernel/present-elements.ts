@@ -2,8 +2,8 @@ import type { Element } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
-import { FRONTEND_SETS, keyOf, keyOfElement, objectOf } from '../keys/object-key.ts'
-import { clientMapOf, isBackendSet, isFilledByPackets, tableOf } from '../names.ts'
+import { FRONTEND_SETS, keyOfElement, objectOf } from '../keys/object-key.ts'
+import { clientMapOf, isBackendSet, isFilledByPackets, portMapOf, tableOf } from '../names.ts'
 import { staleClients } from '../stale-clients.ts'
 import type { ManagedState } from './managed-state.ts'
 import { recordedElements } from './recorded-elements.ts'
@@ -62,16 +62,10 @@ async function readFrontends(
   return new Map([...found].map(([key, elements]) => [key, [...elements.values()]]))
 }
 
-async function elementsOf(
-  { nftables }: ManagedState,
-  key: ObjectKey,
-): Promise<readonly PlacedElement[]> {
+async function elementsOf(state: ManagedState, key: ObjectKey): Promise<readonly PlacedElement[]> {
   const { family, name } = objectOf(key)
-  const found = new Map<string, PlacedElement>()
-  await nftables.elements(tableOf(family), name, (element) => {
-    found.set(idOf(element), { set: name, element })
-  })
-  return [...found.values()]
+  const elements = await readElements(state, family, name)
+  return elements.map((element) => ({ set: name, element }))
 }
 
 /** Deletes the backends that leave from their set; then reads the clients that are remembered with one. */
@@ -79,11 +73,9 @@ async function closeToLeaving(
   state: ManagedState,
   key: ObjectKey,
   present: readonly PlacedElement[],
-): Promise<{
-  readonly staying: readonly PlacedElement[]
-  readonly clients: readonly PlacedElement[]
-}> {
+): Promise<Record<'staying' | 'clients', readonly PlacedElement[]>> {
   const { family, name } = objectOf(key)
+  const table = tableOf(family)
   const content = state.program.contentOf(key)
   const elements = content?.kind === 'set' ? content.elements : []
   const wanted = new Set(elements.map((backend) => backend.key.toString('latin1')))
@@ -91,34 +83,33 @@ async function closeToLeaving(
     wanted.has(element.key.toString('latin1')) ? 'staying' : 'leaving',
   )
   if (leaving.length === 0) return { staying, clients: [] }
-  const error = await state.nftables.commit([
-    {
-      ...{ do: 'deleteElements', table: tableOf(family), set: name },
-      elements: leaving.map(({ element }) => element),
-    },
-  ])
-  const clients = await readStale(state, keyOf(family, 'set', clientMapOf(name)))
-  return { staying: error === undefined ? staying : present, clients }
+  const gone = leaving.map(({ element }) => element)
+  const leave = { do: 'deleteElements', table, set: name, elements: gone } as const
+  const error = await state.nftables.commit([leave])
+  const [clients, ports] = [clientMapOf(name), portMapOf(name, family)]
+  const stale = staleClients(
+    elements.map((backend) => backend.key),
+    await readElements(state, family, clients),
+    ports === undefined ? undefined : await readElements(state, family, ports),
+  )
+  return {
+    staying: error === undefined ? staying : present,
+    clients: [
+      ...stale.clients.map((element) => ({ set: clients, element })),
+      ...stale.ports.map((element) => ({ set: ports ?? clients, element })),
+    ],
+  }
 }
 
-/** The clients of a map, and of its map of ports, whose backend is none any more. */
-async function readStale(state: ManagedState, map: ObjectKey): Promise<readonly PlacedElement[]> {
-  const content = state.program.contentOf(map)
-  if (content?.kind !== 'set' || !state.record.has(map)) return []
-  const { family } = objectOf(map)
-  const clients = await elementsOf(state, map)
-  const ports = content.ports ? await elementsOf(state, keyOf(family, 'set', content.ports)) : []
-  const bare = (placed: readonly PlacedElement[]) => placed.map(({ element }) => element)
-  const stale = staleClients(content, bare(clients), bare(ports))
-  return [...withKeys(clients, stale.clients), ...withKeys(ports, stale.ports)]
-}
-
-function withKeys(
-  placed: readonly PlacedElement[],
-  keys: readonly Buffer[],
-): readonly PlacedElement[] {
-  const wanted = new Set(keys.map((key) => key.toString('latin1')))
-  return placed.filter(({ element }) => wanted.has(element.key.toString('latin1')))
+/** Each element of a set once. */
+async function readElements(
+  { nftables }: ManagedState,
+  family: Family,
+  set: string,
+): Promise<readonly Element[]> {
+  const found = new Map<string, Element>()
+  await nftables.elements(tableOf(family), set, (element) => found.set(idOf(element), element))
+  return [...found.values()]
 }
 
 function idOf({ key, keyEnd }: Element): string {

@@ -1,4 +1,4 @@
-import type { Command, Table } from '../../../kernel/nftables/objects.ts'
+import type { Command, Element, Table } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
 import type { Content } from '../content.ts'
@@ -104,9 +104,14 @@ function* elementSteps(
     const table = tableFor(key)
     const after = content.elements.map((element) => ({ set: content.name, element }))
     const commands = elementCommands(table, changesOf(present.ofSet(key), after))
-    const stale = present.staleClientsOf(key)
-    for (const [map, clients] of Map.groupBy(stale, ({ set }) => set)) {
-      commands.push(...forget(table, map, clients))
+    for (const [set, stale] of Map.groupBy(present.staleClientsOf(key), (one) => one.set)) {
+      commands.push(
+        ...forget(
+          table,
+          set,
+          stale.map(({ element }) => element),
+        ),
+      )
     }
     if (commands.length > 0) yield { key, commands }
   }
@@ -155,10 +160,9 @@ function tableFor(key: ObjectKey): Table {
 const SOON = 10_000
 
 /** Deletes clients. One that soon goes by itself is first added again, which renews it where it still is. */
-function forget(table: Table, set: string, clients: readonly PlacedElement[]): readonly Command[] {
-  const elements = clients.map(({ element }) => element)
-  const renewed = elements.filter(({ expires = 0 }) => expires < SOON)
-  const commands: Command[] = [{ do: 'deleteElements', table, set, elements }]
+function forget(table: Table, set: string, clients: readonly Element[]): readonly Command[] {
+  const renewed = clients.filter(({ expires = 0 }) => expires < SOON)
+  const commands: Command[] = [{ do: 'deleteElements', table, set, elements: clients }]
   if (renewed.length > 0) commands.unshift({ do: 'addElements', table, set, elements: renewed })
   return commands
 }

@@ -72,11 +72,13 @@ export function translateByTwo(
 interface MapElement {
   readonly key: readonly Field[]
   readonly data: readonly Field[]
+  /** Milliseconds. */
+  readonly timeout?: number
 }
 
-/** Adds an element, or renews its timeout and keeps its data; `timeout` in milliseconds. */
-export function update(map: string, element: MapElement, timeout: number): Statement {
-  return change('update', map, element, { timeout })
+/** Adds an element; of one that is there it renews the timeout and keeps the data. */
+export function update(map: string, element: MapElement): Statement {
+  return change('update', map, element)
 }
 
 /** Removes the element with this key, if there is one, whatever its data. */
@@ -87,8 +89,7 @@ export function remove(map: string, element: MapElement): Statement {
 function change(
   operation: 'update' | 'delete',
   map: string,
-  { key, data }: MapElement,
-  options: { readonly timeout?: number } = {},
+  { key, data, timeout }: MapElement,
 ): Statement {
   const keys = loadAll(key)
   const values = loadAll(data, keys.next)
@@ -96,7 +97,10 @@ function change(
   return [
     ...keys.expressions,
     ...values.expressions,
-    { type: 'dynamic', operation, set: map, ...registers, ...options },
+    {
+      ...{ type: 'dynamic', operation, set: map, ...registers },
+      ...(timeout === undefined ? {} : { timeout }),
+    },
   ]
 }
 
