@@ -25,5 +25,6 @@ export function finish(pending: Pending, message: NetlinkMessage): void {
   const refusal = decodeKernelError(message)
   if (refusal !== undefined) pending.refusals.set(message.seq - pending.first, refusal)
   const isAll = pending.endsWithFirst && refusal !== undefined && message.seq === pending.first
-  if (isAll || message.seq === pending.last) pending.settle(pending.interrupted ? 'interrupted' : 'done')
+  if (isAll || message.seq === pending.last)
+    pending.settle(pending.interrupted ? 'interrupted' : 'done')
 }

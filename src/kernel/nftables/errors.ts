@@ -6,7 +6,8 @@ import type { TransactionError } from './nftables.ts'
 
 /** What a refused command means, where the kernel has no words of its own. */
 const MEANINGS: Readonly<Record<number, string>> = {
-  [constants.errno.EPERM]: 'not permitted: CAP_NET_ADMIN is missing, or the table belongs to another program',
+  [constants.errno.EPERM]:
+    'not permitted: CAP_NET_ADMIN is missing, or the table belongs to another program',
   [constants.errno.ENOENT]: 'something that it names is not there, or a kernel module is missing',
   [constants.errno.EEXIST]: 'it is there already, with another content',
   [constants.errno.EBUSY]: 'it is in use',

@@ -72,11 +72,7 @@ export class NetlinkNftables implements Nftables {
     return { chains: await this.#readChains(table), sets }
   }
 
-  async elements(
-    table: Table,
-    set: string,
-    visit: (element: Element) => void,
-  ): Promise<void> {
+  async elements(table: Table, set: string, visit: (element: Element) => void): Promise<void> {
     const spec = await this.#specOf(table, set)
     if (spec === undefined) return
     const { endsRanges } = formOf(spec, undefined)
@@ -92,16 +88,18 @@ export class NetlinkNftables implements Nftables {
     if (endsRanges) for (const element of joinRanges(halves)) visit(element)
   }
 
-  async lookup(
-    table: Table,
-    set: string,
-    keys: readonly Buffer[],
-  ): Promise<readonly Element[]> {
+  async lookup(table: Table, set: string, keys: readonly Buffer[]): Promise<readonly Element[]> {
     const spec = await this.#specOf(table, set)
     if (spec === undefined || keys.length === 0) return []
     const found: Element[] = []
     const wanted = keys.map((key) => ({ key }))
-    for (const request of elementMessages('getSetElement', table, set, wanted, formOf(spec, undefined))) {
+    for (const request of elementMessages(
+      'getSetElement',
+      table,
+      set,
+      wanted,
+      formOf(spec, undefined),
+    )) {
       const error = await this.#session.request(request, (reply) => {
         const list = findAttribute(attributesOf(reply), ELEMENTS.list) ?? Buffer.alloc(0)
         readElements(list, ({ element }) => found.push(element))
@@ -167,7 +165,8 @@ export class NetlinkNftables implements Nftables {
       const read = readSet(attributesOf(reply))
       if (read) sets.set(read.name, read.spec)
     })
-    if (errno !== 0 && errno !== ENOENT) throw unread(`sets of ${nameOf(table)}`, { errno, text: undefined })
+    if (errno !== 0 && errno !== ENOENT)
+      throw unread(`sets of ${nameOf(table)}`, { errno, text: undefined })
     for (const [name, spec] of sets) this.#specs.set(keyOf(table, name), spec)
     return sets
   }
@@ -196,7 +195,8 @@ export class NetlinkNftables implements Nftables {
     visit: (attributes: Buffer) => void,
   ): Promise<void> {
     const errno = await this.#session.dump(message(type, to), (reply) => visit(attributesOf(reply)))
-    if (errno !== 0 && errno !== ENOENT) throw unread('chains of nf_tables', { errno, text: undefined })
+    if (errno !== 0 && errno !== ENOENT)
+      throw unread('chains of nf_tables', { errno, text: undefined })
   }
 }
 

@@ -28,6 +28,7 @@ export const SET = {
   sourceRanges: 'source-ranges',
   remembered: 'remembered',
   rememberedNodePorts: 'remembered-node-ports',
+  clusterAddresses: 'cluster-ips',
   sameByte: 'same-byte',
   nodePortAddresses: 'node-port-addresses',
 } as const

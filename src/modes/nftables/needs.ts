@@ -40,8 +40,10 @@ export function needsOf(table: Table, settings: NetfilterSettings): readonly Nee
       size: 65_536,
     },
   }
-  const client = { key: [sourceAddress(family)], data: [destinationAddress(family)] }
-  const remember = statement.update(CLIENTS, client, 1_000)
+  const remember = statement.update(CLIENTS, {
+    ...{ key: [sourceAddress(family)], data: [destinationAddress(family)] },
+    timeout: 1_000,
+  })
   return [
     { what: 'tables', commands: [], remedy: load('nf_tables') },
     {

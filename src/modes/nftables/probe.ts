@@ -15,7 +15,8 @@ export async function probeNftables(
   settings: NetfilterSettings,
 ): Promise<Probe> {
   const missing: Missing[] = []
-  for (const family of settings.families) missing.push(...(await lacking(nftables, settings, family)))
+  for (const family of settings.families)
+    missing.push(...(await lacking(nftables, settings, family)))
   return { missing, facts: {} }
 }
 

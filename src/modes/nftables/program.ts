@@ -1,8 +1,9 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import type { Family } from '../../lib/ip.ts'
+import type { Family, IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { choiceRules } from './choice-chain.ts'
+import { clusterAddress } from './cluster-address.ts'
 import { type Content, digestOfContent } from './content.ts'
 import { keyOf, objectOf } from './keys/object-key.ts'
 import { TABLE } from './names.ts'
@@ -10,11 +11,11 @@ import { type Rendered, render } from './render.ts'
 import { baseChains } from './scaffolding/chains.ts'
 import { baseSets } from './scaffolding/sets.ts'
 
-/** What one entry wants: the keys of its objects and of the choice chains that it uses. */
+/** What one entry wants: the keys of its objects, and of those that it shares with others. */
 interface Placed {
   readonly entry: ForwardingEntry
   readonly objects: readonly ObjectKey[]
-  readonly choices: readonly ObjectKey[]
+  readonly shared: readonly ObjectKey[]
 }
 
 /**
@@ -29,7 +30,7 @@ export class NftablesProgram implements Program {
   readonly #owners = new Map<ObjectKey, EntryId>()
   /** All entries that want one object, where they are several. The smallest id has it. */
   readonly #rivals = new Map<ObjectKey, ReadonlySet<EntryId>>()
-  /** Number of entries that use a choice chain. */
+  /** Number of entries that use a choice chain or have a ClusterIP. */
   readonly #users = new Map<ObjectKey, number>()
   /** Rules of each chain. */
   readonly #ruleCounts = new Map<ObjectKey, number>()
@@ -44,14 +45,14 @@ export class NftablesProgram implements Program {
     const before = this.#entries.get(id)
     const isServed = entry !== undefined && this.#settings.families.includes(entry.family)
     const rendered = isServed ? render(entry, this.#settings) : undefined
-    const choices = entry && rendered ? choiceKeys(entry.family, rendered) : []
+    const shared = entry && rendered ? sharedKeys(entry.family, rendered) : []
     const objects = [...(rendered?.objects.keys() ?? [])]
-    if (entry && rendered) this.#entries.set(id, { entry, objects, choices })
+    if (entry && rendered) this.#entries.set(id, { entry, objects, shared })
     else this.#entries.delete(id)
     for (const [key, content] of rendered?.objects ?? []) this.#claim(key, id, content)
     for (const key of before?.objects ?? []) if (!rendered?.objects.has(key)) this.#leave(key, id)
-    for (const key of choices) this.#use(key)
-    for (const key of before?.choices ?? []) this.#release(key)
+    for (const key of shared) this.#use(key)
+    for (const key of before?.shared ?? []) this.#release(key)
   }
 
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
@@ -92,7 +93,7 @@ export class NftablesProgram implements Program {
   contentOf(key: ObjectKey): Content | undefined {
     const base = this.#base.get(key)
     if (base) return base
-    if (this.#users.has(key)) return this.#choice(key)
+    if (this.#users.has(key)) return this.#shared(key)
     const entry = this.entryOf(key)
     return entry && render(entry, this.#settings).objects.get(key)
   }
@@ -124,7 +125,7 @@ export class NftablesProgram implements Program {
   #use(key: ObjectKey): void {
     const users = this.#users.get(key) ?? 0
     this.#users.set(key, users + 1)
-    if (users === 0) this.#want(key, this.#choice(key))
+    if (users === 0) this.#want(key, this.#shared(key))
   }
 
   #release(key: ObjectKey): void {
@@ -136,8 +137,11 @@ export class NftablesProgram implements Program {
     }
   }
 
-  #choice(key: ObjectKey): Content | undefined {
-    const { family, name } = objectOf(key)
+  #shared(key: ObjectKey): Content | undefined {
+    const { family, kind, name } = objectOf(key)
+    if (kind === 'address') {
+      return { kind: 'frontend', elements: clusterAddress(name as IpAddress) }
+    }
     const rules = choiceRules(name, this.#settings, family)
     return rules && { kind: 'chain', name, spec: {}, rules }
   }
@@ -167,6 +171,9 @@ export class NftablesProgram implements Program {
   }
 }
 
-function choiceKeys(family: Family, { choices }: Rendered): readonly ObjectKey[] {
-  return [...choices].map((choice) => keyOf(family, 'chain', choice))
+function sharedKeys(family: Family, { choices, addresses }: Rendered): readonly ObjectKey[] {
+  return [
+    ...[...choices].map((choice) => keyOf(family, 'chain', choice)),
+    ...[...addresses].map((ip) => keyOf(family, 'address', ip)),
+  ]
 }

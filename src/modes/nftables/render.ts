@@ -18,6 +18,8 @@ export interface Rendered {
   readonly objects: ReadonlyMap<ObjectKey, Content>
   /** Choice chains that it uses. */
   readonly choices: ReadonlySet<string>
+  /** Its ClusterIPs. */
+  readonly addresses: ReadonlySet<IpAddress>
 }
 
 /** What the frontends of an entry have in common. */
@@ -49,7 +51,11 @@ export function render(entry: ForwardingEntry, settings: NetfilterSettings): Ren
       objects.set(keyOf(entry.family, content.kind, content.name), content)
     }
   }
-  return { objects, choices: new Set(routes.map(({ chain }) => chain)) }
+  const addresses = entry.frontends.flatMap(({ kind, ip }) =>
+    kind === 'clusterIP' && ip !== 'node' ? [ip] : [],
+  )
+  const used = new Set(routes.map(({ chain }) => chain))
+  return { objects, choices: used, addresses: new Set(addresses) }
 }
 
 function frontendElements(

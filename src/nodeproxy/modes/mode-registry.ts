@@ -5,7 +5,12 @@ import { nftables } from '../../modes/nftables/driver/definition.ts'
 import { userspace } from '../../modes/userspace/driver/definition.ts'
 
 /** The modes of this build, best first: what `mode: auto` tries, and what errors name. */
-export const MODES = [nftables, ipvs, iptables, userspace] as const satisfies readonly ModeDefinition[]
+export const MODES = [
+  nftables,
+  ipvs,
+  iptables,
+  userspace,
+] as const satisfies readonly ModeDefinition[]
 
 /** What the modes' own fields make up together. */
 export type ModeConfiguration =

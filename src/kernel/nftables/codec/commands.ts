@@ -4,15 +4,7 @@ import type { OutgoingMessage } from '../../netlink/message.ts'
 import { NFT_MSG } from '../../netlink/nf-tables.ts'
 import { nfHeader, nfMessageType } from '../../netlink/nfnetlink.ts'
 import type { Command, Element, Hook, SetSpec, Table } from '../objects.ts'
-import {
-  CHAIN,
-  ELEMENTS,
-  HOOK,
-  RULE,
-  SET,
-  TABLE,
-  TABLE_OWNER,
-} from './attributes.ts'
+import { CHAIN, ELEMENTS, HOOK, RULE, SET, TABLE, TABLE_OWNER } from './attributes.ts'
 import { type ElementForm, writeElement } from './element-codec.ts'
 import { lengthOf } from './field-types.ts'
 import { writeSet } from './set-codec.ts'

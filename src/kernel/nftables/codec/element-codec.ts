@@ -1,5 +1,5 @@
-import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
 import { attributeText, findAttribute } from '../../netlink/attribute.ts'
+import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
 import type { Element } from '../objects.ts'
 import { DATA, ELEMENT, EXPRESSION, INTERVAL_END, LIST_ELEMENT } from './attributes.ts'
 import { eachAttribute } from './each-attribute.ts'

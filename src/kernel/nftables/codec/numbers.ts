@@ -12,7 +12,8 @@ export const BASE: Readonly<Record<PayloadBase, number>> = { network: 1, transpo
 
 /** enum nft_ct_keys; addresses have one of each family. */
 export const CONNTRACK: Readonly<
-  Record<Exclude<ConntrackKey, 'saddr' | 'daddr'>, number> & Record<'saddr' | 'daddr', Record<4 | 6, number>>
+  Record<Exclude<ConntrackKey, 'saddr' | 'daddr'>, number> &
+    Record<'saddr' | 'daddr', Record<4 | 6, number>>
 > = {
   ...{ state: 0, direction: 1, status: 2, mark: 3, protoSource: 11, protoDestination: 12 },
   saddr: { 4: 19, 6: 21 },

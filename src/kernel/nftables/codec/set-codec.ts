@@ -1,5 +1,5 @@
-import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
 import { attributeText, findAttribute } from '../../netlink/attribute.ts'
+import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
 import type { SetSpec } from '../objects.ts'
 import { DESCRIPTION, EXPRESSION, FIELD, LIST_ELEMENT, SET, SET_FLAG } from './attributes.ts'
 import { fieldBytes, lengthOf, typeNumber, typesOfNumber } from './field-types.ts'

@@ -49,7 +49,9 @@ export function setComment(userData: Buffer | undefined): string | undefined {
 /** An index has no type that could be named, so sets with one are declared by expressions. */
 export function setUserData({ key, data, comment }: SetSpec): Buffer {
   const fields = data === undefined || data === 'verdict' ? undefined : data
-  const parts = [word(SET.keyByteOrder, isHostOrder(key) ? HOST_ORDER : key.length > 1 ? 0 : NETWORK_ORDER)]
+  const parts = [
+    word(SET.keyByteOrder, isHostOrder(key) ? HOST_ORDER : key.length > 1 ? 0 : NETWORK_ORDER),
+  ]
   if (data !== undefined) parts.push(word(SET.dataByteOrder, 0))
   if (key.includes('index')) {
     parts.push(nested(SET.keyTypeof, ...declaration(key)))
@@ -83,10 +85,7 @@ function expression(field: FieldType): readonly Buffer[] {
         nested(TYPEOF.data, word(0, 0), word(1, ANY_MODULUS), word(2, 0)),
       ]
     case 'inet_proto':
-      return [
-        word(TYPEOF.expression, KIND.meta),
-        nested(TYPEOF.data, word(0, META_L4PROTO)),
-      ]
+      return [word(TYPEOF.expression, KIND.meta), nested(TYPEOF.data, word(0, META_L4PROTO))]
     default:
       throw new TypeError(`no expression declares a field of type ${field}`)
   }

@@ -21,7 +21,12 @@ export const nftables: ModeDefinition<NftablesConfiguration> = {
 }
 
 /** What forwards is loaded when it is needed first. */
-function createDriver({ rights, netfilter, families, clock }: ModeHost): ModeDriver<NftablesConfiguration> {
+function createDriver({
+  rights,
+  netfilter,
+  families,
+  clock,
+}: ModeHost): ModeDriver<NftablesConfiguration> {
   if (!rights.ok) return deniedDriver(nftables, rights.missing)
   const code = () => import('./open-nftables.ts')
   return nftablesDriver({

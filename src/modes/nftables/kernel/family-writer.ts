@@ -137,7 +137,7 @@ export class FamilyWriter {
     const { program, record } = this.#state
     for (const { key } of steps) {
       if (program.digestOf(key) === undefined) record.delete(key)
-      else record.set(key, program.entryOf(key) ?? 'unread')
+      else record.set(key, program.entryOf(key) ?? 'fixed')
     }
   }
 

@@ -9,7 +9,10 @@ import { GUARD_TABLE } from '../names.ts'
  * flushes of other programs spare it (NFT_TABLE_F_OWNER, Linux 5.12). Its chain has no rules, and it goes with the
  * socket. A kernel that refuses it has no such table.
  */
-export async function keepTranslating(nftables: Nftables, families: readonly Family[]): Promise<void> {
+export async function keepTranslating(
+  nftables: Nftables,
+  families: readonly Family[],
+): Promise<void> {
   for (const family of families) {
     const table = { family, name: GUARD_TABLE }
     if ((await nftables.read(table)) !== undefined) continue

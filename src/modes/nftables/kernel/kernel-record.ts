@@ -1,12 +1,12 @@
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
-import type { PlacedElement } from '../keys/digest.ts'
 import type { ObjectKey } from '../../mode.ts'
+import type { PlacedElement } from '../keys/digest.ts'
 
 /**
  * How the elements of an object that the kernel holds are known: as those of the entry from which they were written, as
- * they were read, or (`unread`) only that they are not as wanted.
+ * they follow from its key alone (`fixed`), as they were read, or (`unread`) only that they are not as wanted.
  */
-export type Holding = ForwardingEntry | readonly PlacedElement[] | 'unread'
+export type Holding = ForwardingEntry | 'fixed' | readonly PlacedElement[] | 'unread'
 
 /** Which of our objects the kernel holds, as far as this daemon knows: it follows what is written and read. */
 export class KernelRecord {

@@ -11,7 +11,7 @@ import {
   type PlacedElement,
   sumOf,
 } from '../keys/digest.ts'
-import { keyOf, keyOfElement, objectOf } from '../keys/object-key.ts'
+import { isPlaced, keyOf, keyOfElement, objectOf } from '../keys/object-key.ts'
 import { isFilledByPackets, TABLE, tableOf } from '../names.ts'
 import type { ManagedState } from './managed-state.ts'
 import { readFrontend } from './read-frontend.ts'
@@ -25,7 +25,7 @@ export async function observe(
   state: ManagedState,
   keys?: readonly ObjectKey[],
 ): Promise<ReadonlyMap<ObjectKey, Digest>> {
-  const frontends = keys?.filter((key) => objectOf(key).kind === 'frontend')
+  const frontends = keys?.filter((key) => isPlaced(objectOf(key)))
   if (keys === undefined || frontends === undefined || frontends.length > FEW_FRONTENDS) {
     const all = await observeAll(state)
     return keys ? only(all, keys) : all
@@ -36,9 +36,11 @@ export async function observe(
     if (elements.length > 0) seen.set(key, digestOf(elements))
     note(state, key, seen.get(key), elements)
   }
-  const others = keys.filter((key) => objectOf(key).kind !== 'frontend')
+  const others = keys.filter((key) => !isPlaced(objectOf(key)))
   if (others.length === 0) return seen
-  const families = FAMILIES.filter((family) => others.some((key) => objectOf(key).family === family))
+  const families = FAMILIES.filter((family) =>
+    others.some((key) => objectOf(key).family === family),
+  )
   for (const family of families) {
     const found = await observeObjects(state, family, others)
     for (const key of others.filter((one) => objectOf(one).family === family)) {
@@ -114,7 +116,7 @@ function note(
 ): void {
   if (digest === undefined) return record.delete(key)
   const isWanted = program.digestOf(key) === digest
-  record.set(key, (isWanted ? program.entryOf(key) : undefined) ?? elements)
+  record.set(key, isWanted ? (program.entryOf(key) ?? 'fixed') : elements)
 }
 
 function only(

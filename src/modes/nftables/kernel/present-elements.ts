@@ -2,7 +2,7 @@ import type { Element } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
-import { FRONTEND_SETS, keyOfElement, objectOf } from '../keys/object-key.ts'
+import { FRONTEND_SETS, isPlaced, keyOfElement, objectOf } from '../keys/object-key.ts'
 import { clientMapOf, isBackendSet, isFilledByPackets, portMapOf, tableOf } from '../names.ts'
 import { staleClients } from '../stale-clients.ts'
 import type { ManagedState } from './managed-state.ts'
@@ -47,8 +47,8 @@ async function readFrontends(
   { nftables, record }: ManagedState,
 ): Promise<ReadonlyMap<ObjectKey, readonly PlacedElement[]>> {
   const unread = keys.filter((key) => {
-    const { family: its, kind } = objectOf(key)
-    return its === family && kind === 'frontend' && record.holdingOf(key) === 'unread'
+    const object = objectOf(key)
+    return object.family === family && isPlaced(object) && record.holdingOf(key) === 'unread'
   })
   const found = new Map(unread.map((key) => [key, new Map<string, PlacedElement>()]))
   if (unread.length === 0) return new Map()

@@ -1,5 +1,5 @@
-import type { Element, Table } from '../../../kernel/nftables/objects.ts'
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
+import type { Element, Table } from '../../../kernel/nftables/objects.ts'
 import type { ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 import { objectOf } from '../keys/object-key.ts'

@@ -1,6 +1,9 @@
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
+import { clusterAddress } from '../cluster-address.ts'
 import type { PlacedElement } from '../keys/digest.ts'
+import { objectOf } from '../keys/object-key.ts'
 import { render } from '../render.ts'
 import type { Holding } from './kernel-record.ts'
 import type { ManagedState } from './managed-state.ts'
@@ -12,9 +15,16 @@ export function recordedElements(
 ): readonly PlacedElement[] {
   const holding = record.holdingOf(key)
   if (holding === undefined || holding === 'unread') return []
+  if (holding === 'fixed') return fixedElements(key)
   if (!isEntry(holding)) return holding
   const content = render(holding, settings).objects.get(key)
   return content?.kind === 'frontend' ? content.elements : []
+}
+
+/** Of a ClusterIP; sets and chains that all share are read, or written anew. */
+function fixedElements(key: ObjectKey): readonly PlacedElement[] {
+  const { kind, name } = objectOf(key)
+  return kind === 'address' ? clusterAddress(name as IpAddress) : []
 }
 
 function isEntry(holding: Holding): holding is ForwardingEntry {

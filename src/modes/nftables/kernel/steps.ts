@@ -47,7 +47,8 @@ export function* stepsOf(
   yield* setSteps(wanted.set, state)
   yield* chainSteps(wanted.chain, state)
   yield* elementSteps(wanted.set, state, present)
-  yield* frontendSteps([...wanted.frontend, ...leaving.frontend], state, present)
+  const placed = [...wanted.address, ...leaving.address, ...wanted.frontend, ...leaving.frontend]
+  yield* frontendSteps(placed, state, present)
   if (leaving.table.length > 0) {
     for (const key of leaving.table) yield { key, commands: [{ do: 'deleteTable', table }] }
     return
@@ -64,7 +65,9 @@ export function* stepsOf(
 }
 
 function byKind(keys: readonly ObjectKey[], family: Family) {
-  const kinds: Record<ObjectKind, ObjectKey[]> = { table: [], set: [], chain: [], frontend: [] }
+  const kinds: Record<ObjectKind, ObjectKey[]> = {
+    ...{ table: [], set: [], chain: [], frontend: [], address: [] },
+  }
   for (const key of keys) {
     const name = objectOf(key)
     if (name.family === family) kinds[name.kind].push(key)

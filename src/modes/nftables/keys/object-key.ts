@@ -6,9 +6,10 @@ import { readAddress, readProtocol } from './encode.ts'
 
 /**
  * `table`: the table of a family. `set`: a set or map with its description and the elements that belong to no
- * frontend. `chain`: a chain with its rules. `frontend`: all elements of one frontend, in whichever maps.
+ * frontend. `chain`: a chain with its rules. `frontend`: all elements of one frontend, in whichever maps. `address`:
+ * the one element that frontends of the same ClusterIP share.
  */
-export type ObjectKind = 'table' | 'set' | 'chain' | 'frontend'
+export type ObjectKind = 'table' | 'set' | 'chain' | 'frontend' | 'address'
 
 export interface ObjectName {
   readonly family: Family
@@ -22,7 +23,7 @@ export function keyOf(family: Family, kind: ObjectKind, name: string): ObjectKey
   return `${family}/${kind}/${name}` as ObjectKey
 }
 
-const KEY = /^([46])\/(table|set|chain|frontend)\/(.+)$/s
+const KEY = /^([46])\/(table|set|chain|frontend|address)\/(.+)$/s
 
 /** The inverse of `keyOf`; throws a TypeError for any other text. */
 export function objectOf(key: ObjectKey): ObjectName {
@@ -63,8 +64,13 @@ const BY_PORT: ReadonlySet<string> = new Set([
   SET.rememberedNodePorts,
 ])
 
-/** All sets and maps with elements of frontends. */
-export const FRONTEND_SETS: readonly string[] = [...BY_ADDRESS, ...BY_PORT]
+/** Whether an object is made of elements of sets that it shares with others of its kind. */
+export function isPlaced({ kind }: ObjectName): boolean {
+  return kind === 'frontend' || kind === 'address'
+}
+
+/** All sets and maps with elements of such objects. */
+export const FRONTEND_SETS: readonly string[] = [...BY_ADDRESS, ...BY_PORT, SET.clusterAddresses]
 
 /**
  * The object to which an element belongs, by its map and key alone. Undefined: a client that a packet added,
@@ -72,6 +78,7 @@ export const FRONTEND_SETS: readonly string[] = [...BY_ADDRESS, ...BY_PORT]
  */
 export function keyOfElement(family: Family, set: string, key: Buffer): ObjectKey | undefined {
   if (isFilledByPackets(set)) return undefined
+  if (set === SET.clusterAddresses) return keyOf(family, 'address', readAddress(key))
   const isByAddress = BY_ADDRESS.has(set)
   if (!isByAddress && !BY_PORT.has(set)) return keyOf(family, 'set', set)
   const at = isByAddress ? (family === 4 ? 4 : 16) : 0

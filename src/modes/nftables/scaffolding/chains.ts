@@ -148,6 +148,10 @@ function unserved(settings: NetfilterSettings, family: Family): readonly Rule[] 
   const byPort = statement.verdictOf(SET.noEndpointNodePorts, PROTOCOL, DESTINATION_PORT)
   return [
     rule(statement.verdictOf(SET.noEndpoints, ...frontendFields(family))),
+    rule(
+      statement.isIn(SET.clusterAddresses, destinationAddress(family)),
+      statement.goto(CHAIN.rejected),
+    ),
     ...toNodePorts(settings, family, byPort),
   ]
 }

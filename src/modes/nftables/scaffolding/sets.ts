@@ -27,6 +27,7 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
     [SET.nodePortEndpoints, { key: [...port, 'index'], ...backend }],
     [SET.insideNodePortEndpoints, { key: [...port, 'index'], ...backend }],
     [SET.noEndpoints, { key: frontend, ...verdicts }],
+    [SET.clusterAddresses, { key: [ip] }],
     [SET.noEndpointNodePorts, { key: port, ...verdicts }],
     [SET.limitedServices, { key: frontend }],
     [SET.sourceRanges, { key: [...frontend, ip], isInterval: true }],
