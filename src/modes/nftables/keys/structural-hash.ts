@@ -1,0 +1,68 @@
+/**
+ * 32-bit hashes over bytes, texts and plain objects, step by step, without a text between: there are hundreds of
+ * thousands of elements to hash. The steps are those of MurmurHash3 (32 bits, public domain).
+ */
+export function mixed(hash: number, word: number): number {
+  const scrambled = Math.imul(word, 0xcc9e_2d51)
+  const rotated = Math.imul((scrambled << 15) | (scrambled >>> 17), 0x1b87_3593)
+  const next = hash ^ rotated
+  return (Math.imul((next << 13) | (next >>> 19), 5) + 0xe654_6b64) | 0
+}
+
+/** The last step: every bit of the hash decides every bit of the result. */
+export function finished(hash: number): number {
+  const first = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b)
+  const second = Math.imul(first ^ (first >>> 13), 0xc2b2_ae35)
+  return second ^ (second >>> 16)
+}
+
+export function withBytes(hash: number, bytes: Buffer): number {
+  let result = mixed(hash, bytes.length)
+  for (let at = 0; at < bytes.length; at += 4) {
+    const lower = bytes[at]! | (bytes[at + 1]! << 8)
+    result = mixed(result, lower | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24))
+  }
+  return result
+}
+
+export function withText(hash: number, text: string): number {
+  let result = mixed(hash, text.length)
+  for (let at = 0; at < text.length; at++) result = mixed(result, text.charCodeAt(at))
+  return result
+}
+
+/**
+ * Of texts, booleans, integers below 2⁵³, buffers, arrays and objects of them, whatever the order of the fields of an
+ * object; an absent field is an undefined one. Throws TypeError for anything else.
+ */
+export function withValue(hash: number, value: unknown): number {
+  switch (typeof value) {
+    case 'string':
+      return withText(mixed(hash, TEXT), value)
+    case 'number':
+      return mixed(mixed(mixed(hash, NUMBER), value | 0), Math.floor(value / 2 ** 32))
+    case 'boolean':
+      return mixed(mixed(hash, BOOLEAN), value ? 1 : 0)
+    case 'object':
+      if (Buffer.isBuffer(value)) return withBytes(mixed(hash, BYTES), value)
+      if (Array.isArray(value)) return value.reduce(withValue, mixed(hash, value.length))
+      if (value !== null) return mixed(mixed(hash, OBJECT), sumOfFields(value))
+      break
+    case 'undefined':
+      return mixed(hash, UNDEFINED)
+    default:
+  }
+  throw new TypeError(`no hash of a value of type ${typeof value}: ${String(value)}`)
+}
+
+/** A sum, so that the order of the fields does not count. */
+function sumOfFields(value: object): number {
+  let sum = 0
+  for (const [name, field] of Object.entries(value)) {
+    if (field !== undefined) sum = (sum + finished(withValue(withText(0, name), field))) | 0
+  }
+  return sum
+}
+
+/** What follows in a hash. */
+const [TEXT, NUMBER, BOOLEAN, BYTES, OBJECT, UNDEFINED] = [11, 12, 13, 14, 15, 16] as const

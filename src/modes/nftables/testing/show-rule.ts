@@ -1,0 +1,131 @@
+import type { Expression } from '../../../kernel/nftables/expression.ts'
+import type { FieldType, Rule, SetSpec } from '../../../kernel/nftables/objects.ts'
+import { formatIp } from '../../../lib/ip.ts'
+import { showVerdict, wordsOfType } from './show-value.ts'
+
+/** What a register holds: where it comes from, and the part of it that a mask leaves. */
+interface Loaded {
+  readonly text: string
+  readonly mask?: Buffer
+  readonly xor?: Buffer
+}
+
+/**
+ * Rules as text, for tests, in words much like those of nft. It follows what is in each register, so a rule that looks
+ * for a key in the wrong registers has `nothing` in its text. Values are shown as bytes.
+ */
+export class RuleText {
+  readonly #sets: ReadonlyMap<string, SetSpec>
+  #registers = new Map<number, Loaded>()
+
+  constructor(sets: ReadonlyMap<string, SetSpec>) {
+    this.#sets = sets
+  }
+
+  of({ expressions }: Rule): string {
+    this.#registers = new Map()
+    return expressions.flatMap((one) => this.#step(one) ?? []).join(' ')
+  }
+
+  /** Undefined: it only loads something. */
+  #step(one: Expression): string | undefined {
+    switch (one.type) {
+      case 'bitwise':
+        return this.#load(one.to, { ...this.#at(one.from), mask: one.mask, xor: one.xor })
+      case 'cmp':
+        return `${masked(this.#at(one.from))} ${one.is === 'equal' ? '==' : '!='} ${one.value.toString('hex')}`
+      case 'lookup':
+        return this.#lookup(one)
+      case 'setMeta':
+        return `mark set ${changed(this.#at(one.from))}`
+      case 'dynamic':
+        return this.#change(one)
+      case 'nat':
+        return `dnat to ${this.#at(one.address).text} : ${this.#at(one.port).text}`
+      case 'masquerade':
+        return one.isFullyRandom ? 'masquerade fully-random' : 'masquerade'
+      case 'reject':
+        return `reject with ${one.with}`
+      case 'verdict':
+        return showVerdict(one.verdict)
+      default:
+        return 'to' in one ? this.#load(one.to, { text: nameOf(one) }) : one.type
+    }
+  }
+
+  #lookup({ set, key, to, isInverted }: Extract<Expression, { type: 'lookup' }>) {
+    const { key: types = [], data = [] } = this.#sets.get(set) ?? {}
+    const text = this.#key(key, types)
+    if (to === undefined) return `${text} ${isInverted ? '!= ' : ''}@${set}`
+    if (to === 0) return `${text} vmap @${set}`
+    let register = to
+    for (const type of data as readonly FieldType[]) {
+      this.#load(register, { text: `${text} map @${set}` })
+      register += wordsOfType(type)
+    }
+    return undefined
+  }
+
+  #change({ operation, set, key, data, timeout }: Extract<Expression, { type: 'dynamic' }>) {
+    const spec = this.#sets.get(set)
+    const client = this.#key(key, spec?.key ?? [])
+    const value = this.#key(data ?? 0, (spec?.data ?? []) as readonly FieldType[])
+    const until = timeout === undefined ? '' : ` timeout ${timeout}ms`
+    return `${operation} @${set} { ${client}${until} : ${value} }`
+  }
+
+  #load(register: number, loaded: Loaded): undefined {
+    this.#registers.set(register, loaded)
+    return undefined
+  }
+
+  #at(register: number): Loaded {
+    return this.#registers.get(register) ?? { text: 'nothing' }
+  }
+
+  #key(first: number, types: readonly FieldType[]): string {
+    let register = first
+    const fields = types.map((type) => {
+      const { text, mask } = this.#at(register)
+      register += wordsOfType(type)
+      return mask === undefined ? text : `${text} & ${formatIp(mask)}`
+    })
+    return fields.join(' . ')
+  }
+}
+
+function nameOf(one: Expression): string {
+  switch (one.type) {
+    case 'meta':
+      return one.key
+    case 'payload':
+      return one.base === 'transport'
+        ? 'dport'
+        : (FIELD[`${one.offset} ${one.length}`] ?? 'nothing')
+    case 'ct':
+      return `ct ${one.direction === undefined ? '' : `${one.direction} `}${one.key}`
+    case 'fib':
+      return `fib ${one.of} ${one.result}`
+    case 'random':
+      return `random mod ${one.modulus}`
+    default:
+      return one.type
+  }
+}
+
+/** By offset and length in the headers of IPv4 and IPv6. */
+const FIELD: Readonly<Record<string, string>> = {
+  '12 4': 'saddr',
+  '16 4': 'daddr',
+  '8 16': 'saddr',
+  '24 16': 'daddr',
+}
+
+function masked({ text, mask }: Loaded): string {
+  return mask === undefined ? text : `${text} & ${mask.toString('hex')}`
+}
+
+function changed({ text, mask, xor }: Loaded): string {
+  const bits = [mask, xor].map((bytes) => bytes?.readUInt32LE().toString(16).padStart(8, '0'))
+  return `${text} & ${bits[0]} ^ ${bits[1]}`
+}
