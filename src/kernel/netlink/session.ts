@@ -53,6 +53,11 @@ export class NetlinkSession {
     })
   }
 
+  /** Of the socket. */
+  get port(): number {
+    return this.#transport.port
+  }
+
   /** As `transact`; the result holds the errno of the messages that failed. */
   async batch(messages: readonly OutgoingMessage[]): Promise<ReadonlyMap<number, number>> {
     const { refusals } = await this.transact(messages)

@@ -3,9 +3,10 @@ import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { encodeAttribute } from '../netlink/attribute.ts'
 import { FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
+import { ChainCollector } from './chain-collector.ts'
 import { GenerationCollector } from './generation-collector.ts'
 import { NftablesMonitor, type NftablesMonitorOptions } from './nftables-monitor.ts'
-import type { RuleChange } from './rule-monitor.ts'
+import type { RuleChange, TouchedChain } from './rule-monitor.ts'
 
 /** Captured: iptables creates table nat, chain NP-A and a rule, whose expressions are cut off. */
 const CAPTURED = [
@@ -34,11 +35,11 @@ const rule = (chain: string, table = 'nat', family = 2) =>
 const generation = (id: number, pid: number, port = pid, seq = 1) =>
   incoming(nft(15, 0, number(1, id), number(2, pid), text(3, 'iptables')), seq, port)
 
-function setUp(options: Partial<NftablesMonitorOptions> = {}) {
+function setUp(options: Partial<NftablesMonitorOptions<TouchedChain>> = {}) {
   const timers: (() => void)[] = []
   const clock: Clock = { now: () => 0, after: (_, task) => (timers.push(task), () => undefined) }
   const transport = new FakeTransport()
-  const monitor = new NftablesMonitor(transport.open, { clock, ...options })
+  const monitor = new NftablesMonitor(transport.open, { clock, collector: new ChainCollector(), ...options })
   const changes: RuleChange[] = []
   const stop = monitor.start((change) => changes.push(change))
   let current = 100
@@ -95,7 +96,7 @@ test('names each chain once, of both families, and leaves other families out', (
 })
 
 test('a transaction of too many chains is unknown, the next one is read again', () => {
-  const { changes, commit } = setUp({ limit: 2 })
+  const { changes, commit } = setUp({ collector: new ChainCollector(2) })
   commit(5, 'A', 'B')
   commit(5, 'A', 'B', 'C', 'D')
   commit(5, 'A')
@@ -206,7 +207,7 @@ test('hostile bytes never throw', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 120 }), fc.nat(20), (array, type) => {
       const message = incoming({ type: 0x0a00 | type, flags: 0, payload: Buffer.from(array) }, 1)
-      const collector = new GenerationCollector(3)
+      const collector = new GenerationCollector(new ChainCollector(3))
       let ended = 0
       collector.read(Buffer.concat([message, Buffer.from(array)]), () => ended++)
       collector.read(Buffer.from(array), () => ended++)
@@ -220,7 +221,7 @@ test('decoded chains equal the encoded ones, in any order', () => {
   fc.assert(
     fc.property(fc.array(name, { maxLength: 40 }), (chains) => {
       let touched: unknown
-      const collector = new GenerationCollector(100)
+      const collector = new GenerationCollector(new ChainCollector(100))
       const datagram = Buffer.concat([...chains.map((chain) => rule(chain)), generation(1, 1)])
       collector.read(datagram, (end) => {
         touched = end.touched

@@ -3,8 +3,8 @@ import { encodeMessage, NLM_F_REQUEST } from '../netlink/message.ts'
 import { NFNLGRP_NFTABLES, NFT_MSG } from '../netlink/nf-tables.ts'
 import { nfMessageType } from '../netlink/nfnetlink.ts'
 import type { OpenTransport, Transport } from '../netlink/transport.ts'
-import { type Generation, GenerationCollector } from './generation-collector.ts'
-import type { HoldOptions, OwnWork, RuleChange, RuleMonitor, TouchedChain } from './rule-monitor.ts'
+import { type Generation, GenerationCollector, type TouchCollector } from './generation-collector.ts'
+import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from './rule-monitor.ts'
 
 const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
 const ANSWER_MS = 500
@@ -12,42 +12,42 @@ const ANSWER_MS = 500
 const QUEUE = 1000
 
 /** See `NftablesMonitor`. */
-export interface NftablesMonitorOptions {
+export interface NftablesMonitorOptions<Touched> {
   readonly clock: Clock
-  /** Distinct chains of one transaction beyond which it is reported as `unknown`. */
-  readonly limit?: number
-  /** Chains worth reporting; by default all. A change of other chains only is not reported. */
-  readonly concerns?: (touched: TouchedChain) => boolean
+  /** What is watched. */
+  readonly collector: TouchCollector<Touched>
+  /** What is worth reporting; by default all. A change of other things only is not reported. */
+  readonly concerns?: (touched: Touched) => boolean
   /** How notifications identify programs of this daemon: see `authorship`. */
   readonly authorship?: 'pid' | 'port'
 }
 
-type Queued = RuleChange & { readonly own: number }
+type Queued<Touched> = RuleChange<Touched> & { readonly own: number }
 
 /**
- * Reports changes of chains from nf_tables notifications, with the process that made them. Changes that it
+ * Reports changes from nf_tables notifications, with the process that made them. Changes that it
  * missed, because it was unsubscribed or its receive buffer was full, show in the generation counter, which
  * counts every transaction.
  */
-export class NftablesMonitor implements RuleMonitor {
+export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
   readonly #open: OpenTransport
-  readonly #options: NftablesMonitorOptions
-  readonly #collector: GenerationCollector
+  readonly #options: NftablesMonitorOptions<Touched>
+  readonly #collector: GenerationCollector<Touched>
   readonly #requests = new Map<number, (generation: number) => void>()
   #transport: Transport | undefined
-  #onChange: (change: RuleChange) => void = () => undefined
+  #onChange: (change: RuleChange<Touched>) => void = () => undefined
   #seq = 0
   #holds = 0
   #unsubscribed = 0
-  #hold = newHold()
+  #hold: Hold<Touched> = newHold()
 
-  constructor(open: OpenTransport, options: NftablesMonitorOptions) {
+  constructor(open: OpenTransport, options: NftablesMonitorOptions<Touched>) {
     this.#open = open
     this.#options = options
-    this.#collector = new GenerationCollector(options.limit ?? 1000)
+    this.#collector = new GenerationCollector(options.collector)
   }
 
-  start(onChange: (change: RuleChange) => void): () => void {
+  start(onChange: (change: RuleChange<Touched>) => void): () => void {
     if (this.#transport !== undefined) throw new TypeError('the monitor is already started')
     this.#onChange = onChange
     this.#transport = this.#open({
@@ -94,7 +94,7 @@ export class NftablesMonitor implements RuleMonitor {
     for (const { own, ...change } of queue) if (!pids.has(own)) this.#onChange(change)
   }
 
-  #generation(generation: Generation): void {
+  #generation(generation: Generation<Touched>): void {
     if (generation.port === this.#transport?.port) {
       const answer = this.#requests.get(generation.seq)
       this.#requests.delete(generation.seq)
@@ -107,12 +107,12 @@ export class NftablesMonitor implements RuleMonitor {
     this.#report({ touched, by: { pid, process }, generation: id, own })
   }
 
-  #concerning(touched: Generation['touched']): Generation['touched'] {
+  #concerning(touched: Generation<Touched>['touched']): Generation<Touched>['touched'] {
     const { concerns } = this.#options
     return touched === 'unknown' || concerns === undefined ? touched : touched.filter(concerns)
   }
 
-  #report({ own, ...change }: Queued): void {
+  #report({ own, ...change }: Queued<Touched>): void {
     if (!this.#isHolding()) this.#onChange(change)
     else if (this.#hold.queue.length < QUEUE) this.#hold.queue.push({ ...change, own })
     else this.#hold.missed = true
@@ -150,15 +150,17 @@ export class NftablesMonitor implements RuleMonitor {
   }
 }
 
-function newHold() {
-  return {
-    /** Generation when it began. */
-    base: undefined as number | undefined,
-    /** COMMITs of this daemon; NaN when unknown. */
-    commits: 0,
-    pids: new Set<number>(),
-    queue: [] as Queued[],
-    /** Whether changes were not heard. */
-    missed: false,
-  }
+interface Hold<Touched> {
+  /** Generation when it began. */
+  base: number | undefined
+  /** COMMITs of this daemon; NaN when unknown. */
+  commits: number
+  readonly pids: Set<number>
+  readonly queue: Queued<Touched>[]
+  /** Whether changes were not heard. */
+  missed: boolean
+}
+
+function newHold<Touched>(): Hold<Touched> {
+  return { base: undefined, commits: 0, pids: new Set(), queue: [], missed: false }
 }

@@ -8,10 +8,10 @@ export interface TouchedChain {
   readonly chain: string | undefined
 }
 
-/** A change of packet filter rules. */
-export interface RuleChange {
+/** A change of packet filter rules, by what is watched of them. */
+export interface RuleChange<Touched = TouchedChain> {
   /** `unknown`: anything may have changed. */
-  readonly touched: readonly TouchedChain[] | 'unknown'
+  readonly touched: readonly Touched[] | 'unknown'
   /** The process that made it, where the kernel reports it. */
   readonly by: { readonly pid: number; readonly process: string } | undefined
   /** Number of the rule set after the change, where the kernel counts. */
@@ -33,9 +33,9 @@ export interface HoldOptions {
 }
 
 /** Reports changes of packet filter rules by other processes. */
-export interface RuleMonitor {
+export interface RuleMonitor<Touched = TouchedChain> {
   /** Calls back for every change by another process; the result stops it. */
-  start(onChange: (change: RuleChange) => void): () => void
+  start(onChange: (change: RuleChange<Touched>) => void): () => void
   /**
    * Called before rules are written: changes wait until the returned function gets those of this daemon; the
    * others are then reported. If changes were missed and there were more than those of this daemon, one

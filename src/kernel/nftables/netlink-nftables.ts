@@ -34,9 +34,19 @@ export class NetlinkNftables implements Nftables {
   readonly #session: NetlinkSession
   /** Of sets that were made or read here: how their elements are written follows from it. */
   readonly #specs = new Map<string, SetSpec>()
+  #commits = 0
 
   constructor(open: OpenTransport, clock: Clock) {
     this.#session = new NetlinkSession(open, clock)
+  }
+
+  get commits(): number {
+    return this.#commits
+  }
+
+  /** Of its socket: notifications of its transactions have it. */
+  get port(): number {
+    return this.#session.port
   }
 
   async commit(
@@ -48,7 +58,10 @@ export class NetlinkNftables implements Nftables {
     const { messages, commandOf } = this.#encode(commands)
     const errors = await this.#session.transaction(batchOf(messages, generation))
     const [first] = [...errors].toSorted(([a], [b]) => a - b)
-    if (first === undefined) return undefined
+    if (first === undefined) {
+      this.#commits++
+      return undefined
+    }
     const [index, error] = first
     // The message before the commands is the beginning of the transaction, which fails as a whole.
     return transactionError(error, index === 0 ? undefined : commandOf[index - 1])

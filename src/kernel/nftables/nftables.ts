@@ -22,6 +22,8 @@ export interface ChainContent {
 
 /** The nf_tables of the network namespace in which it was opened. */
 export interface Nftables {
+  /** Transactions of this socket that took effect. */
+  readonly commits: number
   /**
    * Applies all commands in their order, or none: no packet meets a part of them. With `generation`, it is
    * refused (ERESTART) where anything was changed since that generation. Undefined: done.

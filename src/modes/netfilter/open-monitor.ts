@@ -2,6 +2,7 @@ import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import { rawTransport } from '../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
 import { authorship } from '../../kernel/nftables-monitor/authorship.ts'
+import { ChainCollector } from '../../kernel/nftables-monitor/chain-collector.ts'
 import { NftablesMonitor } from '../../kernel/nftables-monitor/nftables-monitor.ts'
 import { noopMonitor } from '../../kernel/nftables-monitor/noop-monitor.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
@@ -28,6 +29,7 @@ export async function openMonitor(
   if (backend === 'nft') {
     return new NftablesMonitor(rawTransport(NETLINK_NETFILTER), {
       clock,
+      collector: new ChainCollector(),
       concerns: (touched) => concerns(owned, touched),
       authorship: authorship(),
     })

@@ -1,4 +1,5 @@
 import type { Nftables } from '../../kernel/nftables/nftables.ts'
+import type { TouchedObject } from '../../kernel/nftables/notifications/object-collector.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
@@ -6,16 +7,20 @@ import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { GAPS } from './gaps.ts'
 import { applyChange } from './kernel/apply.ts'
 import { cleanUp } from './kernel/clean-up.ts'
+import { foreignChange } from './kernel/foreign-change.ts'
 import { keepTranslating } from './kernel/guard.ts'
 import { createManagedState, type ManagedState } from './kernel/managed-state.ts'
 import { observe } from './kernel/observe.ts'
 import { probeNftables } from './probe.ts'
 import type { NftablesProgram } from './program.ts'
 
+/** Objects of a change, beyond which its notifications are not read. */
+const HEARD_OBJECTS = 200
+
 /** What an instance is built on; the instance closes none of it. */
 export interface NftablesDependencies {
   readonly nftables: Nftables
-  readonly monitor: RuleMonitor
+  readonly monitor: RuleMonitor<TouchedObject>
 }
 
 /** The nftables mode: the contract of `../mode.ts` over one table in each IP family. */
@@ -45,7 +50,7 @@ export class NftablesMode implements Mode {
         await keepTranslating(this.#kernel.nftables, this.#state.settings.families)
         this.#isGuarded = true
       }
-      return applyChange(change, this.#state)
+      return this.#unheard(change, () => applyChange(change, this.#state))
     })
   }
 
@@ -54,8 +59,10 @@ export class NftablesMode implements Mode {
   }
 
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
-    void onForeignChange
-    return () => {}
+    return this.#kernel.monitor.start((change) => {
+      const foreign = foreignChange(change, this.#state.suspects)
+      if (foreign) onForeignChange(foreign)
+    })
   }
 
   cleanup(): Promise<void> {
@@ -65,6 +72,22 @@ export class NftablesMode implements Mode {
   /** Conntrack translates established connections without our rules, so none has to be waited for. */
   async drainAndCleanup(signal: AbortSignal): Promise<void> {
     if (!signal.aborted) await this.cleanup()
+  }
+
+  /** The kernel has no room for the notifications of a large change, and nobody needs them. */
+  async #unheard<T>({ set, unset }: Change, work: () => Promise<T>): Promise<T> {
+    if (set.length + unset.length <= HEARD_OBJECTS) return work()
+    const { nftables, monitor } = this.#kernel
+    const before = nftables.commits
+    const release = monitor.hold({ unsubscribed: true })
+    let commits: number | undefined
+    try {
+      const result = await work()
+      commits = nftables.commits - before
+      return result
+    } finally {
+      release({ pids: [], commits })
+    }
   }
 
   /** After an error nothing is known of the kernel until it is read again. */

@@ -1,4 +1,5 @@
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
+import type { TouchedObject } from '../../../kernel/nftables/notifications/object-collector.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { ModeDriver } from '../../definition/mode-driver.ts'
@@ -23,7 +24,7 @@ const GUARDS: readonly ObjectKey[] = [keyOf(4, 'chain', CHAIN.filterInput)]
 /** A socket to nf_tables and one that hears its changes. */
 export interface NftablesRuntime {
   readonly nftables: Nftables
-  readonly monitor: RuleMonitor
+  readonly monitor: RuleMonitor<TouchedObject>
 }
 
 /** What the driver needs of the machine. */

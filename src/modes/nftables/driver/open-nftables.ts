@@ -1,15 +1,18 @@
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
 import { openNftables } from '../../../kernel/nftables/netlink-nftables.ts'
+import { ObjectCollector } from '../../../kernel/nftables/notifications/object-collector.ts'
 import { NftablesMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { cleanUp } from '../kernel/clean-up.ts'
+import { TABLE } from '../names.ts'
 import type { NftablesRuntime } from './nftables-driver.ts'
 
 /** Opens it to forward. */
 export async function openRuntime(clock: Clock): Promise<NftablesRuntime> {
   const nftables = openNftables(clock)
-  const monitor = new NftablesMonitor(rawTransport(NETLINK_NETFILTER), { clock })
+  const collector = new ObjectCollector({ table: TABLE, exceptPort: nftables.port })
+  const monitor = new NftablesMonitor(rawTransport(NETLINK_NETFILTER), { clock, collector })
   return { nftables, monitor }
 }
 

@@ -16,7 +16,8 @@ export function changesOf(
   const add = new Map<string, Element[]>()
   const old = new Map(before.map((one) => [idOf(one), one]))
   for (const one of after) {
-    const id = idOf(one)
+    // At a start nothing is there, and hundreds of thousands of elements need no name.
+    const id = before.length === 0 ? '' : idOf(one)
     const there = old.get(id)
     old.delete(id)
     if (there && isSame(there.element, one.element)) continue

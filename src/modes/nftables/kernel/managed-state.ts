@@ -1,9 +1,8 @@
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
-import type { ObjectKey } from '../../mode.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import type { PlacedElement } from '../keys/digest.ts'
 import { NftablesProgram } from '../program.ts'
 import { KernelRecord } from './kernel-record.ts'
+import { Suspects } from './suspects.ts'
 
 /** What one instance of the mode works on: what it wants, the kernel, and what it knows of it. */
 export interface ManagedState {
@@ -12,7 +11,7 @@ export interface ManagedState {
   readonly program: NftablesProgram
   readonly record: KernelRecord
   /** Elements that another program added, changed or deleted, until they are read. */
-  readonly suspects: Map<ObjectKey, PlacedElement[]>
+  readonly suspects: Suspects
 }
 
 /** Nothing is read or written yet. */
@@ -21,5 +20,5 @@ export function createManagedState(
   { nftables }: { readonly nftables: Nftables },
 ): ManagedState {
   const program = new NftablesProgram(settings)
-  return { nftables, settings, program, record: new KernelRecord(), suspects: new Map() }
+  return { nftables, settings, program, record: new KernelRecord(), suspects: new Suspects() }
 }

@@ -54,12 +54,13 @@ export async function observe(
 
 async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, Digest>> {
   const seen = new Map<ObjectKey, Digest>()
+  // What is touched from now on may have been read before.
+  state.suspects.clear()
   for (const family of FAMILIES) {
     const found = await observeObjects(state, family)
     for (const [key, digest] of found) seen.set(key, digest)
   }
   state.record.forget()
-  state.suspects.clear()
   for (const [key, digest] of seen) note(state, key, digest, 'unread')
   state.record.isComplete = true
   return seen

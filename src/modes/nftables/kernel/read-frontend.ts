@@ -19,8 +19,7 @@ export async function readFrontend(
   const table = tableOf(objectOf(key).family)
   const content = program.contentOf(key)
   const wanted = content?.kind === 'frontend' ? content.elements : []
-  const candidates = [...wanted, ...recordedElements(state, key), ...(suspects.get(key) ?? [])]
-  suspects.delete(key)
+  const candidates = [...wanted, ...recordedElements(state, key), ...suspects.take(key)]
   const bySet = Map.groupBy(candidates, ({ set }) => set)
   const found: PlacedElement[] = []
   for (const [set, placed] of bySet) {

@@ -1,0 +1,100 @@
+import { familyOfNumber } from '../../netlink/address-family.ts'
+import { attributeText, findAttribute } from '../../netlink/attribute.ts'
+import { NFT_MSG } from '../../netlink/nf-tables.ts'
+import { NFGENMSG } from '../../netlink/nfnetlink.ts'
+import { NLMSG_HEADER, type TouchCollector } from '../../nftables-monitor/generation-collector.ts'
+import { CHAIN, ELEMENTS, RULE, SET, TABLE } from '../codec/attributes.ts'
+import { readElements } from '../codec/element-codec.ts'
+import type { Element, Table } from '../objects.ts'
+
+/** What a transaction changed: a table, a chain or its rules, a set, an element of a set. */
+export type TouchedObject =
+  | { readonly table: Table; readonly kind: 'table' }
+  | { readonly table: Table; readonly kind: 'chain' | 'set'; readonly name: string }
+  | {
+      readonly table: Table
+      readonly kind: 'element'
+      readonly set: string
+      readonly element: Element
+    }
+
+/** Objects of one transaction beyond which it is unknown what it changed. */
+const LIMIT = 1000
+
+/** Which messages are read. */
+export interface ObjectCollectorOptions {
+  /** By its name, in both families. */
+  readonly table: string
+  /** The socket whose own transactions are not read, by its port. */
+  readonly exceptPort: number
+  readonly limit?: number
+}
+
+/** Everything of one table that the messages of other sockets name; bounded as `limit` says. */
+export class ObjectCollector implements TouchCollector<TouchedObject> {
+  readonly #options: ObjectCollectorOptions
+  readonly #limit: number
+  #touched: TouchedObject[] = []
+
+  constructor(options: ObjectCollectorOptions) {
+    this.#options = options
+    this.#limit = options.limit ?? LIMIT
+  }
+
+  add(message: Buffer): void {
+    if (this.#touched.length > this.#limit) return
+    if (message.readUInt32LE(12) === this.#options.exceptPort) return
+    const family = familyOfNumber(message[NLMSG_HEADER])
+    const attributes = message.subarray(NLMSG_HEADER + NFGENMSG)
+    // Of all these messages the first attribute is the name of the table.
+    const name = textOf(attributes, TABLE.name)
+    if (family === undefined || name !== this.#options.table) return
+    for (const one of touchedBy(message[4], attributes, { family, name })) this.#touched.push(one)
+  }
+
+  take(): readonly TouchedObject[] | 'unknown' {
+    const touched = this.#touched
+    this.#touched = []
+    return touched.length > this.#limit ? 'unknown' : touched
+  }
+}
+
+function touchedBy(
+  type: number | undefined,
+  attributes: Buffer,
+  table: Table,
+): readonly TouchedObject[] {
+  switch (type) {
+    case NFT_MSG.newTable:
+    case NFT_MSG.deleteTable:
+      return [{ table, kind: 'table' }]
+    case NFT_MSG.newChain:
+    case NFT_MSG.deleteChain:
+      return [{ table, kind: 'chain', name: textOf(attributes, CHAIN.name) ?? '' }]
+    case NFT_MSG.newRule:
+    case NFT_MSG.deleteRule:
+      return [{ table, kind: 'chain', name: textOf(attributes, RULE.chain) ?? '' }]
+    case NFT_MSG.newSet:
+    case NFT_MSG.deleteSet:
+      return [{ table, kind: 'set', name: textOf(attributes, SET.name) ?? '' }]
+    case NFT_MSG.newSetElement:
+    case NFT_MSG.deleteSetElement:
+      return touchedElements(attributes, table)
+    default:
+      return []
+  }
+}
+
+function touchedElements(attributes: Buffer, table: Table): readonly TouchedObject[] {
+  const set = textOf(attributes, ELEMENTS.set) ?? ''
+  const touched: TouchedObject[] = []
+  readElements(findAttribute(attributes, ELEMENTS.list) ?? Buffer.alloc(0), ({ element }) =>
+    touched.push({ table, kind: 'element', set, element }),
+  )
+  return touched
+}
+
+function textOf(attributes: Buffer, type: number): string | undefined {
+  const value = findAttribute(attributes, type)
+  return value && attributeText(value)
+}

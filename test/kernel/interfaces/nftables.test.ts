@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { runInside } from './run-inside.ts'
+
+test('what is written to nf_tables reads back as written, and nft prints it so that it can be loaded again', async () => {
+  expect(await runInside('nftables.script.ts')).toEqual({
+    'a table that is not there': 'undefined',
+    'differs after it was written': [],
+    'differs after it was printed and loaded again': [],
+    'elements that were looked up': ['10.96.0.1 0', '10.96.0.1 1'],
+    'until the first that is missing': ['10.96.0.1 0'],
+    'a transaction of another generation': { command: undefined, errno: 'ERESTART' },
+    'the second command is refused': { command: 1, errno: 'ENOENT' },
+    'nothing of it is there': 'undefined',
+    'a comment that nft shows': 'shop/web:http/TCP/4',
+    'a table of another socket': { command: 1, errno: 'EPERM' },
+    'a table goes with its socket': 'undefined',
+  })
+})
