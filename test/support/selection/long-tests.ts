@@ -149,7 +149,8 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'waits for many refusals, two minutes in User-mode Linux; flows sends such packets in every mode',
+    reason:
+      'waits for many refusals, two minutes in User-mode Linux; flows sends such packets in every mode',
     projects: ['userspace', 'ipvs'],
     files: ['test/kernel/refusal.test.ts'],
   },
