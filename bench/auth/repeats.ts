@@ -2,7 +2,7 @@
 export interface Repeats {
   readonly decisionRounds: number
   readonly requestRounds: number
-  /** Of one subject in one round. */
+  /** Of one subject in one round; a multiple of the turns. */
   readonly creates: number
   readonly gets: number
   readonly floodRounds: number
@@ -12,9 +12,9 @@ export interface Repeats {
 
 export const FULL: Repeats = {
   decisionRounds: 9,
-  requestRounds: 30,
-  creates: 500,
-  gets: 2_500,
+  requestRounds: 12,
+  creates: 600,
+  gets: 16_000,
   floodRounds: 7,
   floodSeconds: 5,
 }

@@ -1,13 +1,17 @@
 import type { Cost, RequestsCell, SubjectName } from '../../report/auth/results.ts'
 import type { Repeats } from '../repeats.ts'
-import { type RoundCost, type Sent, type Subject, startSubject } from './subject.ts'
+import { type Sent, type Subject, startSubject, type Taken } from './subject.ts'
 
 const SERVICES = '/api/v1/namespaces/default/services'
-const SUBJECTS: readonly SubjectName[] = ['none', 'token', 'certificate', 'audited']
+/** Rounds until the compiled code of the servers is the final one. */
+const WARM_UP = 3
+/** Turns of a subject in one round. */
+const TURNS = 20
+const SUBJECTS: readonly SubjectName[] = ['none', 'ignored', 'token', 'certificate', 'audited']
 
 /**
- * What authentication and authorization add to a request: the same requests to all subjects in each
- * round, and each round begins with another one, so that what else the machine does falls on all.
+ * What authentication and authorization add to a request: the same requests to all subjects. A round is cut into short
+ * turns, and each turn begins with another subject, so that what else the machine does falls on all alike.
  */
 export async function measureRequests(
   repeats: Repeats,
@@ -19,26 +23,50 @@ export async function measureRequests(
     const subject = held.use(await startSubject(name, folder))
     contestants.push({ name, subject, created: [], read: [] })
   }
-  for (let round = 0; round <= repeats.requestRounds; round++) {
-    for (const { subject, created, read } of rotated(contestants, round)) {
-      const costs = {
-        create: await subject.measure(repeats.creates, creation(round)),
-        get: await subject.measure(repeats.gets, reading(round, repeats.creates)),
-      }
-      // The first round warms up.
-      if (round === 0) continue
-      created.push(costs.create)
-      read.push(costs.get)
+  for (let round = 0; round < WARM_UP + repeats.requestRounds; round++) {
+    const taken = await measureRound(contestants, round, repeats)
+    if (round < WARM_UP) continue
+    for (const { name, created, read } of contestants) {
+      created.push(taken.get(name)?.create ?? [])
+      read.push(taken.get(name)?.get ?? [])
     }
   }
   return await Promise.all(contestants.map(cellOf))
 }
 
+/** The turns of one round, by subject. */
+async function measureRound(
+  contestants: readonly Contestant[],
+  round: number,
+  { creates, gets }: Repeats,
+): Promise<ReadonlyMap<SubjectName, Turns>> {
+  const taken = new Map(contestants.map(({ name }): [SubjectName, Turns] => [name, newTurns()]))
+  for (let turn = 0; turn < TURNS; turn++) {
+    const batch = `${round}-${turn}`
+    for (const { name, subject } of rotated(contestants, turn)) {
+      const own = taken.get(name)
+      own?.create.push(await subject.measure(creates / TURNS, creation(batch)))
+      own?.get.push(await subject.measure(gets / TURNS, reading(batch, creates / TURNS)))
+    }
+  }
+  return taken
+}
+
+interface Turns {
+  readonly create: Taken[]
+  readonly get: Taken[]
+}
+
+function newTurns(): Turns {
+  return { create: [], get: [] }
+}
+
 interface Contestant {
   readonly name: SubjectName
   readonly subject: Subject
-  readonly created: RoundCost[]
-  readonly read: RoundCost[]
+  /** The turns of each round. */
+  readonly created: (readonly Taken[])[]
+  readonly read: (readonly Taken[])[]
 }
 
 /** Ends the subject. */
@@ -47,10 +75,13 @@ async function cellOf({ name, subject, created, read }: Contestant): Promise<Req
   return { subject: name, create: costOf(created), get: costOf(read), droppedEvents }
 }
 
-function costOf(rounds: readonly RoundCost[]): Cost {
+/** A figure for each round, of all its turns. */
+function costOf(rounds: readonly (readonly Taken[])[]): Cost {
+  const sumOf = (turns: readonly Taken[], part: keyof Taken) =>
+    turns.reduce((sum, taken) => sum + taken[part], 0)
   return {
-    perSecond: rounds.map(({ perSecond }) => perSecond),
-    cpuMicros: rounds.map(({ cpuMicros }) => cpuMicros),
+    perSecond: rounds.map((turns) => sumOf(turns, 'count') / sumOf(turns, 'seconds')),
+    cpuMicros: rounds.map((turns) => (sumOf(turns, 'cpuSeconds') / sumOf(turns, 'count')) * 1e6),
   }
 }
 
@@ -59,14 +90,14 @@ function rotated<T>(items: readonly T[], by: number): readonly T[] {
   return [...items.slice(at), ...items.slice(0, at)]
 }
 
-function creation(round: number): (index: number) => Sent {
+function creation(batch: string): (index: number) => Sent {
   return (index) => {
-    const metadata = { name: `web-${round}-${index}` }
+    const metadata = { name: `web-${batch}-${index}` }
     const body = JSON.stringify({ metadata, spec: { ports: [{ port: 80 }] } })
     return { method: 'POST', path: SERVICES, body }
   }
 }
 
-function reading(round: number, created: number): (index: number) => Sent {
-  return (index) => ({ method: 'GET', path: `${SERVICES}/web-${round}-${index % created}` })
+function reading(batch: string, created: number): (index: number) => Sent {
+  return (index) => ({ method: 'GET', path: `${SERVICES}/web-${batch}-${index % created}` })
 }

@@ -41,7 +41,7 @@ async function main(subject: SubjectName, folder: string): Promise<void> {
       },
     ],
   }
-  const knowsUsers = subject !== 'none'
+  const knowsUsers = subject !== 'none' && subject !== 'ignored'
   const audit = subject === 'audited' ? await openFileAudit(folder) : undefined
   const server = createApiServer({
     store,
@@ -70,7 +70,7 @@ async function main(subject: SubjectName, folder: string): Promise<void> {
 }
 
 function hasToken(subject: SubjectName): boolean {
-  return subject === 'token' || subject === 'audited'
+  return subject === 'token' || subject === 'audited' || subject === 'ignored'
 }
 
 type Post = (path: string, object: object) => Promise<Json>

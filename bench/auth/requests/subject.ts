@@ -6,17 +6,18 @@ import { startServer } from './server-process.ts'
 
 const CONNECTIONS = 8
 
-/** What the requests of one round cost. */
-export interface RoundCost {
-  /** Microseconds of the server's processor time for a request, all threads. */
-  readonly cpuMicros: number
-  readonly perSecond: number
+/** What some requests took. */
+export interface Taken {
+  readonly count: number
+  readonly seconds: number
+  /** Of the server's processor time, all threads; the kernel counts hundredths. */
+  readonly cpuSeconds: number
 }
 
 /** One server in a process of its own, which disposal kills, and clients that keep their connections. */
 export interface Subject extends Disposable {
   /** Sends so many requests over all connections, one after the other on each. */
-  measure(count: number, request: (index: number) => Sent): Promise<RoundCost>
+  measure(count: number, request: (index: number) => Sent): Promise<Taken>
   close(): Promise<LastReport>
 }
 
@@ -52,8 +53,7 @@ export async function startSubject(name: SubjectName, folder: string): Promise<S
       }
       await Promise.all(Array.from({ length: CONNECTIONS }, client))
       const seconds = (performance.now() - began) / 1_000
-      const cpuMicros = ((cpuSeconds(pid) - cpu) / count) * 1e6
-      return { cpuMicros, perSecond: count / seconds }
+      return { count, seconds, cpuSeconds: cpuSeconds(pid) - cpu }
     },
     async close() {
       await pool.close()

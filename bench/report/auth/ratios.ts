@@ -2,6 +2,12 @@ import type { Cost, RequestsCell, SubjectName } from './results.ts'
 
 export type RequestName = 'create' | 'get'
 
+/** The server without users that gets the same requests. */
+export function baselineOf(subject: SubjectName): SubjectName | undefined {
+  if (subject === 'none' || subject === 'ignored') return undefined
+  return subject === 'certificate' ? 'none' : 'ignored'
+}
+
 /** Figures divided by the other's of the same round, so that slow rounds are slow for both. */
 export function ratios(ours: readonly number[], theirs: readonly number[]): readonly number[] {
   return ours.slice(0, theirs.length).map((figure, round) => figure / (theirs[round] ?? Number.NaN))
@@ -11,7 +17,10 @@ export function ratios(ours: readonly number[], theirs: readonly number[]): read
 export function rateRatios(
   cell: RequestsCell,
   all: readonly RequestsCell[],
-  { request, against }: { readonly request: RequestName; readonly against: SubjectName },
+  {
+    request,
+    against,
+  }: { readonly request: RequestName; readonly against: SubjectName | undefined },
 ): readonly number[] {
   const other: Cost | undefined = all.find(({ subject }) => subject === against)?.[request]
   return ratios(cell[request].perSecond, other?.perSecond ?? [])

@@ -34,11 +34,11 @@ export interface Decisions {
 }
 
 /**
- * What a server knows of its clients. `none`: no users. `token`: each request has the token of an
- * account. `certificate`: each connection has a client certificate. `audited`: as `token`, and every
+ * What a server knows of its clients. `none`: no users. `ignored`: no users either, and each request has a token that
+ * the server does not read. `token`: each request has the token of an account. `certificate`: each connection has a client certificate. `audited`: as `token`, and every
  * request is recorded at the level Metadata in a file.
  */
-export type SubjectName = 'none' | 'token' | 'certificate' | 'audited'
+export type SubjectName = 'none' | 'ignored' | 'token' | 'certificate' | 'audited'
 
 export interface RequestsCell {
   readonly subject: SubjectName

@@ -19,10 +19,10 @@ test('subjects are compared with no users, and the audited one with the same tha
     const cost = { perSecond: [perSecond], cpuMicros: [7] }
     return { subject, create: cost, get: cost, droppedEvents }
   }
-  const cells = [cell('none', 100), cell('token', 80), cell('audited', 60, 5)]
+  const cells = [cell('ignored', 100), cell('token', 80), cell('audited', 60, 5)]
   const rows = rowsOf(requestsTable(cells))
   expect(rows.slice(0, 3)).toEqual([
-    '| create Service | no users | 100 (100–100) | 7 (7–7) | – | – | – |',
+    '| create Service | no users, a token that is ignored | 100 (100–100) | 7 (7–7) | – | – | – |',
     '| create Service | token | 80 (80–80) | 7 (7–7) | 0.80 (0.80–0.80) | – | – |',
     '| create Service | token, audited | 60 (60–60) | 7 (7–7) | 0.60 (0.60–0.60) | 0.75 (0.75–0.75) | 5 |',
   ])

@@ -1,11 +1,12 @@
 import { ratio } from '../show.ts'
 import { median, spread } from '../statistics.ts'
 import { type Column, table } from '../table.ts'
-import { type RequestName, rateRatios, ratios } from './ratios.ts'
+import { baselineOf, type RequestName, rateRatios, ratios } from './ratios.ts'
 import type { Decisions, Flood, RequestsCell, SubjectName, Waits } from './results.ts'
 
 const SUBJECTS: Readonly<Record<SubjectName, string>> = {
   none: 'no users',
+  ignored: 'no users, a token that is ignored',
   token: 'token',
   certificate: 'client certificate',
   audited: 'token, audited',
@@ -36,8 +37,11 @@ export function requestsTable(cells: readonly RequestsCell[]): string {
     ['clients have', ([, { subject }]) => SUBJECTS[subject]],
     ['per second', ([request, cell]) => spread(cell[request].perSecond, 0)],
     ['CPU, µs each', ([request, cell]) => spread(cell[request].cpuMicros, 0)],
-    ['÷ no users', against('none', cells, ({ subject }) => subject !== 'none')],
-    ['÷ not audited', against('token', cells, ({ subject }) => subject === 'audited')],
+    ['÷ no users', against(cells, ({ subject }) => baselineOf(subject))],
+    [
+      '÷ not audited',
+      against(cells, ({ subject }) => (subject === 'audited' ? 'token' : undefined)),
+    ],
     ['events dropped', ([, cell]) => droppedEvents(cell)],
   ])
 }
@@ -48,12 +52,13 @@ function droppedEvents({ subject, droppedEvents: dropped }: RequestsCell): strin
 
 /** The median of the rounds' ratios of rates, of the subjects that are to be compared. */
 function against(
-  other: SubjectName,
   cells: readonly RequestsCell[],
-  isCompared: (cell: RequestsCell) => boolean,
+  otherOf: (cell: RequestsCell) => SubjectName | undefined,
 ): Column<Row>[1] {
-  return ([request, cell]) =>
-    isCompared(cell) ? spread(rateRatios(cell, cells, { request, against: other }), 2) : undefined
+  return ([request, cell]) => {
+    const other = otherOf(cell)
+    return other && spread(rateRatios(cell, cells, { request, against: other }), 2)
+  }
 }
 
 export function floodTable({ quiet, flooded, refusedPerSecond }: Flood): string {

@@ -27,9 +27,10 @@ test('decisions have a least rate, the median of the rounds', () => {
 
 test('rates are compared with those of the same round on a server that knows no users', () => {
   const requests = [
-    cell('none', [100, 200, 400], [100, 100, 100]),
+    cell('none', [50, 160, 320], [120, 100, 100]),
+    cell('ignored', [100, 200, 400], [100, 100, 100]),
     cell('token', [90, 100, 380], [89, 89, 99]),
-    cell('certificate', [50, 160, 320], [120, 90, 90]),
+    cell('certificate', [40, 128, 256], [120, 90, 90]),
   ]
   expect(verdicts({ requests })).toEqual([
     ['token', 0.9, true],
@@ -40,7 +41,7 @@ test('rates are compared with those of the same round on a server that knows no 
 })
 
 test('an audited server is not judged, nor is any without the one that knows no users', () => {
-  expect(verdicts({ requests: [cell('none', [1]), cell('audited', [1])] })).toEqual([])
+  expect(verdicts({ requests: [cell('ignored', [1]), cell('audited', [1])] })).toEqual([])
   expect(verdicts({ requests: [cell('token', [1]), cell('certificate', [1])] })).toEqual([])
 })
 

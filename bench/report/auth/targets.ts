@@ -1,7 +1,7 @@
 import { count } from '../show.ts'
 import { median } from '../statistics.ts'
 import { judgeAll, type Target, type Verdict } from '../verdict.ts'
-import { type RequestName, rateRatios, ratios } from './ratios.ts'
+import { baselineOf, type RequestName, rateRatios, ratios } from './ratios.ts'
 import type { AuthMeasured, Decisions, Flood, RequestsCell } from './results.ts'
 
 const LEAST_DECISIONS = 200_000
@@ -60,7 +60,7 @@ function rateTarget(name: string, request: RequestName): Target<RequestsCell> {
     name,
     judge: (cell, all) => {
       if (cell.subject !== 'token' && cell.subject !== 'certificate') return undefined
-      const found = rateRatios(cell, all, { request, against: 'none' })
+      const found = rateRatios(cell, all, { request, against: baselineOf(cell.subject) })
       if (found.length === 0) return undefined
       return { measured: median(found), limit: LEAST_RATE, unit: '×', atLeast: true }
     },

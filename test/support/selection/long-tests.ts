@@ -38,6 +38,28 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason: 'five thousand histories; path-independence of each mode has hundreds',
+    projects: ['unit'],
+    files: ['src/sync/path-independence.test.ts'],
+  },
+  {
+    reason:
+      'each behaviour by both data paths; project userspace sends packets through one in every run',
+    projects: ['unit'],
+    files: ['src/modes/userspace/testing/conformance.test.ts'],
+  },
+  {
+    reason:
+      'starts servers, or programs that use them, for every case; unit tests cover the decisions',
+    projects: ['server'],
+    files: [
+      'test/server/allocation-races.test.ts',
+      'test/server/kubectl-identity.test.ts',
+      'test/server/refused-start.test.ts',
+      'test/server/secrets-nowhere.test.ts',
+    ],
+  },
+  {
     reason: 'a hundred kubectls at once; default-account makes as many Pods by HTTP',
     projects: ['server'],
     files: ['test/server/identity/namespace-race.test.ts'],
@@ -112,6 +134,7 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/hostile.test.ts',
       'test/kernel/legacy-addresses.test.ts',
       'test/kernel/node-addresses.test.ts',
+      'test/kernel/source-ranges.test.ts',
       'test/kernel/topology-hints.test.ts',
       'test/kernel/under-load.test.ts',
     ],
@@ -119,11 +142,16 @@ export const LONG_TESTS: readonly LongTests[] = [
   {
     reason: 'one mechanism for all modes, and slow in User-mode Linux',
     projects: ['ipvs'],
-    files: ['test/kernel/source-address.test.ts', 'test/kernel/source-ranges.test.ts'],
+    files: [
+      'test/kernel/datagrams.test.ts',
+      'test/kernel/hairpin.test.ts',
+      'test/kernel/source-address.test.ts',
+    ],
   },
   {
-    reason: 'two minutes in User-mode Linux; flows sends such packets in every mode',
-    projects: ['ipvs'],
+    reason:
+      'waits for many refusals, two minutes in User-mode Linux; flows sends such packets in every mode',
+    projects: ['userspace', 'ipvs'],
     files: ['test/kernel/refusal.test.ts'],
   },
   {
@@ -149,6 +177,7 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/drift.ipvs.test.ts',
       'test/kernel/mode-switch.ipvs.test.ts',
       'test/kernel/ownership.ipvs.test.ts',
+      'test/kernel/persistence.ipvs.test.ts',
     ],
   },
   {
