@@ -1,0 +1,27 @@
+import type { ChainSpec, Rule, Table } from '../objects.ts'
+import type { FakeSet } from './fake-set.ts'
+
+/** A rule with what it keeps in use. */
+export interface HeldRule {
+  readonly rule: Rule
+  /** Names, each as often as the rule leads to it. */
+  readonly chains: readonly string[]
+  readonly sets: readonly string[]
+}
+
+/** A chain of the fake kernel. */
+export interface FakeChain {
+  readonly spec: ChainSpec
+  rules: readonly HeldRule[]
+  /** Verdicts of rules and elements that lead to it. */
+  uses: number
+}
+
+/** A table of the fake kernel. */
+export interface FakeTable {
+  readonly table: Table
+  /** The port of the socket that alone may change it. */
+  readonly owner: number | undefined
+  readonly chains: Map<string, FakeChain>
+  readonly sets: Map<string, FakeSet>
+}
