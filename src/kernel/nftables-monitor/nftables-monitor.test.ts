@@ -39,7 +39,11 @@ function setUp(options: Partial<NftablesMonitorOptions<TouchedChain>> = {}) {
   const timers: (() => void)[] = []
   const clock: Clock = { now: () => 0, after: (_, task) => (timers.push(task), () => undefined) }
   const transport = new FakeTransport()
-  const monitor = new NftablesMonitor(transport.open, { clock, collector: new ChainCollector(), ...options })
+  const monitor = new NftablesMonitor(transport.open, {
+    clock,
+    collector: new ChainCollector(),
+    ...options,
+  })
   const changes: RuleChange[] = []
   const stop = monitor.start((change) => changes.push(change))
   let current = 100

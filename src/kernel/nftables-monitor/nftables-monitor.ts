@@ -3,7 +3,11 @@ import { encodeMessage, NLM_F_REQUEST } from '../netlink/message.ts'
 import { NFNLGRP_NFTABLES, NFT_MSG } from '../netlink/nf-tables.ts'
 import { nfMessageType } from '../netlink/nfnetlink.ts'
 import type { OpenTransport, Transport } from '../netlink/transport.ts'
-import { type Generation, GenerationCollector, type TouchCollector } from './generation-collector.ts'
+import {
+  type Generation,
+  GenerationCollector,
+  type TouchCollector,
+} from './generation-collector.ts'
 import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from './rule-monitor.ts'
 
 const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)

@@ -3,6 +3,7 @@ import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { authorship } from '../../../src/kernel/nftables-monitor/authorship.ts'
+import { ChainCollector } from '../../../src/kernel/nftables-monitor/chain-collector.ts'
 import { NftablesMonitor } from '../../../src/kernel/nftables-monitor/nftables-monitor.ts'
 import type { RuleChange } from '../../../src/kernel/nftables-monitor/rule-monitor.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
@@ -16,6 +17,7 @@ let heard = () => undefined as void
 const monitor = new NftablesMonitor(rawTransport(NETLINK_NETFILTER), {
   clock: systemClock,
   authorship: authorship(),
+  collector: new ChainCollector(),
 })
 monitor.start((change) => {
   changes.push(change)

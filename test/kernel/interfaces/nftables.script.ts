@@ -3,9 +3,9 @@ import { constants } from 'node:os'
 import fc from 'fast-check'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
 import { openNftables } from '../../../src/kernel/nftables/netlink-nftables.ts'
-import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
 import type { TransactionError } from '../../../src/kernel/nftables/nftables.ts'
 import type { Command, Table } from '../../../src/kernel/nftables/objects.ts'
+import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { NftablesMode } from '../../../src/modes/nftables/mode.ts'
 import { settings } from '../../../src/modes/testing/mode-fixtures.ts'
@@ -60,9 +60,14 @@ const data = Buffer.from([10, 0, 0, 1])
 const comment = 'shop/web:http/TCP/4'
 await nftables.commit([
   { do: 'addTable', table: own },
-  { do: 'addSet', table: own, set: 'map', spec: { key: ['ipv4_addr', 'index'], data: ['ipv4_addr'] } },
   {
-    ...{ do: 'addElements', table: own, set: 'map' },
+    do: 'addSet',
+    table: own,
+    set: 'shop',
+    spec: { key: ['ipv4_addr', 'index'], data: ['ipv4_addr'] },
+  },
+  {
+    ...{ do: 'addElements', table: own, set: 'shop' },
     elements: keys.slice(0, 2).map((key) => ({ key, data, comment })),
   },
 ])
@@ -72,7 +77,9 @@ steps['elements that were looked up'] = show(await nftables.lookup(own, 'map', k
 steps['until the first that is missing'] = show(
   await nftables.lookup(own, 'map', [keys[0]!, keys[2]!, keys[1]!]),
 )
-steps['a comment that nft shows'] = /comment "([^"]+)"/.exec(nft('list', 'map', 'ip', 'own', 'map'))?.[1]
+steps['a comment that nft shows'] = /comment "([^"]+)"/.exec(
+  nft('list', 'map', 'ip', 'own', 'shop'),
+)?.[1]
 
 const refused = async (commands: readonly Command[], generation?: number) =>
   summary(await nftables.commit(commands, generation))

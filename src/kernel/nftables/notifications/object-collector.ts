@@ -10,7 +10,8 @@ import type { Element, Table } from '../objects.ts'
 /** What a transaction changed: a table, a chain or its rules, a set, an element of a set. */
 export type TouchedObject =
   | { readonly table: Table; readonly kind: 'table' }
-  | { readonly table: Table; readonly kind: 'chain' | 'set'; readonly name: string }
+  | { readonly table: Table; readonly kind: 'chain'; readonly name: string }
+  | { readonly table: Table; readonly kind: 'set'; readonly name: string }
   | {
       readonly table: Table
       readonly kind: 'element'

@@ -2,7 +2,6 @@ import type { TouchedObject } from '../../../kernel/nftables/notifications/objec
 import type { RuleChange } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
 import { FRONTEND_SETS, keyOf, keyOfElement } from '../keys/object-key.ts'
-import { isFilledByPackets } from '../names.ts'
 import type { Suspects } from './suspects.ts'
 
 /** Objects of ours that a change by another program concerns; undefined: none. Elements become suspects. */
@@ -23,14 +22,18 @@ export function foreignChange(
 
 function concernedBy(touched: TouchedObject, suspects: Suspects): ObjectKey | 'all' | undefined {
   const { family } = touched.table
-  if (touched.kind === 'table') return 'all'
-  if (touched.kind === 'chain') return keyOf(family, 'chain', touched.name)
-  if (touched.kind === 'set') {
-    // With the set went the elements of every frontend.
-    return FRONTEND_SETS.includes(touched.name) ? 'all' : keyOf(family, 'set', touched.name)
+  switch (touched.kind) {
+    case 'table':
+      return 'all'
+    case 'chain':
+      return keyOf(family, 'chain', touched.name)
+    case 'set':
+      // With the set went the elements of every frontend.
+      return FRONTEND_SETS.includes(touched.name) ? 'all' : keyOf(family, 'set', touched.name)
+    case 'element': {
+      const { set, element } = touched
+      const key = keyOfElement(family, set, element.key)
+      return key === undefined || suspects.add(key, { set, element }) ? key : 'all'
+    }
   }
-  const { set, element } = touched
-  if (isFilledByPackets(set)) return undefined
-  const key = keyOfElement(family, set, element.key)
-  return key === undefined || suspects.add(key, { set, element }) ? key : 'all'
 }
