@@ -31,7 +31,7 @@ test('a known client goes to its backend, another is chosen one, and is remember
         'daddr . dport @backends-# update @affinity-# { saddr timeout 60000ms : daddr . dport }',
       ],
       'sticky-#-choose-2-off-cluster': [
-        'saddr & ff000000 != 0a000000 mark set mark & ffffbfff ^ 00004000',
+        'saddr/8 != 0a mark set mark & ffffbfff ^ 00004000',
         'l4proto == 06 dnat to saddr map @affinity-# : saddr map @affinity-#',
         'goto choose-2-off-cluster',
       ],

@@ -37,10 +37,8 @@ test('each class marks its own packets', () => {
   const first = (mark: MarkClass, given = settings()) => rulesOf('', 1, mark, given)?.slice(0, -1)
   expect(first('')).toEqual([])
   expect(first('-masquerade')).toEqual([MARK])
-  expect(first('-off-cluster')).toEqual([`saddr & ff000000 != 0a000000 ${MARK}`])
-  expect(first('-on-node')).toEqual([
-    `saddr & ff000000 != 0a000000 fib saddr type == 02000000 ${MARK}`,
-  ])
+  expect(first('-off-cluster')).toEqual([`saddr/8 != 0a ${MARK}`])
+  expect(first('-on-node')).toEqual([`saddr/8 != 0a fib saddr type == 02000000 ${MARK}`])
   const unknown = settings({ localTraffic: { by: 'none' } })
   expect(first('-on-node', unknown)).toEqual([`fib saddr type == 02000000 ${MARK}`])
 })

@@ -57,6 +57,7 @@ test('changes are returned once; what stays as it was is none', () => {
   const program = fresh()
   expect(changesOf(program, service('a', 2))).toEqual({
     [VIP]: true,
+    '4/address/172.30.0.41': true,
     '4/chain/choose-2-off-cluster': true,
   })
   expect(program.takeChanges().size).toBe(0)

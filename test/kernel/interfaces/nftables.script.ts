@@ -34,6 +34,9 @@ nft('delete', 'table', 'ip', 'node-proxy')
 nft('delete', 'table', 'ip6', 'node-proxy')
 execFileSync('nft', ['-f', '-'], { input: ours })
 steps['differs after it was printed and loaded again'] = await differences()
+const chains = [...wanted.keys()].filter((key) => key.endsWith('/chain/dispatch'))
+const repaired = await mode.apply({ set: chains, unset: [] })
+steps['differs after it was repaired'] = [...repaired.failed, ...(await differences())]
 
 /** An entry of its own id, whose ports no other one has. */
 function apart(entry: ForwardingEntry, index: number): readonly [EntryId, ForwardingEntry] {
@@ -73,9 +76,9 @@ await nftables.commit([
 ])
 const show = (found: readonly { readonly key: Buffer }[]) =>
   found.map(({ key }) => `${[...key.subarray(0, 4)].join('.')} ${key[4]}`)
-steps['elements that were looked up'] = show(await nftables.lookup(own, 'map', keys.slice(0, 2)))
+steps['elements that were looked up'] = show(await nftables.lookup(own, 'shop', keys.slice(0, 2)))
 steps['until the first that is missing'] = show(
-  await nftables.lookup(own, 'map', [keys[0]!, keys[2]!, keys[1]!]),
+  await nftables.lookup(own, 'shop', [keys[0]!, keys[2]!, keys[1]!]),
 )
 steps['a comment that nft shows'] = /comment "([^"]+)"/.exec(
   nft('list', 'map', 'ip', 'own', 'shop'),
@@ -112,5 +115,5 @@ process.stdout.write(JSON.stringify(steps))
 function summary(error: TransactionError | undefined) {
   if (error === undefined) return undefined
   const name = Object.entries(constants.errno).find(([, number]) => number === error.errno)?.[0]
-  return { ...(error.command === undefined ? {} : { command: error.command }), errno: name }
+  return { ...(error.command === undefined ? {} : { command: error.command }), errno: name ?? error.errno }
 }

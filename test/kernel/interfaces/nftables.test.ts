@@ -5,10 +5,16 @@ test('what is written to nf_tables reads back as written, and nft prints it so t
   expect(await runInside('nftables.script.ts')).toEqual({
     'a table that is not there': 'undefined',
     'differs after it was written': [],
-    'differs after it was printed and loaded again': [],
+    // Behind the protocol in the key of source-ranges nft puts a conversion that leaves a single byte as it is.
+    'differs after it was printed and loaded again': [
+      'differs: 4/chain/dispatch',
+      'differs: 6/chain/dispatch',
+    ],
+    'differs after it was repaired': [],
     'elements that were looked up': ['10.96.0.1 0', '10.96.0.1 1'],
     'until the first that is missing': ['10.96.0.1 0'],
-    'a transaction of another generation': { command: undefined, errno: 'ERESTART' },
+    // ERESTART.
+    'a transaction of another generation': { errno: 85 },
     'the second command is refused': { command: 1, errno: 'ENOENT' },
     'nothing of it is there': 'undefined',
     'a comment that nft shows': 'shop/web:http/TCP/4',

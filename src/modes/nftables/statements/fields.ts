@@ -38,12 +38,14 @@ export function wordsOf(family: Family): number {
   return family === 4 ? 1 : 4
 }
 
-export function sourceAddress(family: Family): Field {
-  return family === 4 ? payload('network', 12, 4) : payload('network', 8, 16)
+/** Its first bytes; by default all. */
+export function sourceAddress(family: Family, bytes = wordsOf(family) * 4): Field {
+  return payload('network', family === 4 ? 12 : 8, bytes)
 }
 
-export function destinationAddress(family: Family): Field {
-  return family === 4 ? payload('network', 16, 4) : payload('network', 24, 16)
+/** Its first bytes; by default all. */
+export function destinationAddress(family: Family, bytes = wordsOf(family) * 4): Field {
+  return payload('network', family === 4 ? 16 : 24, bytes)
 }
 
 /** Of TCP, UDP and SCTP alike. */

@@ -10,7 +10,6 @@ import {
   CONNECTION_STATE,
   CONNECTION_STATUS,
   destinationAddress,
-  type Field,
   INPUT_INTERFACE,
   PROTOCOL,
   sourceAddress,
@@ -62,11 +61,11 @@ export function isProtocol(protocol: Protocol): Statement {
 }
 
 export function from(cidr: Cidr, is: Is = 'equal'): Statement {
-  return inNetwork(sourceAddress(familyOf(cidr)), cidr, is)
+  return inNetwork(sourceAddress, cidr, is)
 }
 
 export function to(cidr: Cidr, is: Is = 'equal'): Statement {
-  return inNetwork(destinationAddress(familyOf(cidr)), cidr, is)
+  return inNetwork(destinationAddress, cidr, is)
 }
 
 /** The packet comes from a pod; undefined where the settings identify no pods of this family. */
@@ -106,8 +105,11 @@ function pods(settings: NetfilterSettings, family: Family, is: Is): Statement | 
   }
 }
 
-function inNetwork(field: Field, cidr: Cidr, is: Is): Statement {
+/** A prefix of whole bytes is compared as those bytes. */
+function inNetwork(address: typeof sourceAddress, cidr: Cidr, is: Is): Statement {
   const { first, mask, prefix } = network(cidr)
-  const isHost = prefix === mask.length * 8
-  return compare(isHost ? field : bits(field, mask), is, first)
+  const family = familyOf(cidr)
+  const isWholeBytes = prefix % 8 === 0 && prefix > 0
+  if (!isWholeBytes) return compare(bits(address(family), mask), is, first)
+  return compare(address(family, prefix / 8), is, first.subarray(0, prefix / 8))
 }

@@ -1,6 +1,7 @@
 import {
   type Expression,
   FIRST_REGISTER,
+  type Register,
   VERDICT_REGISTER,
 } from '../../../kernel/nftables/expression.ts'
 import type { Verdict } from '../../../kernel/nftables/verdict.ts'
@@ -92,7 +93,7 @@ function change(
   { key, data, timeout }: MapElement,
 ): Statement {
   const keys = loadAll(key)
-  const values = loadAll(data, keys.next)
+  const values = loadAll(data, nextBlock(keys.next))
   const registers = { key: keys.first, data: values.first }
   return [
     ...keys.expressions,
@@ -102,6 +103,11 @@ function change(
       ...(timeout === undefined ? {} : { timeout }),
     },
   ]
+}
+
+/** As nft does, data begin in a register of 16 bytes, which are four of those that are counted here. */
+function nextBlock(register: Register): Register {
+  return FIRST_REGISTER + Math.ceil((register - FIRST_REGISTER) / 4) * 4
 }
 
 /** The packet has all bits of `mark`. */

@@ -99,9 +99,7 @@ function nameOf(one: Expression): string {
     case 'meta':
       return one.key
     case 'payload':
-      return one.base === 'transport'
-        ? 'dport'
-        : (FIELD[`${one.offset} ${one.length}`] ?? 'nothing')
+      return one.base === 'transport' ? 'dport' : addressName(one.offset, one.length)
     case 'ct':
       return `ct ${one.direction === undefined ? '' : `${one.direction} `}${one.key}`
     case 'fib':
@@ -113,12 +111,11 @@ function nameOf(one: Expression): string {
   }
 }
 
-/** By offset and length in the headers of IPv4 and IPv6. */
-const FIELD: Readonly<Record<string, string>> = {
-  '12 4': 'saddr',
-  '16 4': 'daddr',
-  '8 16': 'saddr',
-  '24 16': 'daddr',
+/** By offset and length in the headers of IPv4 and IPv6; `saddr/8`: its first byte. */
+function addressName(offset: number, length: number): string {
+  const whole = offset === 12 || offset === 16 ? 4 : 16
+  const name = { 12: 'saddr', 16: 'daddr', 8: 'saddr', 24: 'daddr' }[offset] ?? 'nothing'
+  return length === whole ? name : `${name}/${length * 8}`
 }
 
 function masked({ text, mask }: Loaded): string {
