@@ -123,7 +123,7 @@ export default defineConfig({
       {
         test: {
           name: 'nftables',
-          include: ['test/kernel/*.test.ts'],
+          include: ['test/kernel/*.test.ts', 'test/kernel/userspace/mode-switch.test.ts'],
           exclude: [
             '**/*.ipvs.test.ts',
             ...NOT_OF_NFTABLES.map((name) => `test/kernel/${name}.test.ts`),

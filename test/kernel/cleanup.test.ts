@@ -4,12 +4,13 @@ import { expectFlow } from '../support/flows/expect-flow.ts'
 import { backendProgram, isUserspace } from '../support/lab/daemon-config.ts'
 import type { Lab } from '../support/lab/lab.ts'
 import { createLab } from '../support/lab/lab.ts'
+import { netState } from '../support/lab/net-state.ts'
 
 test('--cleanup removes every trace of ours, and nothing else', async () => {
   const lab = await createLab()
   try {
     await plantForeignRules(lab)
-    const before = await snapshot(lab)
+    const before = await netState(lab.node)
     await lab.daemon.start()
     await deploy(lab, {
       key: 'ns/brief',
@@ -21,11 +22,11 @@ test('--cleanup removes every trace of ours, and nothing else', async () => {
     const flow = { from: 'pod', src: '10.0.0.2', dst: '172.30.21.1', dport: 80 } as const
     const deliver = { outcome: 'deliver', endpoints: ['10.180.0.1:80'] } as const
     await expectFlow(lab, { ...flow, expect: deliver })
-    expect(await snapshot(lab)).not.toEqual(before)
+    expect(await netState(lab.node)).not.toEqual(before)
     await lab.daemon.stop()
     if (!isUserspace()) await expectFlow(lab, { ...flow, expect: deliver })
     await lab.daemon.once(['--cleanup'])
-    expect(await snapshot(lab)).toEqual(before)
+    expect(await netState(lab.node)).toEqual(before)
     await expectFlow(lab, { ...flow, expect: { outcome: 'unhandled' } })
   } finally {
     await lab.close()
@@ -44,15 +45,4 @@ async function plantForeignRules({ node }: Lab): Promise<void> {
     await node.namespace.exec([backendProgram('iptables'), ...rule.split(' ')])
   }
   await node.namespace.exec(['ipset', 'create', 'foreign', 'hash:ip'])
-}
-
-/** Chains, rules and sets, without counters, dates and the kernel's own empty chains. */
-async function snapshot({ node }: Lab): Promise<string[]> {
-  const lines: string[] = []
-  for (const program of ['iptables-save', 'ip6tables-save']) {
-    const saved = await node.namespace.exec([backendProgram(program)])
-    const owned = saved.split('\n').filter((line) => /^(-A|:.* - )/.test(line))
-    lines.push(...owned.map((line) => line.replace(/ \[\d+:\d+\]$/, '')))
-  }
-  return [...lines, await node.namespace.exec(['ipset', 'list', '-n'])]
 }

@@ -1,8 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { ofIptables } from '../support/drift/of-iptables.ts'
+import { ofNftables } from '../support/drift/of-nftables.ts'
+import {
+  CLUSTER_IP,
+  CLUSTER_IP_V6,
+  EMPTY,
+  HAIRPIN,
+  NODE_PORT,
+  type Probe,
+  REFUSAL,
+  SINGLE,
+  SINGLE_V6,
+} from '../support/drift/probes.ts'
+import type { Sabotage } from '../support/drift/sabotage.ts'
 import { type Deployment, deployAll, objectsOf } from '../support/flows/deploy.ts'
-import { backendProgram } from '../support/lab/daemon-config.ts'
-import type { Attempt, LabHost } from '../support/lab/lab.ts'
+import { proxyMode } from '../support/lab/daemon-config.ts'
 import { sumOf } from '../support/lab/metrics.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
@@ -17,20 +30,6 @@ const MAX_ATTEMPTS = 3
 const SETTLED_MS = 15_000
 
 const lab = useLab()
-
-const SINGLE: Deployment = {
-  key: 'ns/single',
-  clusterIP: '172.30.16.1',
-  endpoints: [{ ip: '10.180.0.1' }],
-  ports: [{ name: '', port: 80, nodePort: 30080 }],
-  spec: { type: 'NodePort' },
-}
-const SINGLE_V6: Deployment = {
-  key: 'ns/single-v6',
-  clusterIP: 'fd00:172:30::16:1',
-  endpoints: [{ ip: 'fd00:10::180:1' }],
-}
-const EMPTY: Deployment = { key: 'ns/empty', clusterIP: '172.30.16.2', endpoints: [] }
 
 const STICKY: Deployment = {
   key: 'ns/sticky',
@@ -50,52 +49,16 @@ beforeAll(async () => {
   await deployAll(lab(), [SINGLE, SINGLE_V6, EMPTY])
 }, 120_000)
 
-interface Probe {
-  readonly place: LabHost
-  readonly attempt: Attempt
-  readonly good: 'answered' | 'refused'
-  /** Who must have answered. */
-  readonly name?: string
-}
-
-const CLUSTER_IP: Probe = {
-  place: 'pod',
-  attempt: { source: '10.0.0.2', destination: '172.30.16.1', port: 80 },
-  good: 'answered',
-  name: '10.180.0.1:80',
-}
-const CLUSTER_IP_V6: Probe = {
-  place: 'pod',
-  attempt: { source: 'fd00:10::2', destination: 'fd00:172:30::16:1', port: 80 },
-  good: 'answered',
-  name: '[fd00:10::180:1]:80',
-}
-const NODE_PORT: Probe = {
-  place: 'outside',
-  attempt: { source: '203.0.113.2', destination: '192.168.0.2', port: 30080 },
-  good: 'answered',
-  name: '10.180.0.1:80',
-}
-const HAIRPIN: Probe = {
-  ...CLUSTER_IP,
-  attempt: { ...CLUSTER_IP.attempt, source: '10.180.0.1' },
-}
-const REFUSAL: Probe = {
-  place: 'pod',
-  attempt: { source: '10.0.0.2', destination: '172.30.16.2', port: 80 },
-  good: 'refused',
-}
-
 async function works({ place, attempt, good, name }: Probe): Promise<boolean> {
   const [outcome] = await lab().connect(place, { ...attempt, timeoutMs: 250 })
   return outcome?.kind === good && (outcome.kind !== 'answered' || outcome.name === name)
 }
 
 /** Milliseconds from the sabotage to the first success that was followed by two more. */
-async function repairTime(probe: Probe, sabotage: () => Promise<void>): Promise<number> {
+async function repairTime({ probe, harm }: Sabotage): Promise<number> {
   expect(await works(probe)).toBe(true)
   const start = performance.now()
-  await sabotage()
+  await harm(lab().node.namespace)
   let lastFailure = performance.now()
   for (let good = 0; good < 3; ) {
     if (await works(probe)) good++
@@ -114,122 +77,14 @@ async function repairs(): Promise<number> {
   return sumOf(await lab().daemon.metrics(), 'nodeproxy_drift_repairs_total')
 }
 
-async function tool(program: string, ...args: readonly string[]): Promise<string> {
-  return lab().node.namespace.exec([backendProgram(program), ...args])
-}
+const { changes, forgetClients } = proxyMode() === 'nftables' ? ofNftables : ofIptables
 
-/** The first rule of `table` that contains all of `words`, as `iptables-save` prints it. */
-async function findRule(
-  program: string,
-  table: string,
-  words: readonly string[],
-): Promise<string[]> {
-  const saved = await tool(`${program}-save`, '-t', table)
-  const line = saved.split('\n').find((rule) => words.every((word) => rule.includes(word)))
-  expect(line, `no rule with ${words.join(' ')} in:\n${saved}`).toBeDefined()
-  return splitRule(line ?? '')
-}
-
-function splitRule(line: string): string[] {
-  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((found) => found[1] ?? found[2] ?? '')
-}
-
-async function deleteRule(program: string, table: string, words: readonly string[]): Promise<void> {
-  const [, ...rule] = await findRule(program, table, words)
-  await tool(program, '-w', '-t', table, '-D', ...rule)
-}
-
-const flush =
-  (program: string, ...args: readonly string[]) =>
-  async (): Promise<void> => {
-    await tool(program, '-w', ...args)
-  }
-
-const rule =
-  (program: string, table: string, ...words: readonly string[]) =>
-  (): Promise<void> =>
-    deleteRule(program, table, words)
-
-interface Sabotage {
-  readonly what: string
-  readonly probe: Probe
-  readonly harm: () => Promise<void>
-}
-
-const SABOTAGES: readonly Sabotage[] = [
-  { what: 'iptables -t nat -F', probe: CLUSTER_IP, harm: flush('iptables', '-t', 'nat', '-F') },
-  {
-    what: 'the same, seen from outside',
-    probe: NODE_PORT,
-    harm: flush('iptables', '-t', 'nat', '-F'),
-  },
-  { what: 'iptables -F', probe: REFUSAL, harm: flush('iptables', '-F') },
-  {
-    what: 'ip6tables -t nat -F',
-    probe: CLUSTER_IP_V6,
-    harm: flush('ip6tables', '-t', 'nat', '-F'),
-  },
-  {
-    what: 'iptables -F and -X of every table, as a firewall restart does',
-    probe: CLUSTER_IP,
-    async harm() {
-      for (const table of ['nat', 'filter', 'mangle']) {
-        await tool('iptables', '-w', '-t', table, '-F')
-        await tool('iptables', '-w', '-t', table, '-X')
-      }
-    },
-  },
-  {
-    what: 'the DNAT rule of one endpoint deleted',
-    probe: CLUSTER_IP,
-    harm: rule('iptables', 'nat', '-A', '10.180.0.1:80'),
-  },
-  {
-    what: 'the DNAT rule of one IPv6 endpoint deleted',
-    probe: CLUSTER_IP_V6,
-    harm: rule('ip6tables', 'nat', '-A', '[fd00:10::180:1]:80'),
-  },
-  {
-    what: 'the jump from PREROUTING deleted',
-    probe: CLUSTER_IP,
-    harm: rule('iptables', 'nat', '-A PREROUTING'),
-  },
-  {
-    what: 'the jump from POSTROUTING deleted',
-    probe: HAIRPIN,
-    harm: rule('iptables', 'nat', '-A POSTROUTING'),
-  },
-  {
-    what: 'the MASQUERADE rule deleted',
-    probe: HAIRPIN,
-    harm: rule('iptables', 'nat', '-j MASQUERADE'),
-  },
-  {
-    what: 'an endpoint’s rule altered to another destination',
-    probe: CLUSTER_IP,
-    async harm() {
-      const [, chain = '', ...rest] = await findRule('iptables', 'nat', ['-A', '10.180.0.1:80'])
-      const altered = rest.map((word) => word.replace('10.180.0.1:80', '10.180.0.1:81'))
-      await tool('iptables', '-w', '-t', 'nat', '-D', chain, ...rest)
-      await tool('iptables', '-w', '-t', 'nat', '-A', chain, ...altered)
-    },
-  },
-  {
-    what: 'a foreign rule put in front of ours in a chain of ours',
-    probe: CLUSTER_IP,
-    async harm() {
-      const [, chain = ''] = await findRule('iptables', 'nat', ['-A', '10.180.0.1:80'])
-      await tool('iptables', '-w', '-t', 'nat', '-I', chain, '-j', 'RETURN')
-    },
-  },
-]
-
-describe.each(SABOTAGES)('$what', ({ probe, harm }) => {
+describe.each(changes)('$what', (change) => {
   test(`is repaired within ${REPAIR_MS} ms`, async () => {
     const before = await repairs()
-    const times = [await repairTime(probe, harm)]
+    const times = [await repairTime(change)]
     while (Math.min(...times) >= REPAIR_MS && times.length < MAX_ATTEMPTS) {
-      times.push(await repairTime(probe, harm))
+      times.push(await repairTime(change))
     }
     expect(Math.min(...times)).toBeLessThan(REPAIR_MS)
     for (const each of [CLUSTER_IP, CLUSTER_IP_V6, NODE_PORT, HAIRPIN, REFUSAL]) {
@@ -239,7 +94,7 @@ describe.each(SABOTAGES)('$what', ({ probe, harm }) => {
   })
 })
 
-test('every entry of our IP sets deleted: sticky clients are served on, and stick again', async () => {
+test('every client forgotten: sticky clients are served on, and stick again', async () => {
   await deployAll(lab(), [STICKY])
   const query = () =>
     lab().connect('pod', { source: '10.0.0.2', destination: '172.30.16.3', port: 80, attempts: 10 })
@@ -249,9 +104,7 @@ test('every entry of our IP sets deleted: sticky clients are served on, and stic
     expect(STICKY.endpoints.map(({ ip }) => `${ip}:80`)).toContain(names[0])
   }
   await expectSticky()
-  const names = (await lab().node.namespace.exec(['ipset', 'list', '-n'])).trim().split('\n')
-  expect(names[0]).not.toBe('')
-  for (const name of names) await lab().node.namespace.exec(['ipset', 'flush', name])
+  await forgetClients(lab().node.namespace)
   await expectSticky()
 })
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { deploy, deployAll } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
+import { proxyMode } from '../support/lab/daemon-config.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /** What an external or load balancer address may capture, and what it never does (CVE-2020-8554). */
@@ -32,13 +33,15 @@ describe.each(['externalIPs', 'loadBalancer'] as const)('as %s', (way) => {
       },
     ])
 
-  test('another Service’s ClusterIP stays with its owner, and its other ports stay free', async () => {
+  test('another Service’s ClusterIP stays with its owner, and its other ports are not served', async () => {
     await claim('172.30.18.1', 80)
     const pod = { from: 'pod', src: '10.0.0.2', dst: '172.30.18.1' } as const
     const expectOwner = { outcome: 'deliver', endpoints: ['10.180.2.1:80'] } as const
     await expectFlow(lab(), { ...pod, dport: 80, expect: expectOwner })
     await claim('172.30.18.1', 443)
-    await expectFlow(lab(), { ...pod, dport: 443, expect: { outcome: 'unhandled' } })
+    // This mode answers for every port of a ClusterIP.
+    const outcome = proxyMode() === 'nftables' ? 'reject' : 'unhandled'
+    await expectFlow(lab(), { ...pod, dport: 443, expect: { outcome } })
   })
 
   test('loopback is not captured', async () => {

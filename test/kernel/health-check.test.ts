@@ -1,12 +1,10 @@
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { HttpReply } from '../support/agent/protocol.ts'
 import { type Deployment, deploy, objectsOf } from '../support/flows/deploy.ts'
-import { breakablePrograms } from '../support/lab/breakable-programs.ts'
 import { proxyMode } from '../support/lab/daemon-config.ts'
 import { sumOf } from '../support/lab/metrics.ts'
 import type { EndpointSpec } from '../support/lab/objects.ts'
+import { refusingKernel } from '../support/lab/refusing-kernel.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 const CHECK_PORT = 30111
@@ -54,22 +52,23 @@ describe('the health check of a Service', () => {
 })
 
 describe('a proxy that cannot program the kernel', () => {
-  const lab = useLab({ config: { iptables: { syncPeriod: '1s' } } })
+  const lab = useLab({ config: { iptables: { syncPeriod: '1s' }, nftables: { syncPeriod: '1s' } } })
 
-  // The fault is an iptables that fails; a change in ipvs mode starts no program.
-  test.skipIf(proxyMode() !== 'iptables')(
+  // In ipvs and userspace mode a change starts no program that could fail.
+  test.skipIf(!['iptables', 'nftables'].includes(proxyMode()))(
     'says so: 503 at both health checks',
     async () => {
       await deploy(lab(), checked([{ ip: '10.180.0.1' }]))
       expect((await lab().daemon.http(10256, '/healthz')).status).toBe(200)
-      const flag = join(lab().folder, 'broken')
+      const kernel = refusingKernel(lab())
+      const { programs } = kernel
       await lab().daemon.stop()
       await lab().daemon.start({
-        config: { iptables: { syncPeriod: '1s' } },
-        programs: breakablePrograms(lab().folder, flag),
+        config: { iptables: { syncPeriod: '1s' }, nftables: { syncPeriod: '1s' } },
+        ...(programs && { programs }),
       })
       await lab().daemon.synced()
-      writeFileSync(flag, '')
+      await kernel.begin()
       await lab().api.apply(
         ...objectsOf({ ...checked([FAR]), key: 'ns/later', clusterIP: '172.30.22.2' }),
       )
@@ -84,7 +83,7 @@ describe('a proxy that cannot program the kernel', () => {
         localEndpoints: 1,
         serviceProxyHealthy: false,
       })
-      rmSync(flag)
+      await kernel.end()
       await expect.poll(status, { timeout: 30_000 }).toBe(200)
       await lab().daemon.synced()
     },

@@ -14,8 +14,8 @@ import { readSysctl, writeSysctls } from '../support/lab/sysctl.ts'
 const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
 const ON: ProxyConfig = { iptables: { localhostNodePorts: true } }
 const DEADLINE = { timeout: 120_000, interval: 50 } as const
-/** The only mode that routes loopback; the others serve node ports there by sockets. */
-const ROUTES = proxyMode() === 'iptables'
+/** The modes that route loopback; the others serve node ports there by sockets. */
+const ROUTES = ['iptables', 'nftables'].includes(proxyMode())
 const OPEN = ROUTES ? '1' : '0'
 
 /** In User-mode Linux each start and each clean-up takes seconds. */

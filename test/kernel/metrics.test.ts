@@ -1,13 +1,13 @@
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { METRIC_TABLE, PREFIX } from '../../src/telemetry/metrics/table.ts'
+import { ofIptables } from '../support/drift/of-iptables.ts'
+import { ofNftables } from '../support/drift/of-nftables.ts'
 import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'
-import { breakablePrograms } from '../support/lab/breakable-programs.ts'
-import { backendProgram, isUserspace } from '../support/lab/daemon-config.ts'
+import { isUserspace, proxyMode } from '../support/lab/daemon-config.ts'
 import { createLab, type Lab } from '../support/lab/lab.ts'
 import { type Samples, sumOf } from '../support/lab/metrics.ts'
 import type { ApiObject } from '../support/lab/objects.ts'
+import { type RefusingKernel, refusingKernel } from '../support/lab/refusing-kernel.ts'
 
 /**
  * One script of everything that a daemon counts, and what moved meanwhile: a metric that is
@@ -15,6 +15,7 @@ import type { ApiObject } from '../support/lab/objects.ts'
  */
 const CONFIG = {
   iptables: { syncPeriod: '1s' },
+  nftables: { syncPeriod: '1s' },
   userspace: { affinityClients: 1, gracefulTermination: '2s', connectTimeout: '100ms' },
 }
 
@@ -62,14 +63,15 @@ const DEAD = [{ ip: '10.0.0.1' }, { ip: '192.168.1.2' }]
 const ELSEWHERE_ENDPOINT = [{ ip: '10.180.2.3', node: 'far' }]
 
 let lab: Lab
-let flag: string
+let kernel: RefusingKernel
 /** Every value that each sample had. */
 const seen = new Map<string, Set<number>>()
 
 beforeAll(async () => {
   lab = await createLab()
-  flag = join(lab.folder, 'broken')
-  await lab.daemon.start({ config: CONFIG, programs: breakablePrograms(lab.folder, flag) })
+  kernel = refusingKernel(lab)
+  const { programs } = kernel
+  await lab.daemon.start({ config: CONFIG, ...(programs && { programs }) })
   await lab.daemon.synced()
   await look()
 })
@@ -92,6 +94,12 @@ function timed(deployment: Deployment, time: Date): ApiObject {
   const [, endpointSlice] = objectsOf(deployment)
   const annotations = { 'endpoints.kubernetes.io/last-change-trigger-time': time.toISOString() }
   return { ...endpointSlice!, metadata: { ...endpointSlice!.metadata, annotations } }
+}
+
+/** What a firewall does that loads its rules again. */
+async function flush(): Promise<void> {
+  const { changes } = proxyMode() === 'nftables' ? ofNftables : ofIptables
+  await changes[0]?.harm(lab.node.namespace)
 }
 
 const SCRIPT: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -134,20 +142,20 @@ const SCRIPT: Readonly<Record<string, () => Promise<unknown>>> = {
     await until('events_total')
   },
   'a kernel that refuses': async () => {
-    writeFileSync(flag, '')
+    await kernel.begin()
     await lab.api.apply(
       ...objectsOf({ ...WEB, key: 'ns/late', clusterIP: '172.30.23.9', spec: {} }),
     )
-    await lab.node.namespace.exec([backendProgram('iptables'), '-t', 'nat', '-F', 'PREROUTING'])
+    await flush()
     await until('apply_failures_total')
     await until('oldest_pending_change_age_seconds')
     if (!isUserspace()) await until('sync_proxy_rules_service_changes_pending')
     if (!isUserspace()) await until('sync_proxy_rules_endpoint_changes_pending')
-    rmSync(flag)
+    await kernel.end()
     await lab.daemon.synced()
   },
   'rules that another program flushes': async () => {
-    await lab.node.namespace.exec([backendProgram('iptables'), '-t', 'nat', '-F', 'PREROUTING'])
+    await flush()
     await until('drift_repairs_total')
   },
   'configuration files, right and wrong': async () => {

@@ -57,7 +57,7 @@ test('what an earlier daemon programmed in iptables mode is left as it is', asyn
   await serve()
   await lab.daemon.kill()
   const before = await netState(lab.node)
-  expect(oursIn(before, 'NPROXY-')).not.toEqual([])
+  expect(oursIn(before, 'iptables')).not.toEqual([])
   await expect(lab.daemon.start({ config: { mode: 'ipvs' } })).rejects.toThrow('ended (1)')
   expect(await netState(lab.node)).toEqual(before)
   await expectFlow(lab, { ...FLOW, expect: answered })
@@ -80,7 +80,7 @@ test('--proxy-mode=auto serves in iptables mode, and says why', async () => {
   )
   const samples = await lab.daemon.metrics()
   expect(sumOf(samples, 'nodeproxy_mode_info', { mode: 'iptables' })).toBe(1)
-  expect(oursIn(await netState(lab.node), 'NPVS-')).toEqual([])
+  expect(oursIn(await netState(lab.node), 'ipvs')).toEqual([])
 })
 
 test('the change to ipvs is refused on the running daemon, which serves on as before', async () => {

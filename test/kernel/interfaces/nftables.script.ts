@@ -115,5 +115,8 @@ process.stdout.write(JSON.stringify(steps))
 function summary(error: TransactionError | undefined) {
   if (error === undefined) return undefined
   const name = Object.entries(constants.errno).find(([, number]) => number === error.errno)?.[0]
-  return { ...(error.command === undefined ? {} : { command: error.command }), errno: name ?? error.errno }
+  return {
+    ...(error.command === undefined ? {} : { command: error.command }),
+    errno: name ?? error.errno,
+  }
 }

@@ -1,22 +1,24 @@
 import { beforeAll, expect, test } from 'vitest'
 import { deploy } from '../../support/flows/deploy.ts'
+import { proxyMode } from '../../support/lab/daemon-config.ts'
 import type { Attempt } from '../../support/lab/lab.ts'
-import { netState, oursIn } from '../../support/lab/net-state.ts'
+import { type ModeName, netState, oursIn } from '../../support/lab/net-state.ts'
 import { slice } from '../../support/lab/objects.ts'
 import { reconfigure } from '../../support/lab/reconfigure.ts'
 import { type Traffic, undisturbed } from '../../support/lab/undisturbed.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
+/** A mode whose connections the kernel forwards: the one under test, or iptables. */
+const KERNEL = proxyMode() === 'nftables' ? 'nftables' : 'iptables'
+
 /**
- * Userspace mode takes the node over from iptables mode and gives it back: new connections meet
- * one of the two at every moment, those that exist go on until they end, and then nothing of
+ * Userspace mode takes the node over from a mode of the kernel and gives it back: new connections
+ * meet one of the two at every moment, those that exist go on until they end, and then nothing of
  * the old one is left. Whose a connection is, its backend sees: one of userspace mode comes
  * from the node.
  */
-const lab = useLab({ config: { mode: 'iptables' } })
+const lab = useLab({ config: { mode: KERNEL } })
 
-const PREFIX = { iptables: 'NPROXY-', userspace: 'NPUS-' } as const
-type ModeName = keyof typeof PREFIX
 const DEADLINE = { timeout: 20_000 } as const
 
 const POD = { protocol: 'TCP', source: '10.0.0.2', destination: '172.30.51.1', port: 80 } as const
@@ -50,7 +52,7 @@ beforeAll(async () => {
   })
 })
 
-const traces = async (mode: ModeName) => oursIn(await netState(lab().node), PREFIX[mode])
+const traces = async (mode: ModeName) => oursIn(await netState(lab().node), mode)
 
 /** A flow that conntrack knows stays with the mode that it began in, so none comes from a port twice. */
 const nextSource = { port: 20_000 }
@@ -72,7 +74,7 @@ async function modesOf(attempts: number, request: Attempt = POD): Promise<readon
   })
   const modes = outcomes.map((outcome) => {
     if (outcome.kind !== 'answered') return outcome.kind
-    return outcome.peer.startsWith(`${POD.source}:`) ? 'iptables' : 'userspace'
+    return outcome.peer.startsWith(`${POD.source}:`) ? KERNEL : 'userspace'
   })
   return [...new Set(modes)]
 }
@@ -84,7 +86,7 @@ async function expectServing(mode: ModeName): Promise<void> {
 }
 
 async function expectAlone(mode: ModeName): Promise<void> {
-  const other = mode === 'userspace' ? 'iptables' : 'userspace'
+  const other = mode === 'userspace' ? KERNEL : 'userspace'
   await expect.poll(() => traces(other), DEADLINE).toEqual([])
   expect(await traces(mode)).not.toEqual([])
   expect((await diversions()).length > 0).toBe(mode === 'userspace')
@@ -116,8 +118,8 @@ async function whileAnswering(change: () => Promise<void>): Promise<void> {
   expect([report.failed, report.failures]).toEqual([0, []])
 }
 
-test('iptables to userspace by configuration, under traffic', async () => {
-  await beginIn('iptables')
+test(`${KERNEL} to userspace by configuration, under traffic`, async () => {
+  await beginIn(KERNEL)
   await whileServing(async () => {
     await whileAnswering(() => reconfigure(lab(), { mode: 'userspace' }))
     await expectServing('userspace')
@@ -125,20 +127,20 @@ test('iptables to userspace by configuration, under traffic', async () => {
   })
 })
 
-test('userspace to iptables by configuration: connections stay until they end', async () => {
+test(`userspace to ${KERNEL} by configuration: connections stay until they end`, async () => {
   await beginIn('userspace')
   await whileServing(async () => {
-    await reconfigure(lab(), { mode: 'iptables' })
-    await expectServing('iptables')
+    await reconfigure(lab(), { mode: KERNEL })
+    await expectServing(KERNEL)
     expect(await traces('userspace')).not.toEqual([])
   })
-  await expectAlone('iptables')
+  await expectAlone(KERNEL)
 })
 
 test('there and back again, before the connections of the first mode have ended', async () => {
   await beginIn('userspace')
   await whileServing(async () => {
-    for (const mode of ['iptables', 'userspace', 'iptables'] as const) {
+    for (const mode of [KERNEL, 'userspace', KERNEL] as const) {
       await reconfigure(lab(), { mode })
       await expectServing(mode)
     }
@@ -147,11 +149,11 @@ test('there and back again, before the connections of the first mode have ended'
     await expect.poll(members, DEADLINE).toEqual([])
     for (let look = 0; look < 20; look++) expect(await diversions()).not.toEqual([])
   })
-  await expectAlone('iptables')
+  await expectAlone(KERNEL)
 })
 
-test('iptables to userspace by restart, under traffic', async () => {
-  await beginIn('iptables')
+test(`${KERNEL} to userspace by restart, under traffic`, async () => {
+  await beginIn(KERNEL)
   await whileServing(() =>
     whileAnswering(async () => {
       await lab().daemon.kill()
@@ -162,7 +164,7 @@ test('iptables to userspace by restart, under traffic', async () => {
   await expectAlone('userspace')
 })
 
-test('userspace to iptables by restart: nothing is left but new connections', async () => {
+test(`userspace to ${KERNEL} by restart: nothing is left but new connections`, async () => {
   await beginIn('userspace')
   const { agent } = await lab().site('pod', POD.source)
   const { id } = await agent.call('holdOpen', { ...POD, count: 3, everyMs: 200 })
@@ -170,9 +172,9 @@ test('userspace to iptables by restart: nothing is left but new connections', as
   expect(await modesOf(1, question)).toEqual(['userspace'])
   await lab().daemon.kill()
   expect(await traces('userspace')).not.toEqual([])
-  await lab().daemon.start({ config: { mode: 'iptables' } })
-  await expectAlone('iptables')
-  await expect.poll(() => modesOf(1, question), DEADLINE).toEqual(['iptables'])
+  await lab().daemon.start({ config: { mode: KERNEL } })
+  await expectAlone(KERNEL)
+  await expect.poll(() => modesOf(1, question), DEADLINE).toEqual([KERNEL])
   expect((await agent.call('holdCheck', { id })).lost).toHaveLength(3)
 })
 
@@ -180,12 +182,12 @@ test('--cleanup removes both while one gives the node back to the other', async 
   await beginIn('userspace')
   const { agent } = await lab().site('pod', POD.source)
   const { id } = await agent.call('holdOpen', { ...POD, count: 3, everyMs: 200 })
-  await reconfigure(lab(), { mode: 'iptables' })
-  await expectServing('iptables')
+  await reconfigure(lab(), { mode: KERNEL })
+  await expectServing(KERNEL)
   await lab().daemon.kill()
-  for (const mode of ['iptables', 'userspace'] as const) expect(await traces(mode)).not.toEqual([])
+  for (const mode of [KERNEL, 'userspace'] as const) expect(await traces(mode)).not.toEqual([])
   await lab().daemon.once(['--cleanup'])
-  for (const mode of ['iptables', 'userspace'] as const) expect(await traces(mode)).toEqual([])
+  for (const mode of [KERNEL, 'userspace'] as const) expect(await traces(mode)).toEqual([])
   expect(await diversions()).toEqual([])
   await agent.call('holdEnd', { id, how: 'reset' })
 })

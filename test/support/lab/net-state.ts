@@ -4,13 +4,14 @@ import type { Site } from './site.ts'
 
 /**
  * Whatever a mode may put into a namespace, one line each, sorted: chains and rules,
- * sets and members, virtual and real servers with their weights, policy rules and
+ * tables of nf_tables that are not those of iptables, sets and members, virtual and real servers with their weights, policy rules and
  * the routes of tables that they lead to. Counters and the kernel's own are left out.
  */
 export async function netState({ namespace }: Site): Promise<readonly string[]> {
   const parts = await Promise.all([
     rules(namespace, 'iptables-save'),
     rules(namespace, 'ip6tables-save'),
+    tables(namespace),
     sets(namespace),
     servers(namespace),
     routing(namespace, '-4'),
@@ -19,12 +20,20 @@ export async function netState({ namespace }: Site): Promise<readonly string[]> 
   return parts.flat().toSorted()
 }
 
-/** Those that begin with a prefix of our chains and sets, or belong to our table of routes. */
-export function oursIn(
-  state: readonly string[],
-  prefix: 'NPROXY-' | 'NPVS-' | 'NPUS-',
-): readonly string[] {
-  return state.filter((line) => line.includes(prefix))
+/** What each mode puts there has this in its name. */
+const NAMES = {
+  iptables: 'NPROXY-',
+  ipvs: 'NPVS-',
+  nftables: 'table node-proxy',
+  userspace: 'NPUS-',
+} as const
+
+/** A mode that leaves something in the kernel. */
+export type ModeName = keyof typeof NAMES
+
+/** What one mode put there. */
+export function oursIn(state: readonly string[], mode: ModeName): readonly string[] {
+  return state.filter((line) => line.includes(NAMES[mode]))
 }
 
 async function rules(namespace: Namespace, program: string): Promise<string[]> {
@@ -35,6 +44,16 @@ async function rules(namespace: Namespace, program: string): Promise<string[]> {
     const isOurs = /^(-A|:.* - )/.test(line)
     return isOurs ? [`${table} ${line.replace(/ \[\d+:\d+\]$/, '')}`] : []
   })
+}
+
+/** `iptables-nft` keeps its rules in these. A kernel without nf_tables has none. */
+const OF_IPTABLES = /^table ip6? (nat|filter|mangle|raw|security)$/
+
+async function tables(namespace: Namespace): Promise<string[]> {
+  const listed = await namespace.exec(['nft', 'list', 'tables']).catch(() => '')
+  return linesOf(listed)
+    .filter((line) => !OF_IPTABLES.test(line))
+    .map((line) => line.replace(/^table (\w+) /, 'nftables $1 table '))
 }
 
 async function sets(namespace: Namespace): Promise<string[]> {

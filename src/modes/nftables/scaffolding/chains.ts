@@ -27,7 +27,8 @@ interface BaseChain {
  * ends the nat chains of this hook, and the masquerade of a network plugin would hide from ours which client to
  * remember and which pod reaches itself.
  */
-const PRIORITY = { destination: -100, filter: 0, source: 99 } as const
+/** Before the chains of iptables and of kube-proxy, so that stale rules of another Service proxy decide nothing. */
+const PRIORITY = { destination: -101, filter: 0, source: 99 } as const
 const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
 
 /** Chains that stand however many Services there are. */

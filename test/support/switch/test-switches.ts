@@ -1,0 +1,149 @@
+import { beforeAll, expect, test } from 'vitest'
+import { deploy } from '../flows/deploy.ts'
+import { type ModeName, netState, oursIn } from '../lab/net-state.ts'
+import { reconfigure } from '../lab/reconfigure.ts'
+import { type Traffic, undisturbed } from '../lab/undisturbed.ts'
+import { useLab } from '../lab/use-lab.ts'
+
+/** How the tests of one pair of modes differ from those of others. */
+export interface SwitchOptions {
+  /** Milliseconds until nothing of a mode is left whose connections were reset. */
+  readonly forgottenMs: number
+  /** Whether the mode that is left goes at once, and not when its connections have ended. */
+  readonly leavesAtOnce: (mode: ModeName) => boolean
+  /** Connections of the clients. */
+  readonly pace: Pick<Traffic, 'held' | 'everyMs' | 'intervalMs'>
+}
+
+const VIP = '172.30.46.1'
+const TIMEOUT_MS = 400_000
+const TAKEN_MS = 40_000
+
+/**
+ * One mode takes the node over from the other: new connections meet one of the two at
+ * every moment, those that exist go on, and in the end nothing of the old one is left.
+ */
+export function testSwitches(
+  [one, two]: readonly [ModeName, ModeName],
+  { forgottenMs, leavesAtOnce, pace }: SwitchOptions,
+): void {
+  const lab = useLab({ config: { mode: one } })
+  const pod: Traffic = { ...pace, destination: VIP }
+  const outside: Traffic = {
+    ...pace,
+    place: 'outside',
+    source: '203.0.113.2',
+    destination: '192.168.0.2',
+    port: 30080,
+  }
+
+  beforeAll(async () => {
+    await deploy(lab(), {
+      key: 'ns/moved',
+      clusterIP: VIP,
+      endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.2', node: 'far' }],
+      ports: [{ name: '', port: 80, nodePort: 30080 }],
+      spec: { type: 'NodePort' },
+    })
+  })
+
+  const traces = async (mode: ModeName) => oursIn(await netState(lab().node), mode)
+
+  async function modesAtWork(): Promise<readonly string[]> {
+    const samples = [...(await lab().daemon.metrics())]
+    return samples.flatMap(([key, value]) => {
+      const mode = /^nodeproxy_mode_info\{.*mode="(\w+)"/.exec(key)?.[1]
+      return mode !== undefined && value === 1 ? [mode] : []
+    })
+  }
+
+  /** Each test begins in the mode that it names, whatever became of the one before. */
+  async function beginIn(mode: ModeName): Promise<void> {
+    if (!lab().daemon.isRunning()) await lab().daemon.start({ config: { mode } })
+    else if ((await modesAtWork())[0] !== mode) await reconfigure(lab(), { mode })
+    await expectTaken(mode)
+  }
+
+  /** Both ways in, under load and with connections held, while `change` happens. */
+  async function whileServing(change: () => Promise<void>): Promise<void> {
+    await undisturbed(lab(), pod, async () => {
+      await undisturbed(lab(), outside, change)
+    })
+  }
+
+  /** The mode is at work and serves; nothing of the other is left once its connections have ended. */
+  async function expectTaken(mode: ModeName): Promise<void> {
+    const other = mode === one ? two : one
+    await expect.poll(() => traces(other), { timeout: forgottenMs, interval: 500 }).toEqual([])
+    expect(await traces(mode)).not.toEqual([])
+    if (mode !== 'ipvs') {
+      const state = await netState(lab().node)
+      expect(state.filter((line) => /^(-A|-a|route|rule .* fwmark)/.test(line))).toEqual([])
+    }
+    await expectServed(pod)
+    await expectServed(outside)
+    expect(await modesAtWork()).toEqual([mode])
+  }
+
+  /** Few connections, lest a port comes again while IPVS remembers it. */
+  async function expectServed({
+    place = 'pod',
+    source,
+    destination,
+    port,
+  }: Traffic): Promise<void> {
+    const to = { source: source ?? '10.0.0.2', destination, port: port ?? 80 }
+    const outcomes = await lab().connect(place, { ...to, attempts: 20, untilDistinct: 2 })
+    const names = outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.name : outcome))
+    expect(new Set(names)).toEqual(new Set(['10.180.0.1:80', '10.180.2.2:80']))
+  }
+
+  const PAIRS = [
+    [one, two],
+    [two, one],
+  ] as const
+
+  test.each(PAIRS)(
+    '%s to %s by configuration, on the running daemon',
+    async (from, to) => {
+      await beginIn(from)
+      await whileServing(async () => {
+        await reconfigure(lab(), { mode: to })
+        await expect.poll(() => traces(to), { timeout: TAKEN_MS, interval: 500 }).not.toEqual([])
+        if (!leavesAtOnce(from)) return
+        await expect.poll(() => traces(from), { timeout: TAKEN_MS, interval: 500 }).toEqual([])
+      })
+      await expectTaken(to)
+    },
+    TIMEOUT_MS,
+  )
+
+  test.each(PAIRS)(
+    '%s to %s by restart',
+    async (from, to) => {
+      await beginIn(from)
+      await whileServing(async () => {
+        await lab().daemon.kill()
+        await lab().daemon.start({ config: { mode: to } })
+        await lab().daemon.synced()
+      })
+      await expectTaken(to)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'there and back again, before the connections of the first mode have ended',
+    async () => {
+      await beginIn(two)
+      await whileServing(async () => {
+        for (const mode of [one, two, one, two]) {
+          await reconfigure(lab(), { mode })
+          await expect.poll(modesAtWork, { timeout: TAKEN_MS, interval: 500 }).toEqual([mode])
+        }
+      })
+      await expectTaken(two)
+    },
+    TIMEOUT_MS,
+  )
+}
