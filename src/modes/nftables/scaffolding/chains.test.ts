@@ -20,8 +20,8 @@ test('the kernel calls six chains; masquerade comes before that of others', () =
     hook ? `${name}: ${hook.type} ${hook.hook} ${hook.priority}` : name,
   )
   expect(hooks).toEqual([
-    'prerouting: nat prerouting -100',
-    'output: nat output -100',
+    'prerouting: nat prerouting -101',
+    'output: nat output -101',
     'postrouting: nat postrouting 99',
     'filter-input: filter input 0',
     'filter-forward: filter forward 0',
