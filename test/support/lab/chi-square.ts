@@ -1,13 +1,30 @@
+/** As `chiSquareOf`, where every count is expected to be the same. */
+export function chiSquareOfEqual(counts: readonly number[]): ReturnType<typeof chiSquareOf> {
+  return chiSquareOf(
+    counts,
+    counts.map(() => 1),
+  )
+}
+
 /**
- * Chi-square statistic of observed counts against equal expectations, and the
+ * Chi-square statistic of observed counts against expectations in the proportion of `weights`, and the
  * value that it exceeds by chance once in a million times (Wilson and Hilferty's
  * approximation of the distribution's tail).
  */
-export function chiSquareOfEqual(counts: readonly number[]): { value: number; limit: number } {
-  const total = counts.reduce((sum, count) => sum + count, 0)
-  const expected = total / counts.length
-  const value = counts.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
+export function chiSquareOf(
+  counts: readonly number[],
+  weights: readonly number[],
+): { value: number; limit: number } {
+  const total = sum(counts)
+  const expected = weights.map((weight) => (total * weight) / sum(weights))
+  const value = sum(
+    counts.map((count, i) => (count - (expected[i] ?? 0)) ** 2 / (expected[i] ?? 0)),
+  )
   return { value, limit: oneInAMillion(counts.length - 1) }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
 }
 
 /** z of the normal distribution for a tail of 10⁻⁶. */
