@@ -1,4 +1,4 @@
-import type { EntryId, ForwardingEntry } from '../forwarding/entry.ts'
+import type { EntryId, ForwardingEntry, ServiceKey } from '../forwarding/entry.ts'
 import type { Brand } from '../lib/brand.ts'
 import type { Family } from '../lib/ip.ts'
 
@@ -143,6 +143,14 @@ export interface Traffic {
   counts(): TrafficCounts
 }
 
+/** What packets of a Service were forwarded since its counters were made; `in`: from clients to backends. */
+export interface ServiceTraffic {
+  readonly packetsIn: number
+  readonly bytesIn: number
+  readonly packetsOut: number
+  readonly bytesOut: number
+}
+
 /** One way to program the kernel; README.md describes the contract. */
 export interface Mode {
   readonly name: string
@@ -152,6 +160,8 @@ export interface Mode {
   readonly draining?: number
   /** Absent: the kernel moves the bytes. */
   readonly traffic?: Traffic | undefined
+  /** Reads the counters of all Services at once; absent: the mode counts no packets, or is not told to. */
+  readonly serviceTraffic?: (() => Promise<ReadonlyMap<ServiceKey, ServiceTraffic>>) | undefined
   /** Tries what the kernel must be able to do, and leaves nothing behind. */
   probe(): Promise<Probe>
   /**

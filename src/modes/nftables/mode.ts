@@ -11,6 +11,7 @@ import { foreignChange } from './kernel/foreign-change.ts'
 import { keepTranslating } from './kernel/guard.ts'
 import { createManagedState, type ManagedState } from './kernel/managed-state.ts'
 import { observe } from './kernel/observe.ts'
+import { readTraffic } from './kernel/read-traffic.ts'
 import { probeNftables } from './probe.ts'
 import type { NftablesProgram } from './program.ts'
 
@@ -28,6 +29,7 @@ export class NftablesMode implements Mode {
   readonly name = 'nftables'
   readonly gaps = GAPS
   readonly program: NftablesProgram
+  readonly serviceTraffic: Mode['serviceTraffic']
   readonly #kernel: NftablesDependencies
   readonly #state: ManagedState
   /** Calls of `sync` and of a clean-up never overlap. */
@@ -38,6 +40,7 @@ export class NftablesMode implements Mode {
     this.#kernel = kernel
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
+    this.serviceTraffic = settings.countsTraffic ? () => readTraffic(this.#state) : undefined
   }
 
   probe(): Promise<Probe> {

@@ -29,6 +29,10 @@ export const SET = {
   remembered: 'remembered',
   rememberedNodePorts: 'remembered-node-ports',
   clusterAddresses: 'cluster-ips',
+  trafficIn: 'traffic-in',
+  trafficOut: 'traffic-out',
+  nodePortTrafficIn: 'node-port-traffic-in',
+  nodePortTrafficOut: 'node-port-traffic-out',
   sameByte: 'same-byte',
   nodePortAddresses: 'node-port-addresses',
 } as const
@@ -49,6 +53,15 @@ export const CHAIN = {
   unserved: 'unserved',
   rejected: 'rejected',
   remember: 'remember',
+  countPrerouting: 'count-prerouting',
+  countOutput: 'count-output',
+  count: 'count',
+} as const
+
+/** Sets that count, by the direction of the packets: from clients, or to them. */
+export const TRAFFIC_SETS = {
+  in: [SET.trafficIn, SET.nodePortTrafficIn],
+  out: [SET.trafficOut, SET.nodePortTrafficOut],
 } as const
 
 export function tableOf(family: Family): Table {

@@ -9,7 +9,7 @@ import type { Content } from './content.ts'
 import type { PlacedElement } from './keys/digest.ts'
 import { backendData, disjoint, frontendAddress, indexed } from './keys/encode.ts'
 import { frontendKey, keyOf } from './keys/object-key.ts'
-import { affinityNames, CHAIN, commentOf, SET } from './names.ts'
+import { affinityNames, CHAIN, commentOf, SET, TRAFFIC_SETS } from './names.ts'
 import { choicesOfPools, type Route, routesOf } from './routes.ts'
 
 /** Everything that one entry has in the kernel. */
@@ -44,7 +44,9 @@ export function render(entry: ForwardingEntry, settings: NetfilterSettings): Ren
   const objects = new Map<ObjectKey, Content>()
   for (const [frontend, own] of routed) {
     const key = frontendKey(entry.family, { ...frontend, protocol: entry.protocol })
-    objects.set(key, { kind: 'frontend', elements: frontendElements(common, frontend, own) })
+    const elements = frontendElements(common, frontend, own)
+    const counters = settings.countsTraffic ? trafficElements(entry, frontend) : []
+    objects.set(key, { kind: 'frontend', elements: [...elements, ...counters] })
   }
   if (entry.affinity && routes.length > 0) {
     for (const content of affinityObjects(entry, routes, settings)) {
@@ -89,6 +91,17 @@ function frontendElements(
   }
   elements.push(...rangeElements(key, frontend))
   return elements
+}
+
+function trafficElements(
+  { protocol }: ForwardingEntry,
+  { ip, port }: Frontend,
+): readonly PlacedElement[] {
+  const key = frontendAddress(ip, protocol, port)
+  return Object.values(TRAFFIC_SETS).map(([byAddress, byPort]) => ({
+    set: ip === 'node' ? byPort : byAddress,
+    element: { key },
+  }))
 }
 
 function verdictMap(ip: IpAddress | 'node', isInside: boolean): string {

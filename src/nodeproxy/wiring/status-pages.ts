@@ -8,6 +8,7 @@ import type { PageSources } from '../servers/pages.ts'
 import type { Configuration } from './configuration/configuration.ts'
 import type { NodeProxy } from './node-proxy.ts'
 import { refreshGauges } from './observation/gauges.ts'
+import { ServiceTrafficGauges } from './observation/service-traffic.ts'
 import { watchReadiness } from './observation/watch-readiness.ts'
 
 /** What the status pages read. */
@@ -25,6 +26,7 @@ export interface StatusParts {
 /** The sources of the daemon's status pages, which are read at each request. */
 export function statusPages({ watch, ...parts }: StatusParts): PageSources {
   const { proxy, metrics, configuration, conditions, apiFailures, backend } = parts
+  const serviceTraffic = new ServiceTrafficGauges(metrics)
   return {
     health: proxy.health,
     readiness: () =>
@@ -46,6 +48,7 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
           health: proxy.health.report(),
           mode: { name: proxy.modeName, backend, draining: proxy.draining },
         })
+        await serviceTraffic.refresh(proxy.running?.mode)
         return metrics.text()
       },
     },

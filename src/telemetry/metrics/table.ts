@@ -2,6 +2,7 @@ import type { MetricDefinition } from './definition.ts'
 import { forwarderMetrics } from './forwarder-metrics.ts'
 import { kernelMetrics } from './kernel-metrics.ts'
 import { processMetrics } from './process-metrics.ts'
+import { serviceMetrics } from './service-metrics.ts'
 import { sourceMetrics } from './source-metrics.ts'
 import { syncMetrics } from './sync-metrics.ts'
 
@@ -13,6 +14,7 @@ export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, Me
     Synchronisation: syncMetrics,
     Kernel: kernelMetrics,
     'Userspace mode': forwarderMetrics,
+    Services: serviceMetrics,
     'API server': sourceMetrics,
     Daemon: processMetrics,
   }
@@ -22,6 +24,7 @@ export const METRIC_TABLE = {
   ...syncMetrics,
   ...kernelMetrics,
   ...forwarderMetrics,
+  ...serviceMetrics,
   ...sourceMetrics,
   ...processMetrics,
 } as const

@@ -11,6 +11,13 @@ export const nftablesFields: FieldsOf<NftablesConfiguration> = {
     doc: 'Masquerade every packet to a ClusterIP in this mode, from any source; `iptables.masqueradeAll` does so in all modes.',
     reload: 'live',
   },
+  'nftables.trafficCounters': {
+    flag: 'nftables-traffic-counters',
+    type: boolean,
+    fallback: false,
+    doc: 'Count packets and bytes of each Service, in both directions, as `nodeproxy_service_packets_total` and `nodeproxy_service_bytes_total`. The kernel then looks up each packet of a Service once more.',
+    reload: 'live',
+  },
   'nftables.syncPeriod': {
     flag: 'nftables-sync-period',
     type: duration(1),

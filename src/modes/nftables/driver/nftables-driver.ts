@@ -43,7 +43,8 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
   const settings = ({ config, node, facts }: ModeInputs<NftablesConfiguration>) => {
     const common = netfilterSettings(config, node, { ...facts, randomFully: true })
     const masqueradeAll = common.masqueradeAll || config.nftables.masqueradeAll
-    return { ...common, masqueradeAll, families: parts.families }
+    const counting = config.nftables.trafficCounters ? ({ countsTraffic: true } as const) : {}
+    return { ...common, ...counting, masqueradeAll, families: parts.families }
   }
   return {
     name: 'nftables',

@@ -52,6 +52,8 @@ const BY_ADDRESS: ReadonlySet<string> = new Set([
   SET.limitedServices,
   SET.sourceRanges,
   SET.remembered,
+  SET.trafficIn,
+  SET.trafficOut,
 ])
 
 /** Maps whose keys begin with proto . port. */
@@ -62,6 +64,8 @@ const BY_PORT: ReadonlySet<string> = new Set([
   SET.insideNodePortEndpoints,
   SET.noEndpointNodePorts,
   SET.rememberedNodePorts,
+  SET.nodePortTrafficIn,
+  SET.nodePortTrafficOut,
 ])
 
 /** Whether an object is made of elements of sets that it shares with others of its kind. */

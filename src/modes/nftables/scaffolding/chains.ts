@@ -2,7 +2,7 @@ import type { ChainSpec, Rule } from '../../../kernel/nftables/objects.ts'
 import type { Cidr, Family } from '../../../lib/ip.ts'
 import { routingBit } from '../../netfilter/mark.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { CHAIN, SET } from '../names.ts'
+import { CHAIN, SET, TRAFFIC_SETS } from '../names.ts'
 import {
   bits,
   DESTINATION_PORT,
@@ -83,6 +83,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
       ],
     },
     { name: CHAIN.remember, spec: {}, rules: remember(family) },
+    ...(settings.countsTraffic ? counting(family, called) : []),
   ]
 }
 
@@ -195,6 +196,39 @@ function remember(family: Family): readonly Rule[] {
       rule(match.isProtocol(protocol), statement.verdictOf(SET.rememberedNodePorts, ...port)),
     ]
   })
+}
+
+type Called = (
+  type: 'filter',
+  hook: NonNullable<ChainSpec['hook']>['hook'],
+  priority: number,
+) => ChainSpec
+
+/** Every packet of a translated connection, once: forwarded, to this node or from it. */
+function counting(family: Family, called: Called): readonly BaseChain[] {
+  const rules = [rule(match.IS_TRANSLATED, statement.jump(CHAIN.count))]
+  return [
+    { name: CHAIN.countPrerouting, spec: called('filter', 'prerouting', PRIORITY.filter), rules },
+    { name: CHAIN.countOutput, spec: called('filter', 'output', PRIORITY.filter), rules },
+    { name: CHAIN.count, spec: {}, rules: count(family) },
+  ]
+}
+
+/** By where the client sent the connection; an address of a Service is looked for before a node port. */
+function count(family: Family): readonly Rule[] {
+  return (['TCP', 'UDP', 'SCTP'] as const).flatMap((protocol) =>
+    ([match.IS_ORIGINAL, match.IS_REPLY] as const).flatMap((direction) => {
+      const [byAddress, byPort] = TRAFFIC_SETS[direction === match.IS_ORIGINAL ? 'in' : 'out']
+      const port = [PROTOCOL, ORIGINAL_PORT]
+      const is = [match.isProtocol(protocol), direction] as const
+      const address = originalDestination(family)
+      const end = statement.verdict('return')
+      return [
+        rule(...is, statement.isIn(byAddress, address, ...port), end),
+        rule(...is, statement.isIn(byPort, ...port), end),
+      ]
+    }),
+  )
 }
 
 /** Foreign packets for loopback, which a kernel that routes it would deliver (CVE-2020-8558). */

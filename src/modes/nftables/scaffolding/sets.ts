@@ -33,6 +33,7 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
     [SET.sourceRanges, { key: [...frontend, ip], isInterval: true }],
     [SET.remembered, { key: frontend, ...verdicts }],
     [SET.rememberedNodePorts, { key: port, ...verdicts }],
+    ...(settings.countsTraffic ? trafficSets(frontend, port) : []),
   ]
   const networks = restrictedTo(settings, family)
   const addresses: BaseSet = {
@@ -44,6 +45,20 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
     ...specs.map(([name, spec]) => ({ name, spec, elements: [] })),
     { name: SET.sameByte, spec: { key: [ip, ip] }, elements: sameBytes(family) },
     ...(networks && networks.length > 0 ? [addresses] : []),
+  ]
+}
+
+/** They count what the frontends have in them. */
+function trafficSets(
+  frontend: readonly FieldType[],
+  port: readonly FieldType[],
+): readonly (readonly [string, SetSpec])[] {
+  const counting = { hasCounters: true } as const
+  return [
+    [SET.trafficIn, { key: frontend, ...counting }],
+    [SET.trafficOut, { key: frontend, ...counting }],
+    [SET.nodePortTrafficIn, { key: port, ...counting }],
+    [SET.nodePortTrafficOut, { key: port, ...counting }],
   ]
 }
 

@@ -48,6 +48,9 @@ export const IS_NOT_TRANSLATED = compare(
 /** From the side that opened the connection. */
 export const IS_ORIGINAL = compare(CONNECTION_DIRECTION, 'equal', Buffer.from([0]))
 
+/** To the side that opened the connection. */
+export const IS_REPLY = compare(CONNECTION_DIRECTION, 'equal', Buffer.from([1]))
+
 export function hasState(state: number): Statement {
   return compare(bits(CONNECTION_STATE, hostWord(state)), 'different', hostWord(0))
 }

@@ -1,0 +1,53 @@
+import type { ServiceKey } from '../../../forwarding/entry.ts'
+import type { Element } from '../../../kernel/nftables/objects.ts'
+import type { ServiceTraffic } from '../../mode.ts'
+import { keyOfElement } from '../keys/object-key.ts'
+import { TRAFFIC_SETS, tableOf } from '../names.ts'
+import type { ManagedState } from './managed-state.ts'
+
+const NONE: ServiceTraffic = { packetsIn: 0, bytesIn: 0, packetsOut: 0, bytesOut: 0 }
+
+/** The counters of all frontends, summed by their Services. */
+export async function readTraffic({
+  nftables,
+  program,
+  settings,
+}: ManagedState): Promise<ReadonlyMap<ServiceKey, ServiceTraffic>> {
+  const found = new Map<ServiceKey, ServiceTraffic>()
+  for (const family of settings.families) {
+    for (const [direction, sets] of Object.entries(TRAFFIC_SETS)) {
+      for (const set of sets) {
+        // A dump that is repeated passes elements twice.
+        const elements = new Map<string, Element>()
+        await nftables.elements(tableOf(family), set, (element) =>
+          elements.set(element.key.toString('latin1'), element),
+        )
+        for (const { key, counter } of elements.values()) {
+          const owner = keyOfElement(family, set, key)
+          const service = owner && program.entryOf(owner)?.service
+          if (service === undefined || counter === undefined) continue
+          found.set(service, sum(found.get(service) ?? NONE, direction, counter))
+        }
+      }
+    }
+  }
+  return found
+}
+
+function sum(
+  traffic: ServiceTraffic,
+  direction: string,
+  { packets, bytes }: NonNullable<Element['counter']>,
+): ServiceTraffic {
+  return direction === 'in'
+    ? {
+        ...traffic,
+        packetsIn: traffic.packetsIn + Number(packets),
+        bytesIn: traffic.bytesIn + Number(bytes),
+      }
+    : {
+        ...traffic,
+        packetsOut: traffic.packetsOut + Number(packets),
+        bytesOut: traffic.bytesOut + Number(bytes),
+      }
+}
