@@ -10,7 +10,7 @@ import { readPresent } from './present-elements.ts'
 import { type PresentElements, type Step, stepsOf } from './steps.ts'
 import { transactionsOf } from './transactions.ts'
 
-const { EEXIST, EPERM, ENOMEM, EMSGSIZE } = constants.errno
+const { ENOENT, EEXIST, EPERM, ENOMEM, EMSGSIZE } = constants.errno
 
 /** Objects that are left out of one change at most, each after a transaction that the kernel refused. */
 const MAX_REFUSALS = 32
@@ -19,6 +19,14 @@ const NOTHING: PresentElements = {
   ofFrontend: () => [],
   ofSet: () => [],
   staleClientsOf: () => [],
+}
+
+/** What became of a change. */
+interface Written {
+  /** The objects that the kernel refused. */
+  readonly failed: ReadonlyMap<ObjectKey, KernelError>
+  /** The kernel may hold other objects than is known. */
+  readonly uncertain: boolean
 }
 
 /**
@@ -33,6 +41,7 @@ export class FamilyWriter {
   #present: PresentElements = NOTHING
   #hasRead = false
   #isRebuilt = false
+  #isUncertain = false
 
   constructor(family: Family, change: Change, state: ManagedState) {
     this.#family = family
@@ -40,14 +49,13 @@ export class FamilyWriter {
     this.#state = state
   }
 
-  /** The objects that the kernel refused. */
-  async write(): Promise<ReadonlyMap<ObjectKey, KernelError>> {
+  async write(): Promise<Written> {
     this.#present = await readPresent(this.#change, this.#family, this.#state)
     for (const steps of transactionsOf(this.#stepsOf(this.#change))) {
       await this.#transact(steps)
       if (this.#isRebuilt) break
     }
-    return this.#failed
+    return { failed: this.#failed, uncertain: this.#isUncertain }
   }
 
   #stepsOf(change: Change): Generator<Step> {
@@ -141,7 +149,9 @@ export class FamilyWriter {
     }
   }
 
-  #fail(steps: readonly Step[], { message }: TransactionError): void {
+  /** Something that counts as present, and is not, may be no part of the change: a table that went with its owner. */
+  #fail(steps: readonly Step[], { errno, message }: TransactionError): void {
+    this.#isUncertain ||= errno === ENOENT || errno === EEXIST
     for (const { key } of steps) this.#failed.set(key, { code: 'NP_NFTABLES_REFUSED', message })
   }
 }
