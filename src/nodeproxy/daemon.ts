@@ -15,6 +15,7 @@ import { openKernel } from './wiring/kernel/open-kernel.ts'
 import { readRights } from './wiring/kernel/rights.ts'
 import { applySysctls } from './wiring/kernel/sysctls.ts'
 import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
+import { isGuardedByMode } from './wiring/loopback/other-guards.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node/node-identity.ts'
 import { observeClient } from './wiring/observation/observe-client.ts'
@@ -116,6 +117,7 @@ function loopbackOf({ netfilter, sysctl }: Kernel, log: Launch['log']): Loopback
   return new LoopbackRouting({
     sysctl,
     iptables: netfilter.ok ? [netfilter.parts.iptables] : [],
+    otherGuard: isGuardedByMode,
     log,
   })
 }

@@ -54,6 +54,8 @@ export interface ModeDefinition<C = unknown> {
   readonly fields: Readonly<Record<string, AnyField>>
   /** The chain of this mode that protects 127.0.0.0/8, by which route_localnet of an older version without a record is recognised. */
   readonly loopbackGuard?: string
+  /** The same of a mode without iptables: whether its guard stands in the kernel, of any run. */
+  guardsLoopback?(clock: Clock): Promise<boolean>
   /** `syncPeriod` and `minSyncPeriod` of the mode's own section. */
   periods(config: C): Periods
   /** Conflicts between the mode's own fields. */

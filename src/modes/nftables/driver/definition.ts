@@ -17,6 +17,7 @@ export const nftables: ModeDefinition<NftablesConfiguration> = {
   requirements: (_config, access) => missingRules(access),
   createDriver,
   cleanup: () => [],
+  guardsLoopback: async (clock) => (await import('./open-nftables.ts')).guardsLoopback(clock),
   cleanupRest: async (clock) => (await import('./open-nftables.ts')).cleanUpTables(clock),
 }
 

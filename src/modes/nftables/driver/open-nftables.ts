@@ -5,7 +5,7 @@ import { ObjectCollector } from '../../../kernel/nftables/notifications/object-c
 import { NftablesMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { cleanUp } from '../kernel/clean-up.ts'
-import { TABLE } from '../names.ts'
+import { CHAIN, TABLE, tableOf } from '../names.ts'
 import type { NftablesRuntime } from './nftables-driver.ts'
 
 /** Opens it to forward. */
@@ -21,6 +21,20 @@ export async function cleanUpTables(clock: Clock): Promise<void> {
   const nftables = openNftables(clock)
   try {
     await cleanUp(nftables)
+  } finally {
+    nftables.close()
+  }
+}
+
+/** Whether the rule stands that drops foreign packets for 127.0.0.0/8: the only one of its chain that drops. */
+export async function guardsLoopback(clock: Clock): Promise<boolean> {
+  const nftables = openNftables(clock)
+  try {
+    const content = await nftables.read(tableOf(4))
+    const rules = content?.chains.get(CHAIN.filterInput)?.rules ?? []
+    return rules.some(({ expressions }) =>
+      expressions.some((one) => one.type === 'verdict' && one.verdict.kind === 'drop'),
+    )
   } finally {
     nftables.close()
   }

@@ -20,6 +20,7 @@ import { MODES } from '../../modes/mode-registry.ts'
 import { presentFamilies } from '../kernel/present-families.ts'
 import { NO_RULES, readRights } from '../kernel/rights.ts'
 import { LoopbackRouting } from '../loopback/loopback-routing.ts'
+import { isGuardedByMode } from '../loopback/other-guards.ts'
 import { loadedTables } from './loaded-tables.ts'
 import { removeAll } from './removals.ts'
 import { removeBehindGuard } from './remove-behind-guard.ts'
@@ -47,7 +48,10 @@ export async function cleanUpKernel(
     const variants: Iptables[] = []
     for (const variant of VARIANTS) variants.push(...(await open(variant, { runner, log })))
     const sysctl = new ProcSysctl()
-    const loopback = new LoopbackRouting({ sysctl, iptables: await answering(variants), log })
+    const loopback = new LoopbackRouting({
+      ...{ sysctl, log, iptables: await answering(variants) },
+      otherGuard: isGuardedByMode,
+    })
     const families = presentFamilies()
     const hosts = variants.map((iptables) => ({ iptables, sets, clock, families, config }))
     const removals = [...removalsOf(MODES, hosts), ...restOf(MODES)]

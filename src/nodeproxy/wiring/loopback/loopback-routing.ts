@@ -12,6 +12,8 @@ export interface LoopbackRoutingParts {
   readonly sysctl: Sysctl
   /** Variants of iptables: the first one writes guards, and all may have some. */
   readonly iptables: readonly Iptables[]
+  /** Whether the guard of a mode without iptables stands; absent: there is none. */
+  readonly otherGuard?: () => Promise<boolean>
   readonly log: Logger
 }
 
@@ -121,7 +123,7 @@ export class LoopbackRouting {
         if ((await iptables.listChain(4, 'filter', chain)) !== undefined) return true
       }
     }
-    return false
+    return (await this.#parts.otherGuard?.()) ?? false
   }
 
   async #stand(found: FoundRouting): Promise<void> {
