@@ -14,6 +14,8 @@ export interface Pending {
   readonly refusals: Map<number, KernelError>
   /** An error of the first message is the answer to all of them. */
   readonly endsWithFirst: boolean
+  /** A list that changed meanwhile is done all the same. */
+  readonly evenIfChanged: boolean
   interrupted: boolean
   readonly settle: (outcome: AttemptResult) => void
   readonly fail: (error: Error) => void

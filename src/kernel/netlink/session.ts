@@ -96,10 +96,15 @@ export class NetlinkSession {
 
   /**
    * Visits every object of a dump and returns the errno, 0 when complete. When
-   * the dump had to be repeated, objects are visited again.
+   * the dump had to be repeated, objects are visited again. `evenIfChanged`: a change meanwhile is no
+   * reason to repeat it.
    */
-  async dump(message: OutgoingMessage, visit: (message: NetlinkMessage) => void): Promise<number> {
-    const handling = { flags: NLM_F_DUMP, onMessage: visit }
+  async dump(
+    message: OutgoingMessage,
+    visit: (message: NetlinkMessage) => void,
+    { evenIfChanged = false } = {},
+  ): Promise<number> {
+    const handling = { flags: NLM_F_DUMP, onMessage: visit, evenIfChanged }
     return (await this.#exclusively([message], handling)).refusals.get(0)?.errno ?? 0
   }
 
@@ -171,9 +176,10 @@ export class NetlinkSession {
     try {
       return await new Promise<AttemptResult>((settle, fail) => {
         timeout = new AnswerTimeout(this.#clock, () => fail(lost(`no answer in ${TIMEOUT_MS} ms`)))
-        const { onMessage, refusals, endsWithFirst = false } = how
+        const { onMessage, refusals, endsWithFirst = false, evenIfChanged = false } = how
         const last = how.last === undefined ? this.#seq : first + how.last
-        const request = { first, last, interrupted: false, onMessage, refusals, endsWithFirst }
+        const options = { endsWithFirst, evenIfChanged }
+        const request = { first, last, interrupted: false, onMessage, refusals, ...options }
         this.#pending = { ...request, settle, fail, timeout }
         this.#transport.send(bytes).catch(fail)
       })
@@ -189,7 +195,9 @@ export class NetlinkSession {
     pending.timeout.restart()
     for (const message of decodeMessages(datagram)) {
       if (message.seq < pending.first || message.seq > pending.last) continue
-      if ((message.flags & NLM_F_DUMP_INTR) !== 0) pending.interrupted = true
+      if ((message.flags & NLM_F_DUMP_INTR) !== 0 && !pending.evenIfChanged) {
+        pending.interrupted = true
+      }
       if (message.type === NLMSG_ERROR || message.type === NLMSG_DONE) finish(pending, message)
       else pending.onMessage(message)
     }
@@ -210,6 +218,7 @@ interface Handling {
   readonly last?: number
   /** Whether an error of the first message ends it, too. */
   readonly endsWithFirst?: boolean
+  readonly evenIfChanged?: boolean
 }
 
 interface KernelErrors {

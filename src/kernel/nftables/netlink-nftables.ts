@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import type { Clock } from '../../lib/clock.ts'
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
-import type { OutgoingMessage } from '../netlink/message.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NFTA } from '../netlink/nf-tables.ts'
 import { rawTransport } from '../netlink/raw-transport.ts'
 import { NetlinkSession } from '../netlink/session.ts'
@@ -91,9 +91,13 @@ export class NetlinkNftables implements Nftables {
     const { endsRanges } = formOf(spec, undefined)
     const halves: { element: Element; endsRange: boolean }[] = []
     const to = writer(table.family).text(ELEMENTS.table, table.name).text(ELEMENTS.set, set)
-    const errno = await this.#session.dump(message('getSetElement', to), (reply) => {
+    const read = (reply: NetlinkMessage) => {
       const list = findAttribute(attributesOf(reply), ELEMENTS.list) ?? Buffer.alloc(0)
-      readElements(list, (read) => (endsRanges ? halves.push(read) : visit(read.element)))
+      readElements(list, (one) => (endsRanges ? halves.push(one) : visit(one.element)))
+    }
+    // Every change of any table interrupts a list, so a long one might never end.
+    const errno = await this.#session.dump(message('getSetElement', to), read, {
+      evenIfChanged: true,
     })
     if (errno !== 0 && errno !== ENOENT) {
       throw unread(`set ${set} of table ${nameOf(table)}`, { errno, text: undefined })

@@ -33,7 +33,10 @@ export interface Nftables {
   generation(): Promise<number>
   /** Undefined: there is no such table. */
   read(table: Table): Promise<TableContent | undefined>
-  /** Every element, in no order; empty where there is no such set. An element that is read twice is passed twice. */
+  /**
+   * Every element, in no order; empty where there is no such set. Where the set changes meanwhile, some may be passed
+   * twice, or not.
+   */
   elements(table: Table, set: string, visit: (element: Element) => void): Promise<void>
   /** Those of the elements that are there, until the first that is not. */
   lookup(table: Table, set: string, keys: readonly Buffer[]): Promise<readonly Element[]>

@@ -14,6 +14,8 @@ export const MAX_CHOICES = 4_096
  */
 export function choicesOf(pool: readonly Backend[]): readonly Backend[] {
   const backends = pool.filter(({ weight }) => weight > 0)
+  // Of equal weights, the usual case, each backend is one choice.
+  if (backends.every(({ weight }) => weight === backends[0]?.weight)) return backends
   const divisor = backends.reduce((common, { weight }) => greatestCommonDivisor(common, weight), 0)
   const weights = backends.map(({ weight }) => weight / divisor)
   const counts = sumOf(weights) > MAX_CHOICES ? scale(weights) : weights

@@ -2,7 +2,7 @@ import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { choiceChain, type MarkClass, type Way } from './choice-chain.ts'
 import { choicesOf } from './choices.ts'
-import { isEverySourcePod, notFromPods } from './statements/matches.ts'
+import { distinguishesPods, isEverySourcePod } from './statements/matches.ts'
 
 /** How packets of one frontend get to one pool, which has a backend. */
 export interface Route {
@@ -45,5 +45,5 @@ export function routesOf(
   if (masquerade !== 'offCluster' || settings.masqueradeAll) {
     return route(pool, false, '-masquerade')
   }
-  return route(pool, false, notFromPods(settings, family) ? '-off-cluster' : '')
+  return route(pool, false, distinguishesPods(settings, family) ? '-off-cluster' : '')
 }

@@ -15,8 +15,8 @@ import type { NftablesConfiguration } from './configuration.ts'
 
 const MISSING = 'NP_NFTABLES_KERNEL'
 
-/** Foreign changes are reported, so reading everything back is only a second check. */
-const VERIFY_MS = 600_000
+/** Foreign changes are reported, and so is a lost report, so reading everything back is only a second check. */
+const VERIFY_MS = 3_600_000
 
 /** The chain that protects 127.0.0.0/8. */
 const GUARDS: readonly ObjectKey[] = [keyOf(4, 'chain', CHAIN.filterInput)]

@@ -1,5 +1,4 @@
 import type { TableContent } from '../../../kernel/nftables/nftables.ts'
-import type { Element } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
 import {
@@ -11,7 +10,7 @@ import {
   type PlacedElement,
   sumOf,
 } from '../keys/digest.ts'
-import { isPlaced, keyOf, keyOfElement, objectOf } from '../keys/object-key.ts'
+import { isPlaced, keyOf, keyOfElement, objectOf, ownerLength } from '../keys/object-key.ts'
 import { isFilledByPackets, TABLE, tableOf } from '../names.ts'
 import type { ManagedState } from './managed-state.ts'
 import { readFrontend } from './read-frontend.ts'
@@ -79,12 +78,15 @@ async function observeObjects(
   for (const set of content.sets.keys()) {
     const isWanted = keys === undefined || keys.includes(keyOf(family, 'set', set))
     if (!isWanted || isFilledByPackets(set)) continue
-    // A dump that was repeated passes elements twice, and a digest is a sum.
-    const found = new Map<string, PlacedElement>()
+    const owners = new Owners(family, set)
+    // An element may be passed twice, and a digest is a sum.
+    const added = new Set<Digest>()
     await nftables.elements(table, set, (element) => {
-      found.set(placeOf(element), { set, element })
+      const digest = digestOfElement({ set, element })
+      const key = added.has(digest) ? undefined : owners.of(element.key)
+      added.add(digest)
+      if (key !== undefined) seen.set(key, sumOf([seen.get(key) ?? EMPTY, digest]))
     })
-    for (const one of found.values()) addTo(seen, family, one)
   }
   return seen
 }
@@ -98,14 +100,27 @@ function digestsOfContent(family: Family, content: TableContent): Map<ObjectKey,
   return seen
 }
 
-function addTo(seen: Map<ObjectKey, Digest>, family: Family, placed: PlacedElement): void {
-  const key = keyOfElement(family, placed.set, placed.element.key)
-  if (key === undefined) return
-  seen.set(key, sumOf([seen.get(key) ?? EMPTY, digestOfElement(placed)]))
-}
+/** The owners of the elements of one set: the endpoints of a frontend have one, which is named once. */
+class Owners {
+  readonly #family: Family
+  readonly #set: string
+  readonly #prefix: number
+  readonly #known = new Map<string, ObjectKey | undefined>()
 
-function placeOf({ key, keyEnd }: Element): string {
-  return keyEnd ? `${key.toString('latin1')} ${keyEnd.toString('latin1')}` : key.toString('latin1')
+  constructor(family: Family, set: string) {
+    this.#family = family
+    this.#set = set
+    this.#prefix = ownerLength(family, set)
+  }
+
+  of(key: Buffer): ObjectKey | undefined {
+    const name = key.toString('latin1', 0, this.#prefix)
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const owner = keyOfElement(this.#family, this.#set, key)
+    this.#known.set(name, owner)
+    return owner
+  }
 }
 
 /** What is as wanted was written from the wanted entry. */

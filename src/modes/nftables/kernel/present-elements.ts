@@ -9,6 +9,9 @@ import type { ManagedState } from './managed-state.ts'
 import { recordedElements } from './recorded-elements.ts'
 import type { PresentElements } from './steps.ts'
 
+/** Times that the clients of one pool are listed at most. */
+const MAX_LOOKS = 5
+
 /**
  * Reads what the plan of a change must know of the kernel: elements of sets, elements of frontends that were not
  * written from an entry, and clients whose backend leaves. From then on no client is remembered with such a backend:
@@ -87,10 +90,13 @@ async function closeToLeaving(
   const leave = { do: 'deleteElements', table, set: name, elements: gone } as const
   const error = await state.nftables.commit([leave])
   const [clients, ports] = [clientMapOf(name), portMapOf(name, family)]
-  const stale = staleClients(
+  const stale = await readStale(
     elements.map((backend) => backend.key),
-    await readElements(state, family, clients),
-    ports === undefined ? undefined : await readElements(state, family, ports),
+    async (found) => {
+      await readElements(state, family, clients, found.clients)
+      if (ports !== undefined) await readElements(state, family, ports, found.ports)
+    },
+    ports !== undefined,
   )
   return {
     staying: error === undefined ? staying : present,
@@ -101,13 +107,30 @@ async function closeToLeaving(
   }
 }
 
-/** Each element of a set once. */
+/** Packets change the maps while they are listed, which may hide a client: they are listed until none is new. */
+async function readStale(
+  backends: readonly Buffer[],
+  list: (found: Record<'clients' | 'ports', Map<string, Element>>) => Promise<void>,
+  hasPorts: boolean,
+): Promise<ReturnType<typeof staleClients>> {
+  const found = { clients: new Map<string, Element>(), ports: new Map<string, Element>() }
+  for (let looks = 1, known = -1; ; looks++) {
+    await list(found)
+    const ports = hasPorts ? [...found.ports.values()] : undefined
+    const stale = staleClients(backends, [...found.clients.values()], ports)
+    const count = stale.clients.length + stale.ports.length
+    if (count === known || looks === MAX_LOOKS) return stale
+    known = count
+  }
+}
+
+/** Each element of a set once, added to `found`. */
 async function readElements(
   { nftables }: ManagedState,
   family: Family,
   set: string,
+  found = new Map<string, Element>(),
 ): Promise<readonly Element[]> {
-  const found = new Map<string, Element>()
   await nftables.elements(tableOf(family), set, (element) => found.set(idOf(element), element))
   return [...found.values()]
 }

@@ -76,6 +76,14 @@ export function isPlaced({ kind }: ObjectName): boolean {
 /** All sets and maps with elements of such objects. */
 export const FRONTEND_SETS: readonly string[] = [...BY_ADDRESS, ...BY_PORT, SET.clusterAddresses]
 
+/** Bytes of the key of an element that tell its object; 0: all elements of the set have the same. */
+export function ownerLength(family: Family, set: string): number {
+  const address = family === 4 ? 4 : 16
+  if (set === SET.clusterAddresses) return address
+  if (BY_ADDRESS.has(set)) return address + 8
+  return BY_PORT.has(set) ? 8 : 0
+}
+
 /**
  * The object to which an element belongs, by its map and key alone. Undefined: a client that a packet added,
  * which is of no object. A frontend of a protocol that no Service has is an object of its own, never wanted.

@@ -81,6 +81,13 @@ export function notFromPods(settings: NetfilterSettings, family: Family): Statem
   return pods(settings, family, 'different')
 }
 
+/** Whether there is `notFromPods`. */
+export function distinguishesPods({ localTraffic }: NetfilterSettings, family: Family): boolean {
+  if (localTraffic.by !== 'source') return localTraffic.by !== 'none'
+  const cidr = localTraffic.cidrs.find((candidate) => familyOf(candidate) === family)
+  return cidr !== undefined && !cidr.endsWith('/0')
+}
+
 /** Whether every packet counts as one of a pod. */
 export function isEverySourcePod({ localTraffic }: NetfilterSettings, family: Family): boolean {
   if (localTraffic.by !== 'source') return false

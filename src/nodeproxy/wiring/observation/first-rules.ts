@@ -6,12 +6,15 @@ export function describeRules(
   services: number,
 ): Readonly<Record<string, number | string>> {
   let [entries, frontends] = [0, 0]
-  const endpoints = new Set<string>()
+  /** Addresses by port: there may be hundreds of thousands. */
+  const endpoints = new Map<number, Set<string>>()
   for (const entry of table.entries()) {
     entries++
     frontends += entry.frontends.length
     for (const { ip, port } of [...entry.pools.cluster, ...entry.pools.local]) {
-      endpoints.add(`${ip} ${port}`)
+      const addresses = endpoints.get(port)
+      if (addresses) addresses.add(ip)
+      else endpoints.set(port, new Set([ip]))
     }
   }
   const objects = [...tracker.wantedKeys()].length
@@ -21,7 +24,7 @@ export function describeRules(
     services,
     entries,
     frontends,
-    endpoints: endpoints.size,
+    endpoints: endpoints.values().reduce((sum, { size }) => sum + size, 0),
     objects,
     refused,
   }
