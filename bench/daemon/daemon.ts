@@ -91,7 +91,7 @@ function configText(proxy: Proxy): string {
     clusterCIDR: CLUSTER_CIDR,
     detectLocalMode: 'ClusterCIDR',
     metricsBindAddress: `${CONTROL.node}:${METRICS_PORT}`,
-    ...(proxy === 'ipvs' ? { mode: 'ipvs' } : { mode: 'iptables', iptables: { backend: proxy } }),
+    ...(proxy === 'ipvs' || (proxy as string) === 'nftables' ? { mode: proxy } : { mode: 'iptables', iptables: { backend: proxy } }),
   })
 }
 

@@ -42,7 +42,8 @@ test('each registered mode has a driver, in the same order', () => {
 
 test('without rights to write rules, a mode that writes them is refused with what is missing', async () => {
   const { kernel, log, lines } = rig()
-  const denied: Kernel = { ...kernel, netfilter: { ok: false, missing: NO_RULES } }
+  const no = { ok: false, missing: NO_RULES } as const
+  const denied: Kernel = { ...kernel, rights: no, netfilter: no }
   expect(driversOf(MODES, denied, log).map(({ name }) => name)).toEqual(NAMES)
   await expect(openModes(denied, configuration({ mode: 'auto' }), { log })).rejects.toThrow(
     expect.objectContaining({ code: 'NP_NODEPROXY_UNPRIVILEGED' }),
@@ -50,6 +51,7 @@ test('without rights to write rules, a mode that writes them is refused with wha
   expect(
     lines.filter((line) => line.startsWith('error')).map((line) => line.split(':')[0]),
   ).toEqual([
+    'error mode nftables',
     'error mode ipvs',
     'error mode iptables',
     ...Array(2).fill(expect.stringMatching(/^error /)),
