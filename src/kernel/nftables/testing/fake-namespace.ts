@@ -2,11 +2,12 @@ import type { Clock } from '../../../lib/clock.ts'
 import { transactionError } from '../errors.ts'
 import type { TransactionError } from '../nftables.ts'
 import type { TouchedObject } from '../notifications/object-collector.ts'
-import type { Table } from '../objects.ts'
+import type { Element, Table } from '../objects.ts'
 import { dumpTable } from './dump.ts'
-import { useTarget } from './element-commands.ts'
+import { addElements, deleteElements, useTarget } from './element-commands.ts'
 import type { FakeTable } from './fake-table.ts'
 import type { ForeignCommand } from './foreign-command.ts'
+import { Journal } from './journal.ts'
 import { touchedBy } from './touched-by.ts'
 import { keyOfTable, needsValidation, type Tables, Transaction } from './transaction.ts'
 import { validateTable } from './validate-table.ts'
@@ -94,6 +95,17 @@ export class FakeNamespace {
       listener({ port, generation: this.#generation, touched })
     }
     return undefined
+  }
+
+  /** What a packet does by a rule with `update`: adds an element, or renews it and keeps its data; nobody hears of it. */
+  update(table: Table, name: string, element: Element): void {
+    const held = this.table(table)
+    const set = held?.sets.get(name)
+    if (held === undefined || set === undefined) return
+    const there = set.store.match(element.key, this.now)
+    const work = { table: held, set, journal: new Journal(), now: this.now }
+    if (there) deleteElements([there.element], work)
+    addElements([{ ...element, ...(there?.element ?? {}) }], work)
   }
 
   /** Calls back for every transaction that took effect; the result ends it. */
