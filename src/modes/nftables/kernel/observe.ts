@@ -27,11 +27,11 @@ export async function observe(
   state: ManagedState,
   keys?: readonly ObjectKey[],
 ): Promise<ReadonlyMap<ObjectKey, Digest>> {
-  const frontends = keys?.filter((key) => isPlaced(objectOf(key)))
-  if (keys === undefined || frontends === undefined || frontends.length > FEW_FRONTENDS) {
-    const all = await observeAll(state)
-    return keys ? only(all, keys) : all
-  }
+  if (keys === undefined) return observeAll(state)
+  const frontends = keys.filter((key) => isPlaced(objectOf(key)))
+  // Of a frontend that is not known nothing says which elements to look up.
+  const isUnknown = frontends.some((key) => state.record.holdingOf(key) === 'unread')
+  if (isUnknown || frontends.length > FEW_FRONTENDS) return only(await observeAll(state), keys)
   const seen = new Map<ObjectKey, Digest>()
   for (const key of frontends) {
     const elements = await readFrontend(state, key)
