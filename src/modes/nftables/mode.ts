@@ -49,16 +49,17 @@ export class NftablesMode implements Mode {
 
   apply(change: Change): Promise<ApplyResult> {
     return this.#known(async () => {
-      if (!this.#isGuarded) {
-        await keepTranslating(this.#kernel.nftables, this.#state.settings.families)
-        this.#isGuarded = true
-      }
+      await this.#guard()
       return this.#unheard(change, () => applyChange(change, this.#state))
     })
   }
 
   observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
-    return this.#known(() => observe(this.#state, keys))
+    return this.#known(async () => {
+      // A daemon that finds everything as it should be applies nothing.
+      if (keys === undefined) await this.#guard()
+      return observe(this.#state, keys)
+    })
   }
 
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
@@ -75,6 +76,11 @@ export class NftablesMode implements Mode {
   /** Conntrack translates established connections without our rules, so none has to be waited for. */
   async drainAndCleanup(signal: AbortSignal): Promise<void> {
     if (!signal.aborted) await this.cleanup()
+  }
+
+  async #guard(): Promise<void> {
+    const { nftables } = this.#kernel
+    this.#isGuarded ||= await keepTranslating(nftables, this.#state.settings.families)
   }
 
   /** The kernel has no room for the notifications of a large change, and nobody needs them. */

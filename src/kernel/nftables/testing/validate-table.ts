@@ -11,7 +11,9 @@ const MAX_LEVEL = 16
 type Place = Hook['hook']
 
 /** From where statements may be reached: hooks, and whether only from chains of type nat. */
-const REACHABLE: Partial<Record<string, { readonly hooks: readonly Place[]; readonly nat: boolean }>> = {
+const REACHABLE: Partial<
+  Record<string, { readonly hooks: readonly Place[]; readonly nat: boolean }>
+> = {
   destination: { hooks: ['prerouting', 'output'], nat: true },
   source: { hooks: ['postrouting', 'input'], nat: true },
   masquerade: { hooks: ['postrouting'], nat: true },

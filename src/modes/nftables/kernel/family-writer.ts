@@ -51,11 +51,21 @@ export class FamilyWriter {
 
   async write(): Promise<Written> {
     this.#present = await readPresent(this.#change, this.#family, this.#state)
+    if (this.#hasOtherForm()) await this.#rebuild()
+    else await this.#writeSteps()
+    return { failed: this.#failed, uncertain: this.#isUncertain }
+  }
+
+  async #writeSteps(): Promise<void> {
     for (const steps of transactionsOf(this.#stepsOf(this.#change))) {
       await this.#transact(steps)
       if (this.#isRebuilt) break
     }
-    return { failed: this.#failed, uncertain: this.#isUncertain }
+  }
+
+  #hasOtherForm(): boolean {
+    const { record } = this.#state
+    return this.#change.set.some((key) => record.holdingOf(key) === 'otherForm')
   }
 
   #stepsOf(change: Change): Generator<Step> {
@@ -69,15 +79,16 @@ export class FamilyWriter {
   async #transact(steps: readonly Step[]): Promise<void> {
     const error = await this.#commit(steps)
     if (error === undefined) return
-    if (concernsAll(error)) return this.#fail(steps, error)
+    if (concernsAll(error)) return this.#fail(keysOf(steps), error)
     if (this.#hasRead) return this.#isolate(steps, error)
     await this.#readAgain()
+    if (this.#hasOtherForm()) return this.#rebuild()
     await this.#transact([...this.#stepsOf(this.#partOf(steps))])
   }
 
   /** The part of the change to which the steps belong. */
   #partOf(steps: readonly Step[]): Change {
-    const keys = new Set(steps.map(({ key }) => key))
+    const keys = keysOf(steps)
     const { set, unset } = this.#change
     return { set: set.filter((key) => keys.has(key)), unset: unset.filter((key) => keys.has(key)) }
   }
@@ -92,12 +103,12 @@ export class FamilyWriter {
   async #isolate(refused: readonly Step[], why: TransactionError): Promise<void> {
     let [steps, error]: [readonly Step[], TransactionError | undefined] = [refused, why]
     for (let count = 0; error !== undefined && steps.length > 0; count++) {
-      if (concernsAll(error) || count === MAX_REFUSALS) return this.#fail(steps, error)
+      if (concernsAll(error) || count === MAX_REFUSALS) return this.#fail(keysOf(steps), error)
       const culprit = stepAt(steps, error.command)
       if (culprit === undefined) return this.#halve(steps, error)
-      if (error.errno === EEXIST && isScaffolding(culprit.key)) return this.#rebuild(error)
+      if (error.errno === EEXIST && isScaffolding(culprit.key)) return this.#rebuild()
       const faulty = steps.filter(({ key }) => key === culprit.key)
-      this.#fail(faulty, error)
+      this.#fail([culprit.key], error)
       steps = steps.filter((step) => !faulty.includes(step))
       error = steps.length > 0 ? await this.#commit(steps) : undefined
     }
@@ -105,7 +116,7 @@ export class FamilyWriter {
 
   /** The kernel names no command: each half by itself. */
   async #halve(steps: readonly Step[], error: TransactionError): Promise<void> {
-    if (steps.length === 1) return this.#fail(steps, error)
+    if (steps.length === 1) return this.#fail(keysOf(steps), error)
     const middle = Math.ceil(steps.length / 2)
     for (const half of [steps.slice(0, middle), steps.slice(middle)]) {
       const again = await this.#commit(half)
@@ -114,10 +125,10 @@ export class FamilyWriter {
   }
 
   /**
-   * A set or chain of ours is there with another form, as by another version, and rules use it: the table is replaced
-   * by a whole one in one transaction.
+   * A set or chain of ours is there with another form, as of another version, and others lead to it: the table is
+   * replaced by a whole one in one transaction.
    */
-  async #rebuild(why: TransactionError): Promise<void> {
+  async #rebuild(): Promise<void> {
     const { program, record, nftables } = this.#state
     const isOurs = (key: ObjectKey) => objectOf(key).family === this.#family
     const set = [...program.wantedKeys()].filter(isOurs)
@@ -130,7 +141,7 @@ export class FamilyWriter {
     ])
     this.#isRebuilt = true
     await observe(this.#state)
-    if (error) this.#fail(steps, why)
+    if (error) this.#fail([...this.#change.set, ...this.#change.unset], error)
     else this.#failed.clear()
   }
 
@@ -150,10 +161,14 @@ export class FamilyWriter {
   }
 
   /** Something that counts as present, and is not, may be no part of the change: a table that went with its owner. */
-  #fail(steps: readonly Step[], { errno, message }: TransactionError): void {
+  #fail(keys: Iterable<ObjectKey>, { errno, message }: TransactionError): void {
     this.#isUncertain ||= errno === ENOENT || errno === EEXIST
-    for (const { key } of steps) this.#failed.set(key, { code: 'NP_NFTABLES_REFUSED', message })
+    for (const key of keys) this.#failed.set(key, { code: 'NP_NFTABLES_REFUSED', message })
   }
+}
+
+function keysOf(steps: readonly Step[]): ReadonlySet<ObjectKey> {
+  return new Set(steps.map(({ key }) => key))
 }
 
 /** No object is at fault. */

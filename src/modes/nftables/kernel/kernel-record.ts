@@ -4,9 +4,10 @@ import type { PlacedElement } from '../keys/digest.ts'
 
 /**
  * How the elements of an object that the kernel holds are known: as those of the entry from which they were written, as
- * they follow from its key alone (`fixed`), as they were read, or (`unread`) only that they are not as wanted.
+ * they follow from its key alone (`fixed`), as they were read, or (`unread`) only that they are not as wanted. A set or
+ * chain with `otherForm` is none that could become what is wanted.
  */
-export type Holding = ForwardingEntry | 'fixed' | readonly PlacedElement[] | 'unread'
+export type Holding = ForwardingEntry | 'fixed' | readonly PlacedElement[] | 'unread' | 'otherForm'
 
 /** Which of our objects the kernel holds, as far as this daemon knows: it follows what is written and read. */
 export class KernelRecord {

@@ -12,6 +12,8 @@ import {
 } from '../keys/digest.ts'
 import { isPlaced, keyOf, keyOfElement, objectOf, ownerLength } from '../keys/object-key.ts'
 import { isFilledByPackets, TABLE, tableOf } from '../names.ts'
+import { type Form, hasForm } from './form.ts'
+import type { Holding } from './kernel-record.ts'
 import type { ManagedState } from './managed-state.ts'
 import { readFrontend } from './read-frontend.ts'
 
@@ -24,16 +26,16 @@ export async function observe(
   state: ManagedState,
   keys?: readonly ObjectKey[],
 ): Promise<ReadonlyMap<ObjectKey, Digest>> {
-  const frontends = keys?.filter((key) => isPlaced(objectOf(key)))
-  if (keys === undefined || frontends === undefined || frontends.length > FEW_FRONTENDS) {
-    const all = await observeAll(state)
-    return keys ? only(all, keys) : all
-  }
+  if (keys === undefined) return observeAll(state)
+  const frontends = keys.filter((key) => isPlaced(objectOf(key)))
+  // Of a frontend that is not known nothing says which elements to look up.
+  const isUnknown = frontends.some((key) => state.record.holdingOf(key) === 'unread')
+  if (isUnknown || frontends.length > FEW_FRONTENDS) return only(await observeAll(state), keys)
   const seen = new Map<ObjectKey, Digest>()
   for (const key of frontends) {
     const elements = await readFrontend(state, key)
     if (elements.length > 0) seen.set(key, digestOf(elements))
-    note(state, key, seen.get(key), elements)
+    note(state, key, seen.get(key), () => elements)
   }
   const others = keys.filter((key) => !isPlaced(objectOf(key)))
   if (others.length === 0) return seen
@@ -41,10 +43,10 @@ export async function observe(
     others.some((key) => objectOf(key).family === family),
   )
   for (const family of families) {
-    const found = await observeObjects(state, family, others)
+    const { found, forms } = await observeObjects(state, family, others)
     for (const key of others.filter((one) => objectOf(one).family === family)) {
       const digest = found.get(key)
-      note(state, key, digest, 'unread')
+      note(state, key, digest, () => holdingOf(state, key, forms))
       if (digest !== undefined) seen.set(key, digest)
     }
   }
@@ -53,16 +55,25 @@ export async function observe(
 
 async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, Digest>> {
   const seen = new Map<ObjectKey, Digest>()
+  const allForms = new Map<ObjectKey, Form>()
   // What is touched from now on may have been read before.
   state.suspects.clear()
   for (const family of FAMILIES) {
-    const found = await observeObjects(state, family)
+    const { found, forms } = await observeObjects(state, family)
     for (const [key, digest] of found) seen.set(key, digest)
+    for (const [key, form] of forms) allForms.set(key, form)
   }
   state.record.forget()
-  for (const [key, digest] of seen) note(state, key, digest, 'unread')
+  for (const [key, digest] of seen) note(state, key, digest, () => holdingOf(state, key, allForms))
   state.record.isComplete = true
   return seen
+}
+
+/** What was read of one family. */
+interface Observed {
+  readonly found: ReadonlyMap<ObjectKey, Digest>
+  /** Of chains and sets. */
+  readonly forms: ReadonlyMap<ObjectKey, Form>
 }
 
 /** The objects of one family; of sets that are not among `keys` without their elements. */
@@ -70,10 +81,10 @@ async function observeObjects(
   { nftables }: ManagedState,
   family: Family,
   keys?: readonly ObjectKey[],
-): Promise<ReadonlyMap<ObjectKey, Digest>> {
+): Promise<Observed> {
   const table = tableOf(family)
   const content = await nftables.read(table)
-  if (content === undefined) return new Map()
+  if (content === undefined) return { found: new Map(), forms: new Map() }
   const seen = digestsOfContent(family, content)
   for (const set of content.sets.keys()) {
     const isWanted = keys === undefined || keys.includes(keyOf(family, 'set', set))
@@ -88,7 +99,14 @@ async function observeObjects(
       if (key !== undefined) seen.set(key, sumOf([seen.get(key) ?? EMPTY, digest]))
     })
   }
-  return seen
+  return { found: seen, forms: formsOf(family, content) }
+}
+
+function formsOf(family: Family, { chains, sets }: TableContent): ReadonlyMap<ObjectKey, Form> {
+  return new Map<ObjectKey, Form>([
+    ...[...chains].map(([name, { spec }]) => [keyOf(family, 'chain', name), spec] as const),
+    ...[...sets].map(([name, spec]) => [keyOf(family, 'set', name), spec] as const),
+  ])
 }
 
 function digestsOfContent(family: Family, content: TableContent): Map<ObjectKey, Digest> {
@@ -128,11 +146,23 @@ function note(
   { program, record }: ManagedState,
   key: ObjectKey,
   digest: Digest | undefined,
-  elements: readonly PlacedElement[] | 'unread',
+  otherwise: () => Holding,
 ): void {
   if (digest === undefined) return record.delete(key)
   const isWanted = program.digestOf(key) === digest
-  record.set(key, isWanted ? (program.entryOf(key) ?? 'fixed') : elements)
+  record.set(key, isWanted ? (program.entryOf(key) ?? 'fixed') : otherwise())
+}
+
+/** Of an object that is not as wanted. */
+function holdingOf(
+  { program }: ManagedState,
+  key: ObjectKey,
+  forms: ReadonlyMap<ObjectKey, Form>,
+): Holding {
+  const [form, content] = [forms.get(key), program.contentOf(key)]
+  return form === undefined || content === undefined || hasForm(content, form)
+    ? 'unread'
+    : 'otherForm'
 }
 
 function only(

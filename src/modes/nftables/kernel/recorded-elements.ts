@@ -14,8 +14,8 @@ export function recordedElements(
   key: ObjectKey,
 ): readonly PlacedElement[] {
   const holding = record.holdingOf(key)
-  if (holding === undefined || holding === 'unread') return []
   if (holding === 'fixed') return fixedElements(key)
+  if (holding === undefined || typeof holding === 'string') return []
   if (!isEntry(holding)) return holding
   const content = render(holding, settings).objects.get(key)
   return content?.kind === 'frontend' ? content.elements : []

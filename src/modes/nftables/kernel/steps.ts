@@ -75,10 +75,10 @@ function byKind(keys: readonly ObjectKey[], family: Family) {
   return kinds
 }
 
-/** Sets without their elements; those that are there stay. */
+/** Sets without their elements; one that is there stays, and is refused where it has another form. */
 function* setSteps(keys: readonly ObjectKey[], { program, record }: ManagedState): Generator<Step> {
   for (const { key, content } of contentsOf(keys, 'set', program)) {
-    if (record.has(key)) continue
+    if (record.holdingOf(key) === 'fixed') continue
     const { name, spec } = content
     yield { key, commands: [{ do: 'addSet', table: tableFor(key), set: name, spec }] }
   }

@@ -1,0 +1,6 @@
+import { ELEMENT_CASES } from './element-cases.ts'
+import { OBJECT_CASES } from './object-cases.ts'
+import type { RefusalCase } from './refusal-case.ts'
+
+/** What nf_tables takes and what it refuses: the fake and the kernel are both checked against it. */
+export const REFUSALS: readonly RefusalCase[] = [...OBJECT_CASES, ...ELEMENT_CASES]

@@ -1,0 +1,23 @@
+import type { ChainSpec, SetSpec } from '../../../kernel/nftables/objects.ts'
+import type { Content } from '../content.ts'
+import { digestOfChain, digestOfSet } from '../keys/digest.ts'
+
+/** What the kernel never changes of a set or chain that is there: it would have to be deleted. */
+export type Form = Omit<SetSpec, 'size' | 'comment'> | ChainSpec
+
+/** Whether what the kernel has by a name can become what is wanted by the same name. */
+export function hasForm(content: Content, seen: Form): boolean {
+  if (content.kind === 'chain') {
+    return !('key' in seen) && digestOfChain(content.spec, []) === digestOfChain(seen, [])
+  }
+  return content.kind !== 'set' || ('key' in seen && formDigest(content.spec) === formDigest(seen))
+}
+
+function formDigest({ key, data, isInterval, isDynamic, hasTimeouts, hasCounters }: SetSpec) {
+  const flags = { isInterval, isDynamic, hasTimeouts, hasCounters }
+  return digestOfSet({
+    key,
+    ...(data === undefined ? {} : { data }),
+    ...Object.fromEntries(Object.entries(flags).filter(([, flag]) => flag === true)),
+  })
+}
