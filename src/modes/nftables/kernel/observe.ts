@@ -7,7 +7,6 @@ import {
   digestOfElement,
   digestOfSet,
   EMPTY,
-  type PlacedElement,
   sumOf,
 } from '../keys/digest.ts'
 import { isPlaced, keyOf, keyOfElement, objectOf, ownerLength } from '../keys/object-key.ts'
