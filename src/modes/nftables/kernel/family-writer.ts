@@ -38,6 +38,8 @@ export class FamilyWriter {
   readonly #change: Change
   readonly #state: ManagedState
   readonly #failed = new Map<ObjectKey, KernelError>()
+  /** Objects of which a step was done: a chain is filled, or emptied and deleted, in two. */
+  readonly #begun = new Set<ObjectKey>()
   #present: PresentElements = NOTHING
   #hasRead = false
   #isRebuilt = false
@@ -155,6 +157,7 @@ export class FamilyWriter {
   #note(steps: readonly Step[]): void {
     const { program, record } = this.#state
     for (const { key } of steps) {
+      this.#begun.add(key)
       if (program.digestOf(key) === undefined) record.delete(key)
       else record.set(key, program.entryOf(key) ?? 'fixed')
     }
@@ -163,7 +166,10 @@ export class FamilyWriter {
   /** Something that counts as present, and is not, may be no part of the change: a table that went with its owner. */
   #fail(keys: Iterable<ObjectKey>, { errno, message }: TransactionError): void {
     this.#isUncertain ||= errno === ENOENT || errno === EEXIST
-    for (const key of keys) this.#failed.set(key, { code: 'NP_NFTABLES_REFUSED', message })
+    for (const key of keys) {
+      this.#isUncertain ||= this.#begun.has(key)
+      this.#failed.set(key, { code: 'NP_NFTABLES_REFUSED', message })
+    }
   }
 }
 

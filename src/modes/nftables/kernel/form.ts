@@ -2,8 +2,8 @@ import type { ChainSpec, SetSpec } from '../../../kernel/nftables/objects.ts'
 import type { Content } from '../content.ts'
 import { digestOfChain, digestOfSet } from '../keys/digest.ts'
 
-/** What the kernel never changes of a set or chain that is there: it would have to be deleted. */
-export type Form = Omit<SetSpec, 'size' | 'comment'> | ChainSpec
+/** Of a set or chain: what is not its size or comment never changes, so it would have to be deleted. */
+export type Form = SetSpec | ChainSpec
 
 /** Whether what the kernel has by a name can become what is wanted by the same name. */
 export function hasForm(content: Content, seen: Form): boolean {
