@@ -169,3 +169,17 @@ test('5,000 endpoints are 5,000 elements for each frontend, and one verdict', ()
   const { elements } = showEntry(entry({ frontends, pools: { cluster, local: [] } }))
   expect(elements).toHaveLength(3 * 5_001)
 })
+
+test('each frontend is in a set that counts each direction, when that is configured', () => {
+  const counted = (one: Frontend) =>
+    showEntry(entry({ frontends: [one] }), settings({ countsTraffic: true })).elements.filter(
+      (element) => element.includes('traffic'),
+    )
+  const place = '172.30.0.41 . tcp . 80'
+  expect(counted(frontend({}))).toEqual([`traffic-in ${place}`, `traffic-out ${place}`])
+  expect(counted(nodePort)).toEqual([
+    'node-port-traffic-in tcp . 30080',
+    'node-port-traffic-out tcp . 30080',
+  ])
+  expect(elementsAt(nodePort).filter((element) => element.includes('traffic'))).toEqual([])
+})

@@ -160,3 +160,20 @@ test.each([4, 6] as const)('no rule of IPv%s uses a register that holds nothing'
   const given = { dropMartians: true, localhostNodePorts: true } as const
   expect(JSON.stringify(base(given, family))).not.toContain('nothing')
 })
+
+test('every packet of a translated connection is counted by where it was sent, when that is configured', () => {
+  const chains = base({ countsTraffic: true })
+  const jump = `${TRANSLATED} jump count`
+  expect([chains['count-prerouting'], chains['count-output']]).toEqual([[jump], [jump]])
+  const port = 'l4proto . ct original protoDestination'
+  const rulesOf = (protocol: string) =>
+    [
+      ['00', 'in'],
+      ['01', 'out'],
+    ].flatMap(([direction, name]) => [
+      `l4proto == ${protocol} ct direction == ${direction} ct original daddr . ${port} @traffic-${name} return`,
+      `l4proto == ${protocol} ct direction == ${direction} ${port} @node-port-traffic-${name} return`,
+    ])
+  expect(chains['count']).toEqual(['06', '11', '84'].flatMap(rulesOf))
+  expect(base()['count']).toBeUndefined()
+})
