@@ -142,6 +142,8 @@ export class FamilyWriter {
       ...steps.flatMap(({ commands }) => commands),
     ])
     this.#isRebuilt = true
+    // It has objects that wait for their next try, and are no part of the change.
+    this.#isUncertain = true
     await observe(this.#state)
     if (error) this.#fail([...this.#change.set, ...this.#change.unset], error)
     else this.#failed.clear()
