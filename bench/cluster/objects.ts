@@ -51,9 +51,6 @@ export function sliceObject(index: number, addresses: readonly number[]): object
 }
 
 /** The endpoints that a Service starts with. */
-export function firstEndpoints(
-  index: number,
-  count = ENDPOINTS_PER_SERVICE,
-): readonly number[] {
+export function firstEndpoints(index: number, count = ENDPOINTS_PER_SERVICE): readonly number[] {
   return Array.from({ length: count }, (_, n) => endpointAddress(index, n, count))
 }

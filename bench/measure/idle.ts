@@ -12,7 +12,10 @@ const BUSIEST = 5
  * of one core. What else the machine does meanwhile is not ours: it is reported beside
  * the figures of this cell, because it spoils them.
  */
-export async function idle({ daemon }: Pick<ChangeContext, 'daemon'>, seconds: number): Promise<Idle> {
+export async function idle(
+  { daemon }: Pick<ChangeContext, 'daemon'>,
+  seconds: number,
+): Promise<Idle> {
   await delay(3_000)
   const before = cpuSeconds(daemon.pid)
   const machineBefore = machineTicks()

@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { cpuSeconds } from '../daemon/process-tree.ts'
 import type { Changes } from '../report/results.ts'
-import { type ChangeContext, CHANGE_TIMEOUT_MS, PACKETS, pick, target } from './context.ts'
+import { CHANGE_TIMEOUT_MS, type ChangeContext, PACKETS, pick, target } from './context.ts'
 
 /** One endpoint of one Service is replaced by a new one, again and again. */
-export async function replaceEndpoints(
-  context: ChangeContext,
-  count: number,
-): Promise<Changes> {
+export async function replaceEndpoints(context: ChangeContext, count: number): Promise<Changes> {
   const { cluster, daemon } = context
   const ms: number[] = []
   const writeMs: number[] = []

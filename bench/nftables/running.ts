@@ -88,11 +88,7 @@ export async function startRunning(
   }
 }
 
-async function isLastServed(
-  cluster: Cluster,
-  prober: Prober,
-  timeoutMs: number,
-): Promise<boolean> {
+async function isLastServed(cluster: Cluster, prober: Prober, timeoutMs: number): Promise<boolean> {
   const last = cluster.size - 1
   const targets = [target(last, ...cluster.endpointsOf(last))]
   return (await prober.met(targets, { timeoutMs, packets: 2, intervalMs: 5 })) !== undefined

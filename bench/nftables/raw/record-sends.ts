@@ -12,7 +12,7 @@ const { prototype } = raw.RawNetlinkSocket
 const send = prototype.send
 
 prototype.send = function record(message, ...rest) {
-  const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength)
+  const bytes = Buffer.concat(Array.isArray(message) ? message : [message])
   if (beginsTransaction(bytes)) {
     const length = Buffer.alloc(4)
     length.writeUInt32LE(bytes.length)

@@ -3,7 +3,7 @@ import { count, fixed, map, mib, milliseconds, ratio, seconds } from '../show.ts
 import { median, quantile, spread } from '../statistics.ts'
 import { type Column, table } from '../table.ts'
 import type { NftablesCell, Wait, Waits } from './results.ts'
-import { afterLastAnswer } from './targets.ts'
+import { afterAnswer } from './targets.ts'
 
 const SHAPE: readonly Column<NftablesCell>[] = [
   ['Services', ({ services }) => count(services)],
@@ -21,10 +21,7 @@ export function fullSyncTable(cells: readonly NftablesCell[]): string {
       ({ measured: { fullSync, rawFullSync } }) =>
         fullSync && rawFullSync && ratio(median(fullSync.fromListed), median(rawFullSync.ms)),
     ],
-    [
-      'raw CPU, s',
-      ({ measured: { rawFullSync } }) => rawFullSync && fixed(rawFullSync.cpuSeconds),
-    ],
+    ['raw CPU, s', ({ measured: { rawFullSync } }) => rawFullSync && fixed(rawFullSync.cpuSeconds)],
     ['CPU, s', ({ measured: { fullSync } }) => fullSync && fixed(fullSync.cpuSeconds)],
     [
       'transactions',
@@ -41,8 +38,7 @@ export function fullSyncTable(cells: readonly NftablesCell[]): string {
 /** One endpoint replaced, or a Service added: the same columns. */
 export function changeTable(cells: readonly NftablesCell[], what: 'replace' | 'add'): string {
   const ours = ({ measured }: NftablesCell) => measured[what]
-  const raw = ({ measured }: NftablesCell) =>
-    what === 'replace' ? measured.rawReplace : undefined
+  const raw = ({ measured }: NftablesCell) => (what === 'replace' ? measured.rawReplace : undefined)
   return table(cells, [
     ...SHAPE,
     ['raw p50, ms', (cell) => map(raw(cell), (each) => spread(each, 2))],
@@ -71,7 +67,7 @@ export function burstTable(cells: readonly NftablesCell[]): string {
     ],
     [
       'last answer → all in the kernel, ms',
-      ({ measured }) => map(measured.burst, (each) => spread(afterLastAnswer(each), 0)),
+      ({ measured }) => map(measured.burst, (each) => spread(afterAnswer(each), 0)),
     ],
   ])
 }
@@ -144,10 +140,6 @@ export function objectsTable(cells: readonly NftablesCell[]): string {
       ({ measured }) => map(measured.rawFullSync, (each) => (each.bytes / 1_048_576).toFixed(2)),
     ],
   ])
-}
-
-function afterAnswer({ ms, writeMs }: { ms: readonly number[]; writeMs: readonly number[] }) {
-  return ms.map((each, n) => each - (writeMs[n] ?? 0))
 }
 
 function longest(name: keyof Waits): (waits: Waits) => string {

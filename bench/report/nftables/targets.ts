@@ -1,6 +1,7 @@
+import type { Changes } from '../results.ts'
 import { median, quantile } from '../statistics.ts'
 import type { Judged, Target } from '../verdict.ts'
-import type { NftablesCell, NftablesMeasured, Waits } from './results.ts'
+import type { NftablesCell, Waits } from './results.ts'
 
 /** Services and endpoints of each, as a key of the limits below. */
 type Shape = `${number}x${number}`
@@ -51,7 +52,7 @@ export const NFTABLES_TARGETS: readonly Target<NftablesCell>[] = [
   },
   {
     name: 'burst of 100 ≤ 60 ms after the last answer',
-    judge: ({ measured: { burst } }) => burst && ms(median(afterLastAnswer(burst)), 60),
+    judge: ({ measured: { burst } }) => burst && ms(median(afterAnswer(burst)), 60),
   },
   {
     name: 'connect p50 ≤ 1.1 × no NAT + 3 µs at 50,000 Services',
@@ -82,9 +83,9 @@ export const NFTABLES_TARGETS: readonly Target<NftablesCell>[] = [
   stallTarget('a packet', 'packet'),
 ]
 
-/** Milliseconds from the last answer of each burst until everything is in the kernel. */
-export function afterLastAnswer(burst: NftablesMeasured['burst']): readonly number[] {
-  return burst.ms.map((each, n) => each - (burst.writeMs[n] ?? 0))
+/** Milliseconds from the server's last answer to each until everything is in the kernel. */
+export function afterAnswer({ ms, writeMs }: Pick<Changes, 'ms' | 'writeMs'>): readonly number[] {
+  return ms.map((each, n) => each - (writeMs[n] ?? 0))
 }
 
 /** The longest wait of all rounds. */
