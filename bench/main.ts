@@ -7,6 +7,7 @@ import { runBenchmark } from './benchmark.ts'
 import { findIpvsPlace, runIpvs } from './ipvs/run.ts'
 import { removeNamespaces } from './lab/namespace.ts'
 import { enterControl } from './lab/topology.ts'
+import { runNftables } from './nftables/run.ts'
 import { type ModeName, type Options, parseOptions, USAGE } from './options.ts'
 import { missingForUserspace } from './userspace/missing.ts'
 import { runUserspace } from './userspace/run.ts'
@@ -34,6 +35,7 @@ async function run(options: Options, folder: string): Promise<void> {
   enterControl()
   if (wants('iptables')) await runBenchmark(options, folder)
   if (place !== undefined) await runIpvs(place, options, folder)
+  if (wants('nftables')) await runNftables(options, folder)
   if (wants('userspace') && missing === undefined) await runUserspace(options, folder)
 }
 

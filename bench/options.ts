@@ -1,15 +1,25 @@
 import { parseArgs } from 'node:util'
+import { ENDPOINTS_PER_SERVICE } from './cluster/objects.ts'
 import { FULL, QUICK, type Repeats } from './repeats.ts'
 import type { Backend } from './report/results.ts'
 
-const MODES = ['iptables', 'ipvs', 'userspace', 'apiserver', 'auth'] as const
+const MODES = ['iptables', 'ipvs', 'nftables', 'userspace', 'apiserver', 'auth'] as const
 
 export type ModeName = (typeof MODES)[number]
+
+/** So many Services, so many endpoints of each. */
+export interface Shape {
+  readonly services: number
+  readonly endpoints: number
+}
 
 export interface Options {
   /** Undefined: all that this machine can do. */
   readonly modes: readonly ModeName[] | undefined
+  /** Of the modes iptables and ipvs: numbers of Services with ten endpoints each. */
   readonly sizes: readonly number[]
+  /** Of the mode nftables. */
+  readonly shapes: readonly Shape[]
   readonly backends: readonly Backend[]
   readonly quick: boolean
   readonly repeats: Repeats
@@ -21,10 +31,12 @@ export interface Options {
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --modes=iptables,ipvs,userspace,apiserver,auth
+  --modes=iptables,ipvs,nftables,userspace,apiserver,auth
                                 default: all that this machine can do; ipvs in User-mode Linux
                                 where the kernel has no ip_vs
-  --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each; of the modes iptables, ipvs
+  --sizes=100,1000,5000,10000,50000x2,5000x50
+                                numbers of Services, ten endpoints each unless stated; of the modes
+                                iptables, ipvs (where those with other endpoints are left out), nftables
   --backends=nft,legacy         iptables variants
   --quick                       few repetitions: for trying out, not for quoting
   --keep                        replace only what this run measures
@@ -39,7 +51,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
     args: [...args],
     options: {
       modes: { type: 'string' },
-      sizes: { type: 'string', default: '100,1000,5000,10000' },
+      sizes: { type: 'string', default: '100,1000,5000,10000,50000x2,5000x50' },
       backends: { type: 'string', default: 'nft,legacy' },
       quick: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
@@ -48,9 +60,13 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
     },
   })
   if (values.help) return 'help'
+  const shapes = values.sizes.split(',').map(parseShape)
   return {
     modes: values.modes?.split(',').map(parseMode),
-    sizes: values.sizes.split(',').map(parseSize),
+    sizes: shapes
+      .filter(({ endpoints }) => endpoints === ENDPOINTS_PER_SERVICE)
+      .map(({ services }) => services),
+    shapes,
     backends: values.backends.split(',').map(parseBackend),
     quick: values.quick,
     repeats: values.quick ? QUICK : FULL,
@@ -59,10 +75,17 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
   }
 }
 
-function parseSize(text: string): number {
-  const size = Number(text)
-  if (Number.isInteger(size) && size >= 1 && size <= 50_000) return size
-  throw new Error(`--sizes: ${JSON.stringify(text)} is not a number from 1 to 50000`)
+function parseShape(text: string): Shape {
+  const [services = Number.NaN, endpoints = ENDPOINTS_PER_SERVICE, ...rest] = text
+    .split('x')
+    .map(Number)
+  const isWithin = (number: number, most: number) =>
+    Number.isInteger(number) && number >= 1 && number <= most
+  if (isWithin(services, 50_000) && isWithin(endpoints, 100) && rest.length === 0) {
+    return { services, endpoints }
+  }
+  const wanted = 'a number from 1 to 50000, or such a number, x and a number from 1 to 100'
+  throw new Error(`--sizes: ${JSON.stringify(text)} is not ${wanted}`)
 }
 
 function parseMode(text: string): ModeName {

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { Pool } from 'undici'
 import { API_PORT, CONTROL, SERVICE_NET } from '../lab/plan.ts'
 import {
+  ENDPOINTS_PER_SERVICE,
   firstEndpoints,
   SERVICES_PATH,
   SLICES_PATH,
@@ -21,6 +22,8 @@ export interface Cluster {
   readonly url: string
   /** Services and slices, numbered from 0. */
   readonly size: number
+  /** Endpoints that each Service starts with. */
+  readonly endpointsEach: number
   /** Highest resourceVersion written so far, by resource. */
   readonly written: ReadonlyMap<string, number>
   endpointsOf(index: number): readonly number[]
@@ -32,7 +35,7 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-export async function startCluster(): Promise<Cluster> {
+export async function startCluster(endpointsEach = ENDPOINTS_PER_SERVICE): Promise<Cluster> {
   const place = [`--host=${CONTROL.server}`, `--port=${API_PORT}`]
   const flags = [...place, `--service-cluster-ip-range=${SERVICE_NET}`]
   const child = spawn(process.execPath, [SERVER, ...flags], {
@@ -43,19 +46,21 @@ export async function startCluster(): Promise<Cluster> {
     once(createInterface({ input: child.stdout }), 'line'),
     once(child, 'exit').then(() => Promise.reject(new Error('the API server ended'))),
   ])) as [string]
-  return new RunningCluster(child, url)
+  return new RunningCluster(child, url, endpointsEach)
 }
 
 class RunningCluster implements Cluster {
   readonly url: string
+  readonly endpointsEach: number
   readonly #child: ChildProcess
   readonly #pool: Pool
   readonly #endpoints: (readonly number[])[] = []
   readonly #written = new Map<string, number>()
 
-  constructor(child: ChildProcess, url: string) {
+  constructor(child: ChildProcess, url: string, endpointsEach: number) {
     this.#child = child
     this.url = url
+    this.endpointsEach = endpointsEach
     this.#pool = new Pool(url, { connections: CONNECTIONS })
   }
 
@@ -73,7 +78,7 @@ class RunningCluster implements Cluster {
 
   async addService(): Promise<number> {
     const index = this.#endpoints.length
-    const addresses = firstEndpoints(index)
+    const addresses = firstEndpoints(index, this.endpointsEach)
     this.#endpoints.push(addresses)
     await this.#write('POST', SERVICES_PATH, serviceObject(index))
     await this.#write('POST', SLICES_PATH, sliceObject(index, addresses))

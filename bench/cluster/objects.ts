@@ -51,6 +51,6 @@ export function sliceObject(index: number, addresses: readonly number[]): object
 }
 
 /** The endpoints that a Service starts with. */
-export function firstEndpoints(index: number): readonly number[] {
-  return Array.from({ length: ENDPOINTS_PER_SERVICE }, (_, n) => endpointAddress(index, n))
+export function firstEndpoints(index: number, count = ENDPOINTS_PER_SERVICE): readonly number[] {
+  return Array.from({ length: count }, (_, n) => endpointAddress(index, n, count))
 }

@@ -15,8 +15,8 @@ const POLL_MS = 20
 const STOP_MS = 10_000
 const RECORD_LENGTH = 400
 
-/** The ipvs mode, or the iptables mode with one iptables variant. */
-export type Proxy = 'ipvs' | Backend
+/** A mode, or the iptables mode with one iptables variant. */
+export type Proxy = 'ipvs' | 'nftables' | Backend
 
 export interface DaemonOptions {
   readonly namespace: string
@@ -24,6 +24,8 @@ export interface DaemonOptions {
   readonly proxy: Proxy
   /** For the configuration file. */
   readonly folder: string
+  /** In addition to those of this process. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** The daemon in the node's namespace, by its launcher, as an operator starts it. */
@@ -51,7 +53,8 @@ export function startDaemon(options: DaemonOptions): Daemon {
   const flags = [`--config=${configFile}`, `--master=${options.url}`]
   const command = ['netns', 'exec', options.namespace, LAUNCHER, ...flags]
   const startedAt = performance.now()
-  const child = spawn('ip', command, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { ...process.env, ...options.environment }
+  const child = spawn('ip', command, { stdio: ['ignore', 'pipe', 'pipe'], env })
   const log = collect(child.stdout, child.stderr)
   const ended = once(child, 'exit')
   const metrics = () => readMetrics()
@@ -91,8 +94,13 @@ function configText(proxy: Proxy): string {
     clusterCIDR: CLUSTER_CIDR,
     detectLocalMode: 'ClusterCIDR',
     metricsBindAddress: `${CONTROL.node}:${METRICS_PORT}`,
-    ...(proxy === 'ipvs' || (proxy as string) === 'nftables' ? { mode: proxy } : { mode: 'iptables', iptables: { backend: proxy } }),
+    ...modeOf(proxy),
   })
+}
+
+function modeOf(proxy: Proxy): object {
+  if (proxy === 'ipvs' || proxy === 'nftables') return { mode: proxy }
+  return { mode: 'iptables', iptables: { backend: proxy } }
 }
 
 async function isReady(): Promise<boolean> {

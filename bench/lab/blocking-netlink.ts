@@ -15,16 +15,9 @@ import {
   NLMSG_ERROR,
 } from '../../src/kernel/netlink/message.ts'
 import { NETLINK_GENERIC } from '../../src/kernel/netlink/transport.ts'
-import { checked, libc, SOCK_CLOEXEC, SOCK_RAW } from './libc.ts'
-import { inside } from './namespace.ts'
+import { BlockingSocket } from './blocking-socket.ts'
 
-const AF_NETLINK = 16
-const SOL_SOCKET = 1
-const SO_RCVTIMEO = 20
-/** struct timeval: 5 s. */
-const TIMEOUT = Buffer.from([5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
-/** struct sockaddr_nl of the kernel. */
-const KERNEL = Buffer.from([AF_NETLINK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+const TIMEOUT_MS = 5_000
 
 /** linux/genetlink.h: the controller, which resolves the number of a family. */
 const CONTROL = 16
@@ -37,16 +30,13 @@ const FAMILY_NAME = 2
  * one object, three for a list, and no event loop. No read of the kernel is cheaper.
  */
 export class BlockingNetlink {
-  readonly #socket: number
+  readonly #socket: BlockingSocket
   readonly #family: number
-  readonly #received = Buffer.alloc(65_536)
   #seq = 0
 
   constructor(namespace: string, family: string) {
-    this.#socket = inside(namespace, () =>
-      checked(libc.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC), 'socket'),
-    )
-    libc.setsockopt(this.#socket, SOL_SOCKET, SO_RCVTIMEO, TIMEOUT, TIMEOUT.length)
+    const options = { namespace, protocol: NETLINK_GENERIC, timeoutMs: TIMEOUT_MS }
+    this.#socket = new BlockingSocket(options)
     const request = genericRequest(GET_FAMILY, (writer) => writer.text(FAMILY_NAME, family))
     const [answer] = this.#exchange(CONTROL, 0, request)
     const id = answer && findU16(answer.payload.subarray(GENERIC_HEADER), FAMILY_ID)
@@ -65,17 +55,12 @@ export class BlockingNetlink {
   }
 
   close(): void {
-    libc.close(this.#socket)
+    this.#socket.close()
   }
 
   #exchange(type: number, flags: number, { payload }: GenericRequest): readonly NetlinkMessage[] {
     const seq = ++this.#seq
-    const bytes = encodeMessage({ type, flags: flags | NLM_F_REQUEST, payload }, seq)
-    const length = BigInt(bytes.length)
-    checked(
-      Number(libc.sendto(this.#socket, bytes, length, 0, KERNEL, KERNEL.length)),
-      'sendto of netlink',
-    )
+    this.#socket.send(encodeMessage({ type, flags: flags | NLM_F_REQUEST, payload }, seq))
     const found: NetlinkMessage[] = []
     for (;;) {
       for (const message of this.#receive()) {
@@ -89,10 +74,9 @@ export class BlockingNetlink {
     }
   }
 
-  /** A copy, because the parts of a list share the buffer. */
   #receive(): readonly NetlinkMessage[] {
-    const size = BigInt(this.#received.length)
-    const length = Number(libc.recv(this.#socket, this.#received, size, 0))
-    return [...decodeMessages(Buffer.from(this.#received.subarray(0, checked(length, 'recv'))))]
+    const datagram = this.#socket.receive()
+    if (datagram === undefined) throw new Error(`no answer over netlink in ${TIMEOUT_MS} ms`)
+    return [...decodeMessages(datagram)]
   }
 }

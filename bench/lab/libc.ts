@@ -18,7 +18,9 @@ export const { functions: libc } = dlopen('libc.so.6', {
 })
 
 export const AF_INET = 2
+export const AF_NETLINK = 16
 export const SOCK_STREAM = 1
+export const SOCK_DGRAM = 2
 export const SOCK_RAW = 3
 export const SOCK_NONBLOCK = 0o4000
 export const SOCK_CLOEXEC = 0o2000000

@@ -29,9 +29,9 @@ export function serviceAddress(index: number): number {
   return SERVICES + index
 }
 
-/** Endpoint `n` of a Service without a change. */
-export function endpointAddress(index: number, n: number): number {
-  return ENDPOINTS + 1 + index * 16 + n
+/** Endpoint `n` of a Service without a change, where each has `each` endpoints. */
+export function endpointAddress(index: number, n: number, each = 10): number {
+  return ENDPOINTS + 1 + index * Math.max(16, each) + n
 }
 
 /** The endpoint that comes in by change number `serial`; each is used once. */

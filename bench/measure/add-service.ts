@@ -3,11 +3,11 @@ import { firstEndpoints } from '../cluster/objects.ts'
 import { sumOf } from '../daemon/metrics.ts'
 import { cpuSeconds } from '../daemon/process-tree.ts'
 import type { Changes } from '../report/results.ts'
-import { CHANGE_TIMEOUT_MS, type Context, target } from './context.ts'
+import { CHANGE_TIMEOUT_MS, type ChangeContext, target } from './context.ts'
 import { timeChange } from './replace-endpoint.ts'
 
-/** A Service with ten endpoints comes in addition, again and again; in the end they go. */
-export async function addServices(context: Context, count: number): Promise<Changes> {
+/** A Service with all its endpoints comes in addition, again and again; in the end they go. */
+export async function addServices(context: ChangeContext, count: number): Promise<Changes> {
   const { cluster, daemon } = context
   const ms: number[] = []
   const writeMs: number[] = []
@@ -15,7 +15,7 @@ export async function addServices(context: Context, count: number): Promise<Chan
   const cpuBefore = cpuSeconds(daemon.pid)
   for (let n = 0; n < count; n++) {
     const service = cluster.size
-    const added = target(service, ...firstEndpoints(service))
+    const added = target(service, ...firstEndpoints(service, cluster.endpointsEach))
     const took = await timeChange(context, [added], () => cluster.addService())
     ms.push(took.ms)
     writeMs.push(took.writeMs)
@@ -27,7 +27,7 @@ export async function addServices(context: Context, count: number): Promise<Chan
 
 /** Removes Services again, and waits until the daemon counts no more than `size`. */
 export async function shrinkTo(
-  { cluster, daemon }: Pick<Context, 'cluster' | 'daemon'>,
+  { cluster, daemon }: Pick<ChangeContext, 'cluster' | 'daemon'>,
   size: number,
 ): Promise<void> {
   while (cluster.size > size) await cluster.removeService()

@@ -1,12 +1,16 @@
 import type { Burst } from '../report/results.ts'
-import { type Context, pick, target } from './context.ts'
+import { type ChangeContext, pick, target } from './context.ts'
 import { timeChange } from './replace-endpoint.ts'
 
 /**
  * The endpoints of many Services change at once: all writes are sent together,
- * and each moves all ten endpoints, so that one new connection distinguishes old from new.
+ * and each moves all endpoints, so that one new connection distinguishes old from new.
  */
-export async function bursts(context: Context, changes: number, count: number): Promise<Burst> {
+export async function bursts(
+  context: ChangeContext,
+  changes: number,
+  count: number,
+): Promise<Burst> {
   const ms: number[] = []
   const writeMs: number[] = []
   for (let n = 0; n < count; n++) {
@@ -26,7 +30,7 @@ export async function bursts(context: Context, changes: number, count: number): 
 }
 
 export function movedServices(
-  { cluster, freshAddress }: Pick<Context, 'cluster' | 'freshAddress'>,
+  { cluster, freshAddress }: Pick<ChangeContext, 'cluster' | 'freshAddress'>,
   changes: number,
 ) {
   return Array.from({ length: Math.min(changes, cluster.size) }, (_, n) => {

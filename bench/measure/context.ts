@@ -1,7 +1,7 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Daemon } from '../daemon/daemon.ts'
 import type { Topology } from '../lab/topology.ts'
-import type { Prober, Target } from '../probe/prober.ts'
+import type { Prober, Target, WaitOptions } from '../probe/prober.ts'
 import type { Backend } from '../report/results.ts'
 
 /** A daemon that has synchronised, and everything to change and to observe. */
@@ -13,6 +13,17 @@ export interface Context {
   readonly daemon: Daemon
   /** An endpoint address that was never used. */
   readonly freshAddress: () => number
+}
+
+/** Sees when a change is in the kernel. */
+export interface Observer {
+  /** `performance.now()` when the last target was met; undefined after the timeout. */
+  met(targets: readonly Target[], options: WaitOptions): Promise<number | undefined>
+}
+
+/** What changes are measured with, in any mode. */
+export interface ChangeContext extends Pick<Context, 'cluster' | 'daemon' | 'freshAddress'> {
+  readonly prober: Observer
 }
 
 /** First packets per round for one Service: 9 of 10 rounds meet an endpoint out of ten. */

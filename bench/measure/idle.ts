@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cpuSeconds } from '../daemon/process-tree.ts'
 import type { Idle } from '../report/results.ts'
-import type { Context } from './context.ts'
+import type { ChangeContext } from './context.ts'
 
 /** Seconds that one verification of 10,000 Services takes, with some to spare. */
 const BUSIEST = 5
@@ -12,7 +12,10 @@ const BUSIEST = 5
  * of one core. What else the machine does meanwhile is not ours: it is reported beside
  * the figures of this cell, because it spoils them.
  */
-export async function idle({ daemon }: Pick<Context, 'daemon'>, seconds: number): Promise<Idle> {
+export async function idle(
+  { daemon }: Pick<ChangeContext, 'daemon'>,
+  seconds: number,
+): Promise<Idle> {
   await delay(3_000)
   const before = cpuSeconds(daemon.pid)
   const machineBefore = machineTicks()

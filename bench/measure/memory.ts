@@ -1,13 +1,12 @@
-import type { ChildPeak } from '../daemon/child-peak.ts'
 import { sumOf } from '../daemon/metrics.ts'
 import { memoryOf } from '../daemon/process-tree.ts'
 import type { MemoryUse } from '../report/results.ts'
-import type { Context } from './context.ts'
+import type { ChangeContext } from './context.ts'
 
 /** KiB of the daemon and of the largest program that it started. */
 export async function memoryUse(
-  { daemon }: Pick<Context, 'daemon'>,
-  children: ChildPeak,
+  { daemon }: Pick<ChangeContext, 'daemon'>,
+  children: { readonly kib: number },
   afterSync: number,
 ): Promise<MemoryUse> {
   const own = memoryOf(daemon.pid)

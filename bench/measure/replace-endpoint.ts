@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { cpuSeconds } from '../daemon/process-tree.ts'
 import type { Changes } from '../report/results.ts'
-import { CHANGE_TIMEOUT_MS, type Context, PACKETS, pick, target } from './context.ts'
+import { CHANGE_TIMEOUT_MS, type ChangeContext, PACKETS, pick, target } from './context.ts'
 
-/** One of ten endpoints of one Service is replaced by a new one, again and again. */
-export async function replaceEndpoints(context: Context, count: number): Promise<Changes> {
+/** One endpoint of one Service is replaced by a new one, again and again. */
+export async function replaceEndpoints(context: ChangeContext, count: number): Promise<Changes> {
   const { cluster, daemon } = context
   const ms: number[] = []
   const writeMs: number[] = []
@@ -27,7 +27,7 @@ export async function replaceEndpoints(context: Context, count: number): Promise
  * endpoints. Probing begins when the server has answered: no transaction is faster.
  */
 export async function timeChange(
-  { prober }: Context,
+  { prober }: Pick<ChangeContext, 'prober'>,
   targets: Parameters<typeof prober.met>[0],
   write: () => Promise<unknown>,
 ): Promise<{ readonly ms: number; readonly writeMs: number }> {

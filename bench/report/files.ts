@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import type { ApiserverResults } from './apiserver/results.ts'
 import type { AuthResults } from './auth/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
+import type { NftablesResults } from './nftables/results.ts'
 import { resultsPage } from './page.ts'
 import type { Results } from './results.ts'
 import { resultsText } from './results-text.ts'
@@ -10,6 +11,7 @@ import type { UserspaceResults } from './userspace/results.ts'
 
 const IPTABLES = 'results/latest.json'
 const IPVS = 'results/ipvs.json'
+const NFTABLES = 'results/nftables.json'
 const USERSPACE = 'results/userspace.json'
 const APISERVER = 'results/apiserver.json'
 const AUTH = 'results/auth.json'
@@ -20,6 +22,10 @@ export function readResults(into: string): Results | undefined {
 
 export function readIpvsResults(into: string): IpvsResults | undefined {
   return read(join(into, IPVS)) as IpvsResults | undefined
+}
+
+export function readNftablesResults(into: string): NftablesResults | undefined {
+  return read(join(into, NFTABLES)) as NftablesResults | undefined
 }
 
 function readUserspaceResults(into: string): UserspaceResults | undefined {
@@ -42,6 +48,10 @@ export function saveIpvsResults(into: string, results: IpvsResults): void {
   save(into, IPVS, resultsText(results))
 }
 
+export function saveNftablesResults(into: string, results: NftablesResults): void {
+  save(into, NFTABLES, resultsText(results))
+}
+
 export function saveUserspaceResults(into: string, results: UserspaceResults): void {
   save(into, USERSPACE, resultsText(results))
 }
@@ -61,6 +71,7 @@ function save(into: string, name: string, text: string): void {
   const page = resultsPage({
     iptables: readResults(into),
     ipvs: readIpvsResults(into),
+    nftables: readNftablesResults(into),
     userspace: readUserspaceResults(into),
     apiserver: readApiserverResults(into),
     auth: readAuthResults(into),

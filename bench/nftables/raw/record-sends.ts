@@ -1,0 +1,27 @@
+import { openSync, writeSync } from 'node:fs'
+import raw from 'netlink/dist/raw.js'
+import { NFNL_SUBSYS } from '../../../src/kernel/netlink/nfnetlink.ts'
+import { RECORD_FILE } from './recording.ts'
+
+/**
+ * Loaded before the daemon (`--import`): appends every transaction of nf_tables that the daemon sends to the file that
+ * the environment names, each behind its length, byte for byte.
+ */
+const file = openSync(process.env[RECORD_FILE] ?? '', 'a')
+const { prototype } = raw.RawNetlinkSocket
+const send = prototype.send
+
+prototype.send = function record(message, ...rest) {
+  const bytes = Buffer.concat(Array.isArray(message) ? message : [message])
+  if (beginsTransaction(bytes)) {
+    const length = Buffer.alloc(4)
+    length.writeUInt32LE(bytes.length)
+    writeSync(file, Buffer.concat([length, bytes]))
+  }
+  return send.call(this, message, ...rest)
+}
+
+/** NFNL_MSG_BATCH_BEGIN, whose `struct nfgenmsg` names the subsystem (linux/netfilter/nfnetlink.h). */
+function beginsTransaction(bytes: Buffer): boolean {
+  return bytes.readUInt16LE(4) === 0x10 && bytes.readUInt16BE(18) === NFNL_SUBSYS.nftables
+}

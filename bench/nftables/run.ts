@@ -1,0 +1,67 @@
+import { availableParallelism, release } from 'node:os'
+import { startDaemon } from '../daemon/daemon.ts'
+import { replacementAddress } from '../lab/plan.ts'
+import { buildTopology } from '../lab/topology.ts'
+import type { Options } from '../options.ts'
+import { readNftablesResults, saveNftablesResults } from '../report/files.ts'
+import type { NftablesCell, NftablesMachine } from '../report/nftables/results.ts'
+import { seededCluster } from '../seeded-cluster.ts'
+import { measureNftablesCell } from './cell.ts'
+
+/** Measures all shapes, from small to large, and saves the results whenever there are more. */
+export async function runNftables(options: Options, folder: string): Promise<void> {
+  const { into, quick, repeats } = options
+  const startedAt = new Date().toISOString().slice(0, 10)
+  const freshSerial = counter()
+  const address = counter()
+  let cells = options.keep ? (readNftablesResults(into)?.cells ?? []) : []
+  const save = (cell: NftablesCell) => {
+    cells = placed(cells, cell)
+    saveNftablesResults(into, { startedAt, machine: describeMachine(), quick, cells })
+  }
+  await warmUp(folder, freshSerial())
+  for (const { services, endpoints } of options.shapes) {
+    const cluster = await seededCluster(services, endpoints)
+    await measureNftablesCell({
+      ...{ cluster, folder, repeats, freshSerial, save },
+      log: (what) =>
+        process.stderr.write(`bench: ${services} Services × ${endpoints}, nftables: ${what}\n`),
+      freshAddress: () => replacementAddress(address()),
+    })
+    await cluster.stop()
+  }
+}
+
+/** A cell takes the place of the one of the same size. */
+function placed(cells: readonly NftablesCell[], cell: NftablesCell): readonly NftablesCell[] {
+  const isOther = ({ services, endpoints }: NftablesCell) =>
+    services !== cell.services || endpoints !== cell.endpoints
+  return [...cells.filter(isOther), cell].toSorted(
+    (a, b) => a.services - b.services || a.endpoints - b.endpoints,
+  )
+}
+
+/** The first start compiles; every later one reads what it kept. */
+async function warmUp(folder: string, serial: number): Promise<void> {
+  const cluster = await seededCluster(1)
+  const topology = buildTopology(serial)
+  const place = { namespace: topology.node, url: cluster.url, folder }
+  const daemon = startDaemon({ ...place, proxy: 'nftables' })
+  await daemon.until((samples) => samples.size > 0, 20_000)
+  await daemon.stop()
+  topology.remove()
+  await cluster.stop()
+}
+
+function describeMachine(): NftablesMachine {
+  return {
+    cores: availableParallelism(),
+    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
+    node: process.version,
+  }
+}
+
+function counter(): () => number {
+  let count = 0
+  return () => count++
+}

@@ -1,0 +1,46 @@
+import { encodeMessages, NLM_F_REQUEST } from '../../../src/kernel/netlink/message.ts'
+import { NFTA } from '../../../src/kernel/netlink/nf-tables.ts'
+import { batchOf } from '../../../src/kernel/nftables/codec/batch.ts'
+import { encodeCommand, message, writer } from '../../../src/kernel/nftables/codec/commands.ts'
+import type { Command } from '../../../src/kernel/nftables/objects.ts'
+import {
+  type EncodedTransaction,
+  encodedTransaction,
+  type NetfilterRequests,
+} from '../kernel/netfilter-requests.ts'
+
+const TABLE = { family: 4, name: 'bench-unrelated' } as const
+const RULE = { expressions: [{ type: 'counter' }] } as const
+
+const ADD_RULE: Command = { do: 'addRule', table: TABLE, chain: 'added', rule: RULE }
+const FLUSH: Command = { do: 'flushChain', table: TABLE, chain: 'added' }
+
+/** A table as a firewall has one: a rule that forwarded packets meet, and a chain that rules are added to. */
+export const MAKE_TABLE = encoded([
+  { do: 'addTable', table: TABLE },
+  {
+    ...{ do: 'addChain', table: TABLE, chain: 'forward' },
+    spec: { hook: { type: 'filter', hook: 'forward', priority: 10 } },
+  },
+  { do: 'addRule', table: TABLE, chain: 'forward', rule: RULE },
+  { do: 'addChain', table: TABLE, chain: 'added' },
+])
+
+/** What `nft add rule` sends. */
+export const ADD_ONE = encoded([ADD_RULE])
+
+/** Not measured: it keeps the chain short. */
+export const EMPTY_CHAIN = encoded([FLUSH])
+
+/** What `nft list table` reads: the table, its sets, its chains and their rules. */
+export function listTable(requests: NetfilterRequests): void {
+  const to = () => writer(TABLE.family).text(NFTA.table, TABLE.name)
+  requests.one(message('getTable', to()))
+  for (const type of ['getSet', 'getChain', 'getRule'] as const) requests.list(message(type, to()))
+}
+
+function encoded(commands: readonly Command[]): EncodedTransaction {
+  const messages = commands.flatMap((each) => encodeCommand(each, { next: 1 }, () => undefined))
+  const requests = batchOf(messages).map((each) => ({ ...each, flags: each.flags | NLM_F_REQUEST }))
+  return encodedTransaction(encodeMessages(requests, 1))
+}
