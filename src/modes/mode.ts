@@ -160,7 +160,7 @@ export interface Mode {
   readonly draining?: number
   /** Absent: the kernel moves the bytes. */
   readonly traffic?: Traffic | undefined
-  /** Reads the counters of all Services at once; absent: the mode counts no packets, or is not told to. */
+  /** Reads the counters of all Services at once; absent: the mode counts no packets, or that is not configured. */
   readonly serviceTraffic?: (() => Promise<ReadonlyMap<ServiceKey, ServiceTraffic>>) | undefined
   /** Tries what the kernel must be able to do, and leaves nothing behind. */
   probe(): Promise<Probe>

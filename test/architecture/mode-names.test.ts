@@ -21,6 +21,9 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['src/modes/netfilter/trial.ts', 'the program iptables'],
   ['src/modes/netfilter/policy-routes.ts', 'the priorities that the modes share out'],
   ['src/kernel/iptables/command-iptables.ts', 'the program iptables'],
+  ['src/kernel/nftables-monitor/nftables-monitor.ts', 'the subsystem of netlink'],
+  ['src/kernel/nftables/codec/commands.ts', 'the subsystem of netlink'],
+  ['src/kernel/traces/nft-message.ts', 'the subsystem of netlink'],
 ])
 
 const names = MODES.map(({ name }) => name)

@@ -28,7 +28,7 @@ export function encodedTransaction(bytes: Buffer): EncodedTransaction {
   return { bytes, acknowledged: last.seq }
 }
 
-/** nf_tables of another namespace by blocking system calls: nobody waits less for an answer. */
+/** nf_tables of another namespace by blocking system calls, the fastest way to an answer. */
 export class NetfilterRequests {
   readonly #socket: BlockingSocket
   #seq = 0

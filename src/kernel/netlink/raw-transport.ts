@@ -18,7 +18,7 @@ export interface RawTransportSizes {
   readonly send?: number
   /**
    * Of one datagram that is received. The kernel fills datagrams of a list up to the largest that was ever read, and ends
-   * the list before an object that has no room in one; by default that is 8 KiB.
+   * the list before an object that does not fit into one; by default that is 8 KiB.
    */
   readonly datagram?: number
 }

@@ -9,7 +9,7 @@ export const NLMSG_HEADER = 16
 export interface TouchCollector<Touched> {
   /** A whole nf_tables message, with its netlink header. */
   add(message: Buffer): void
-  /** What was gathered since the last call; `unknown`: more than it can tell. */
+  /** What was gathered since the last call; `unknown`: more than it gathers. */
   take(): readonly Touched[] | 'unknown'
 }
 

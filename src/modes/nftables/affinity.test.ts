@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { render } from './render.ts'
-import { showEntry } from './testing/show-program.ts'
+import { showEntry as showWith } from './testing/show-program.ts'
+
+const showEntry = (one: Parameters<typeof showWith>[0], given = settings()) => showWith(one, given)
 
 const affinity = { seconds: 60 }
 const clusterIP = frontend()

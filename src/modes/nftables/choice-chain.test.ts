@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { cidr, settings } from '../testing/mode-fixtures.ts'
-import { choiceChain, choiceRules, type MarkClass, type Way } from './choice-chain.ts'
+import { choiceChain, choiceRules, type MapPrefix, type MarkClass } from './choice-chain.ts'
 import { baseSets } from './scaffolding/sets.ts'
 import { RuleText } from './testing/show-rule.ts'
 
 function rulesOf(
-  way: Way,
+  prefix: MapPrefix,
   choices: number,
   mark: MarkClass,
   given = settings(),
@@ -13,7 +13,7 @@ function rulesOf(
 ) {
   const sets = new Map(baseSets(given, family).map(({ name, spec }) => [name, spec]))
   const text = new RuleText(sets)
-  const rules = choiceRules(choiceChain(way, choices, mark), given, family)
+  const rules = choiceRules(choiceChain(prefix, choices, mark), given, family)
   return rules?.map((rule) => text.of(rule))
 }
 
@@ -26,9 +26,9 @@ test.each([
   ['inside-', 'inside-endpoints', 'daddr . l4proto . dport . random mod 3'],
   ['node-port-', 'node-port-endpoints', 'l4proto . dport . random mod 3'],
   ['inside-node-port-', 'inside-node-port-endpoints', 'l4proto . dport . random mod 3'],
-] as const)('the way "%s" chooses one of %s', (way, map, key) => {
-  expect(rulesOf(way, 3, '')).toEqual([dnat(map, key)])
-  expect(rulesOf(way, 3, '', settings(), 6)).toEqual([dnat(map, key)])
+] as const)('the maps with prefix "%s" choose one of %s', (prefix, map, key) => {
+  expect(rulesOf(prefix, 3, '')).toEqual([dnat(map, key)])
+  expect(rulesOf(prefix, 3, '', settings(), 6)).toEqual([dnat(map, key)])
 })
 
 const MARK = 'mark set mark & ffffbfff ^ 00004000'

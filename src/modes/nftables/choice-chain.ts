@@ -7,12 +7,12 @@ import { FROM_NODE, notFromPods } from './statements/matches.ts'
 import { setMark, translate } from './statements/statements.ts'
 
 /** By which maps a packet found its frontend. */
-export type Way = '' | 'inside-' | 'node-port-' | 'inside-node-port-'
+export type MapPrefix = '' | 'inside-' | 'node-port-' | 'inside-node-port-'
 
 /** Whose packets are masqueraded: none, all, those not from pods, those from the node itself. */
 export type MarkClass = '' | '-masquerade' | '-off-cluster' | '-on-node'
 
-const ENDPOINTS: Readonly<Record<Way, string>> = {
+const ENDPOINTS: Readonly<Record<MapPrefix, string>> = {
   '': SET.endpoints,
   'inside-': SET.insideEndpoints,
   'node-port-': SET.nodePortEndpoints,
@@ -20,8 +20,8 @@ const ENDPOINTS: Readonly<Record<Way, string>> = {
 }
 
 /** `choose-3`, `inside-node-port-choose-12-on-node`. */
-export function choiceChain(way: Way, choices: number, mark: MarkClass): string {
-  return `${way}choose-${choices}${mark}`
+export function choiceChain(prefix: MapPrefix, choices: number, mark: MarkClass): string {
+  return `${prefix}choose-${choices}${mark}`
 }
 
 const NAME = /^((?:inside-)?(?:node-port-)?)choose-(\d+)(-masquerade|-off-cluster|-on-node)?$/
@@ -32,13 +32,13 @@ export function choiceRules(
   settings: NetfilterSettings,
   family: Family,
 ): readonly Rule[] | undefined {
-  const [, way, choices, mark = ''] = NAME.exec(name) ?? []
-  if (way === undefined) return undefined
+  const [, prefix, choices, mark = ''] = NAME.exec(name) ?? []
+  if (prefix === undefined) return undefined
   const fields = [PROTOCOL, DESTINATION_PORT, randomIndex(Number(choices))]
-  const keys = way.endsWith('node-port-') ? fields : [destinationAddress(family), ...fields]
+  const keys = prefix.endsWith('node-port-') ? fields : [destinationAddress(family), ...fields]
   return [
     ...markRules(mark as MarkClass, settings, family),
-    { expressions: translate(family, ENDPOINTS[way as Way], ...keys) },
+    { expressions: translate(family, ENDPOINTS[prefix as MapPrefix], ...keys) },
   ]
 }
 

@@ -83,7 +83,7 @@ export class NftablesMode implements Mode {
     this.#isGuarded ||= await keepTranslating(nftables, this.#state.settings.families)
   }
 
-  /** The kernel has no room for the notifications of a large change, and nobody needs them. */
+  /** The socket of the monitor has no space for the notifications of a large change. */
   async #unheard<T>({ set, unset }: Change, work: () => Promise<T>): Promise<T> {
     if (set.length + unset.length <= HEARD_OBJECTS) return work()
     const { nftables, monitor } = this.#kernel

@@ -16,11 +16,11 @@ export async function probeNftables(
 ): Promise<Probe> {
   const missing: Missing[] = []
   for (const family of settings.families)
-    missing.push(...(await lacking(nftables, settings, family)))
+    missing.push(...(await missingOf(nftables, settings, family)))
   return { missing, facts: {} }
 }
 
-async function lacking(
+async function missingOf(
   nftables: Nftables,
   settings: NetfilterSettings,
   family: Family,

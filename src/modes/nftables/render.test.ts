@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import type { EntryId, Frontend } from '../../forwarding/entry.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { showEntry } from './testing/show-program.ts'
+import { showEntry as showWith } from './testing/show-program.ts'
+
+const showEntry = (one: Parameters<typeof showWith>[0], given = settings()) => showWith(one, given)
 
 const COMMENT = 'comment "shop/cart:http/TCP/4"'
 const external = frontend({ kind: 'externalIP', ip: ip('1.2.3.4'), masquerade: 'always' })
@@ -139,7 +141,7 @@ test('source ranges: disjoint ranges of the family; others are dropped, also wit
   expect(elementsAt(limited, { pools: noBackend }).slice(2)).toEqual(expected)
 })
 
-test('ranges of the other family alone admit nobody; one of length 0 admits everyone', () => {
+test('ranges of the other family alone admit no client; one of length 0 admits everyone', () => {
   const other = { ...external, sourceRanges: [cidr('2001:db8::/32')] }
   expect(elementsAt(other).slice(2)).toEqual(['limited-services 1.2.3.4 . tcp . 80'])
   const none = { ...external, sourceRanges: [] }

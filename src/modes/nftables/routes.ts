@@ -1,6 +1,6 @@
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { choiceChain, type MarkClass, type Way } from './choice-chain.ts'
+import { choiceChain, type MapPrefix, type MarkClass } from './choice-chain.ts'
 import { choicesOf } from './choices.ts'
 import { distinguishesPods, isEverySourcePod } from './statements/matches.ts'
 
@@ -33,9 +33,9 @@ export function routesOf(
   const route = (to: Pool, isInside: boolean, mark: MarkClass): readonly Route[] => {
     const { length } = choices[to]
     if (length === 0) return []
-    const way: Way = `${isInside ? 'inside-' : ''}${ip === 'node' ? 'node-port-' : ''}`
+    const prefix: MapPrefix = `${isInside ? 'inside-' : ''}${ip === 'node' ? 'node-port-' : ''}`
     return [
-      { isInside, pool: to, choices: choices[to], mark, chain: choiceChain(way, length, mark) },
+      { isInside, pool: to, choices: choices[to], mark, chain: choiceChain(prefix, length, mark) },
     ]
   }
   if (shortCircuit) {

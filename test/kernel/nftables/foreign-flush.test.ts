@@ -45,7 +45,7 @@ test('connections that talk while a firewall flushes all rules, again and again,
   await expectFlow(lab(), { ...FLOW, retrySeconds: 5, expect: ANSWERED })
 })
 
-/** More notifications than a socket has room for, of a table that is not ours. */
+/** More notifications than the buffer of a socket holds, of a table that is not ours. */
 function manyElements(): string {
   const addresses = Array.from(
     { length: 100_000 },

@@ -33,7 +33,7 @@ function failingPrograms({ folder }: Lab): RefusingKernel {
   }
 }
 
-/** Our table replaced by one that another program owns: nobody else may change it while that runs. */
+/** Our table replaced by one that another program owns: no other program may change it while that one runs. */
 function occupiedTable({ node }: Lab): RefusingKernel {
   let owner: ReturnType<typeof spawn> | undefined
   return {

@@ -53,11 +53,11 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
     async prepare(inputs) {
       const { nftables } = await open()
       const { missing, facts } = await probeNftables(nftables, settings(inputs))
-      const lacking: MissingRequirement[] = missing.map((each) => ({ code: MISSING, ...each }))
+      const requirements: MissingRequirement[] = missing.map((each) => ({ code: MISSING, ...each }))
       if (inputs.config.iptables.localhostNodePorts && !parts.iptables.ok) {
-        lacking.push(parts.iptables.missing)
+        requirements.push(parts.iptables.missing)
       }
-      return { missing: lacking, facts }
+      return { missing: requirements, facts }
     },
     spec(inputs) {
       const runtime = opened

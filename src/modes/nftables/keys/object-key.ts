@@ -76,7 +76,7 @@ export function isPlaced({ kind }: ObjectName): boolean {
 /** All sets and maps with elements of such objects. */
 export const FRONTEND_SETS: readonly string[] = [...BY_ADDRESS, ...BY_PORT, SET.clusterAddresses]
 
-/** Bytes of the key of an element that tell its object; 0: all elements of the set have the same. */
+/** Bytes of the key of an element from which its object follows; 0: all elements of the set have the same. */
 export function ownerLength(family: Family, set: string): number {
   const address = family === 4 ? 4 : 16
   if (set === SET.clusterAddresses) return address

@@ -23,7 +23,7 @@ interface BaseChain {
 }
 
 /**
- * linux/netfilter_ipv4.h: NF_IP_PRI_NAT_DST, …_FILTER, and just before …_NAT_SRC: whoever translates the source
+ * linux/netfilter_ipv4.h: NF_IP_PRI_NAT_DST, …_FILTER, and just before …_NAT_SRC: a chain that translates the source
  * ends the nat chains of this hook, and the masquerade of a network plugin would hide from ours which client to
  * remember and which pod reaches itself.
  */

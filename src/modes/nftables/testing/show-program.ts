@@ -2,7 +2,6 @@ import type { ForwardingEntry } from '../../../forwarding/entry.ts'
 import type { SetSpec } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { settings } from '../../testing/mode-fixtures.ts'
 import { render } from '../render.ts'
 import { baseChains } from '../scaffolding/chains.ts'
 import { baseSets } from '../scaffolding/sets.ts'
@@ -29,7 +28,7 @@ export interface ShownEntry {
   readonly choices: readonly string[]
 }
 
-export function showEntry(entry: ForwardingEntry, given = settings()): ShownEntry {
+export function showEntry(entry: ForwardingEntry, given: NetfilterSettings): ShownEntry {
   const { objects, choices } = render(entry, given)
   const contents = [...objects.values()]
   const own = contents.filter((content) => content.kind === 'set')

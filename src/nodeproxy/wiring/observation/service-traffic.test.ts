@@ -54,7 +54,7 @@ test('of more Services than rows those with the most bytes have one, the others 
   expect(await publish({ a: 1, b: 30, c: 20, d: 2 })).toEqual(['/ 3', 'shop/b 30', 'shop/c 20'])
 })
 
-test('a Service keeps its row until it goes, whoever has more bytes then', async () => {
+test('a Service keeps its row until it goes, also when another one has more bytes', async () => {
   const publish = rig()
   await publish({ a: 3, b: 2, c: 1 })
   expect(await publish({ a: 3, b: 2, c: 50 })).toEqual(['shop/a 3', 'shop/b 2', '/ 50'])
