@@ -1,0 +1,122 @@
+import { beforeAll, expect, test } from 'vitest'
+import { deployAll } from '../../support/flows/deploy.ts'
+import { blocksOf } from '../../support/pages/page-section.ts'
+import { useLab } from '../../support/lab/use-lab.ts'
+
+/** The commands of a page of `docs/operate`, on a node that serves. */
+const PAGE = { page: 'nftables.md' } as const
+const lab = useLab({ config: { mode: 'nftables', nftables: { trafficCounters: true } } })
+
+const WEB = { destination: '172.30.63.1', port: 80 } as const
+const EMPTY = '172.30.63.2'
+const LIMITED = '203.0.113.80'
+const CLIENT = '10.0.0.2'
+
+beforeAll(async () => {
+  await deployAll(lab(), [
+    {
+      key: 'shop/web',
+      clusterIP: WEB.destination,
+      endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.2', node: 'far' }],
+      ports: [{ name: '', port: WEB.port, nodePort: 30080 }],
+      spec: {
+        type: 'LoadBalancer',
+        sessionAffinity: 'ClientIP',
+        loadBalancerSourceRanges: ['198.51.100.0/24'],
+      },
+      ingress: [{ ip: LIMITED }],
+    },
+    { key: 'shop/empty', clusterIP: EMPTY, endpoints: [] },
+  ])
+})
+
+/** Runs the blocks of a section, or one of them; answers what each printed. */
+async function follow(heading: string, block?: number): Promise<readonly string[]> {
+  const env = { ADDRESS: WEB.destination, PORT: String(WEB.port), MAP: await map(), CLIENT }
+  const set = Object.entries(env).map(([name, value]) => `${name}='${value}'`)
+  const blocks = blocksOf(PAGE.page, heading, 'sh')
+  const printed: string[] = []
+  for (const each of block === undefined ? blocks : blocks.slice(block, block + 1)) {
+    const script = `set -e; ${set.join('; ')}\n${each}`
+    printed.push(await lab().node.namespace.exec(['sh', '-c', script]))
+  }
+  return printed
+}
+
+/** The map of the clients of the only Service with affinity. */
+async function map(): Promise<string> {
+  const listed = await lab().node.namespace.exec(['nft', 'list', 'maps', 'ip'])
+  return /map (affinity-\S+) /.exec(listed)?.[1] ?? ''
+}
+
+async function connect(): Promise<string> {
+  const [outcome] = await lab().connect('pod', { source: CLIENT, ...WEB })
+  return outcome?.kind === 'answered' ? outcome.name : String(outcome?.kind)
+}
+
+test('which Services are served', async () => {
+  const [printed] = await follow('Which Services are served')
+  expect(printed).toContain(`${WEB.destination} . tcp . 80 comment "shop/web:/TCP/4" : goto sticky-`)
+  expect(printed).toMatch(new RegExp(`${EMPTY} . tcp . 80 comment "shop/empty:/TCP/4" : return`))
+  expect(printed).toMatch(/tcp . 30080 comment "shop\/web:\/TCP\/4"/)
+})
+
+test('which endpoints a Service has', async () => {
+  const [printed] = await follow('Which endpoints a Service has')
+  expect(printed).toContain('comment "shop/web:/TCP/4"')
+  expect(printed).toContain(`${WEB.destination} . tcp . 80 . 0 : 10.180.0.1 . 80`)
+  expect(printed).toContain(`${WEB.destination} . tcp . 80 . 1 : 10.180.2.2 . 80`)
+})
+
+test('why a connection is refused', async () => {
+  const [printed] = await follow('Why a connection is refused')
+  expect(printed).toContain(`${EMPTY} . tcp . 80`)
+  expect(printed).toContain(`${LIMITED} . tcp . 80`)
+  expect(printed).toContain(`${LIMITED} . tcp . 80 . 198.51.100.0/24`)
+})
+
+test('who is remembered, and how one or all are forgotten', async () => {
+  const backend = await connect()
+  const [printed] = await follow('Who is remembered', 0)
+  expect(printed).toContain(await map())
+  expect(printed).toMatch(new RegExp(`${CLIENT} .*expires .* : ${backend.replace(':', ' . ')}`))
+  const remembered = () => lab().node.namespace.exec(['nft', 'list', 'ruleset'])
+  await follow('Who is remembered', 1)
+  expect(await remembered()).not.toContain(`${CLIENT} timeout`)
+  expect(['10.180.0.1:80', '10.180.2.2:80']).toContain(await connect())
+})
+
+test('count packets', async () => {
+  const [printed] = await follow('Count packets')
+  expect(printed).toMatch(new RegExp(`${WEB.destination} . tcp . 80 counter packets [1-9]`))
+  expect(printed).toContain('tcp . 30080 counter packets 0')
+})
+
+test('follow one connection', async () => {
+  const following = follow('Follow one connection')
+  const tracing = () => lab().node.namespace.exec(['nft', 'list', 'tables'])
+  await expect.poll(tracing, { timeout: 10_000, interval: 20 }).toContain('trace-one')
+  await connect()
+  const [printed] = await following
+  expect(printed).toMatch(/ip node-proxy dispatch .*vmap @services/)
+  expect(await tracing()).not.toContain('trace-one')
+})
+
+test('remove it by hand, and what kube-proxy has left', async () => {
+  await lab().daemon.stop()
+  await follow('Remove it', 1)
+  const node = lab().node.namespace
+  for (const family of ['ip', 'ip6']) await node.exec(['nft', 'add', 'table', family, 'kube-proxy'])
+  await follow('From kube-proxy')
+  expect(await node.exec(['nft', 'list', 'tables'])).not.toMatch(/node-proxy|kube-proxy/)
+})
+
+test('remove it', async () => {
+  await lab().daemon.start({ config: { mode: 'nftables' } })
+  await lab().daemon.synced()
+  await lab().daemon.stop()
+  expect(blocksOf(PAGE.page, 'Remove it', 'sh')[0]).toBe('node-proxy --cleanup\n')
+  await lab().daemon.once(['--cleanup'])
+  const tables = await lab().node.namespace.exec(['nft', 'list', 'tables'])
+  expect(tables).not.toContain('node-proxy')
+})
