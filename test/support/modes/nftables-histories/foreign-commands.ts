@@ -2,7 +2,7 @@ import type { Element, SetSpec, Table } from '../../../../src/kernel/nftables/ob
 import type { FakeNamespace } from '../../../../src/kernel/nftables/testing/fake-namespace.ts'
 import type { FakeTable } from '../../../../src/kernel/nftables/testing/fake-table.ts'
 import type { ForeignCommand } from '../../../../src/kernel/nftables/testing/foreign-command.ts'
-import { tableOf } from '../../../../src/modes/nftables/names.ts'
+import { isFilledByPackets, tableOf } from '../../../../src/modes/nftables/names.ts'
 import type { ForeignKind, ForeignStep } from './some-step.ts'
 
 /** A table of ours and the objects in it that were picked. */
@@ -13,6 +13,8 @@ interface Picked {
   readonly chain: string
   /** A place in the chain. */
   readonly index: number
+  readonly anySet: string
+  /** A set with elements. */
   readonly set: string
   readonly spec: SetSpec
   readonly elements: readonly Element[]
@@ -33,7 +35,10 @@ export function foreignCommands(namespace: FakeNamespace, { kind, pick }: Foreig
 
 function picked(held: FakeTable, pick: number): Picked {
   const [chain, content] = at([...held.chains], pick) ?? ['missing', undefined]
-  const filled = [...held.sets].filter(([, { store }]) => store.count > 0)
+  const filled = [...held.sets].filter(
+    // What a client is remembered with is nobody's business but its packets'.
+    ([name, { store }]) => store.count > 0 && !isFilledByPackets(name),
+  )
   const few = filled.filter(([, { store }]) => store.count < 1_000)
   const [set, { spec, store } = { spec: { key: [] }, store: undefined }] = at(
     pick % 7 === 0 ? filled : few,
@@ -44,6 +49,7 @@ function picked(held: FakeTable, pick: number): Picked {
   const element = at(elements, Math.floor(pick / 7))
   return {
     ...{ held, table: held.table, pick, chain, set, spec, elements },
+    anySet: at([...held.sets.keys()], pick) ?? 'missing',
     index: pick % Math.max(1, content?.rules.length ?? 0),
     one: element ? [element] : [],
   }
@@ -79,8 +85,8 @@ const COMMANDS: Readonly<Record<ForeignKind, (picked: Picked) => Commands>> = {
   addSet: ({ table }) => [{ do: 'addSet', table, set: 'foreign', spec: { key: ['inet_service'] } }],
   deleteSet: withoutSet,
   otherSet: (given) => {
-    const { table, set } = given
-    return [...withoutSet(given), { do: 'addSet', table, set, spec: { key: ['mark'] } }]
+    const { table, anySet } = given
+    return [...withoutSet(given), { do: 'addSet', table, set: anySet, spec: { key: ['mark'] } }]
   },
   flushSet: ({ table, set }) => [{ do: 'flushSet', table, set }],
   deleteElements: ({ table, set, elements }) => [
@@ -115,7 +121,7 @@ function withoutChain({ held, table, chain }: Picked): Commands {
   ]
 }
 
-function withoutSet({ held, table, set }: Picked): Commands {
+function withoutSet({ held, table, anySet: set }: Picked): Commands {
   const users = [...held.chains].filter(([, { rules }]) =>
     rules.some(({ sets }) => sets.includes(set)),
   )
