@@ -79,8 +79,9 @@ export class NftablesMode implements Mode {
   }
 
   async #guard(): Promise<void> {
-    const { nftables } = this.#kernel
-    this.#isGuarded ||= await keepTranslating(nftables, this.#state.settings.families)
+    if (this.#isGuarded) return
+    const { families } = this.#state.settings
+    this.#isGuarded = await keepTranslating(this.#kernel.nftables, families)
   }
 
   /** The socket of the monitor has no space for the notifications of a large change. */

@@ -105,7 +105,7 @@ export class FakeNamespace {
     const there = set.store.match(element.key, this.now)
     const work = { table: held, set, journal: new Journal(), now: this.now }
     if (there) deleteElements([there.element], work)
-    addElements([{ ...element, ...(there?.element ?? {}) }], work)
+    addElements([{ ...element, ...there?.element }], work)
   }
 
   /** Calls back for every transaction that took effect; the result ends it. */

@@ -28,7 +28,13 @@ export function touchedBy(command: ForeignCommand, tables: Tables): readonly Tou
       const elements = [...(store?.all() ?? [])].map(({ element }) => element)
       return elementsOf({ table, set, elements })
     }
-    default:
+    case 'addChain':
+    case 'deleteChain':
+    case 'addRule':
+    case 'insertRule':
+    case 'replaceRule':
+    case 'deleteRule':
+    case 'flushChain':
       return [{ table: command.table, kind: 'chain', name: command.chain }]
   }
 }

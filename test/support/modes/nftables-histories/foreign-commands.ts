@@ -2,123 +2,133 @@ import type { Element, SetSpec, Table } from '../../../../src/kernel/nftables/ob
 import type { FakeNamespace } from '../../../../src/kernel/nftables/testing/fake-namespace.ts'
 import type { FakeTable } from '../../../../src/kernel/nftables/testing/fake-table.ts'
 import type { ForeignCommand } from '../../../../src/kernel/nftables/testing/foreign-command.ts'
-import { tableOf } from '../../../../src/modes/nftables/names.ts'
-import type { ForeignStep } from './some-step.ts'
+import { isFilledByPackets, tableOf } from '../../../../src/modes/nftables/names.ts'
+import type { ForeignKind, ForeignStep } from './some-step.ts'
+
+/** A table of ours and the objects in it that were picked. */
+interface Picked {
+  readonly held: FakeTable
+  readonly table: Table
+  readonly pick: number
+  readonly chain: string
+  /** A place in the chain. */
+  readonly index: number
+  readonly anySet: string
+  /** A set with elements. */
+  readonly set: string
+  readonly spec: SetSpec
+  readonly elements: readonly Element[]
+  /** One of the elements, or none. */
+  readonly one: readonly Element[]
+}
+
+type Commands = readonly ForeignCommand[]
+
+const COUNTER = { expressions: [{ type: 'counter' }] } as const
 
 /** The commands of one step of another program, to objects of ours that are there. */
-export function foreignCommands(
-  namespace: FakeNamespace,
-  { kind, pick }: ForeignStep,
-): readonly ForeignCommand[] {
+export function foreignCommands(namespace: FakeNamespace, { kind, pick }: ForeignStep): Commands {
   const table = tableOf(pick % 3 === 0 ? 6 : 4)
-  switch (kind) {
-    case 'flushRuleset':
-      return [{ do: 'flushRuleset' }]
-    case 'deleteTable':
-    case 'flushTable':
-      return [{ do: kind, table }]
-    case 'otherTable':
-      return otherTable(table)
-    default: {
-      const held = namespace.table(table)
-      return held ? inTable(held, kind, Math.floor(pick / 3)) : []
-    }
-  }
+  const held = namespace.table(table)
+  return held ? COMMANDS[kind](picked(held, Math.floor(pick / 3))) : []
 }
 
-function inTable(
-  held: FakeTable,
-  kind: ForeignStep['kind'],
-  pick: number,
-): readonly ForeignCommand[] {
-  const { table } = held
+function picked(held: FakeTable, pick: number): Picked {
   const [chain, content] = at([...held.chains], pick) ?? ['missing', undefined]
-  const index = pick % Math.max(1, content?.rules.length ?? 0)
-  const rule = { expressions: [{ type: 'counter' }] } as const
-  switch (kind) {
-    case 'flushChain':
-      return [{ do: 'flushChain', table, chain }]
-    case 'deleteRule':
-      return [{ do: 'deleteRule', table, chain, index }]
-    case 'insertRule':
-      return [{ do: 'insertRule', table, chain, index, rule }]
-    case 'addChain':
-      return [
-        { do: 'addChain', table, chain: 'foreign' },
-        { do: 'addRule', table, chain: 'foreign', rule },
-      ]
-    case 'deleteChain':
-    case 'otherChain':
-      return replaced(held, kind, chain)
-    case 'addSet':
-      return [{ do: 'addSet', table, set: 'foreign', spec: { key: ['inet_service'] } }]
-    default:
-      return inSets(held, kind, pick)
-  }
-}
-
-/** A chain that other rules and elements lead to cannot be deleted: then all that lead to it are deleted, too. */
-function replaced(held: FakeTable, kind: ForeignStep['kind'], chain: string): ForeignCommand[] {
-  const { table } = held
-  const commands: ForeignCommand[] = []
-  for (const [name, { rules }] of held.chains) {
-    if (rules.some(({ chains }) => chains.includes(chain))) {
-      commands.push({ do: 'flushChain', table, chain: name })
-    }
-  }
-  for (const [set, { targets }] of held.sets) {
-    if (targets.has(chain)) commands.push({ do: 'flushSet', table, set })
-  }
-  commands.push({ do: 'deleteChain', table, chain })
-  if (kind === 'otherChain') {
-    const hook = { type: 'filter', hook: 'output', priority: 7 } as const
-    commands.push({ do: 'addChain', table, chain, spec: { hook } })
-  }
-  return commands
-}
-
-function inSets(
-  held: FakeTable,
-  kind: ForeignStep['kind'],
-  pick: number,
-): readonly ForeignCommand[] {
-  const { table } = held
-  const filled = [...held.sets].filter(([, { store }]) => store.count > 0)
+  const filled = [...held.sets].filter(
+    // What a client is remembered with is nobody's business but its packets'.
+    ([name, { store }]) => store.count > 0 && !isFilledByPackets(name),
+  )
   const few = filled.filter(([, { store }]) => store.count < 1_000)
-  const [set, { spec, store }] =
-    at(pick % 7 === 0 ? filled : few, pick) ?? at([...held.sets], pick)!
-  const elements = [...store.all()].map(({ element }) => element)
-  const one = at(elements, Math.floor(pick / 7))
-  switch (kind) {
-    case 'deleteSet':
-    case 'otherSet': {
-      const users = [...held.chains].filter(([, { rules }]) =>
-        rules.some(({ sets }) => sets.includes(set)),
-      )
-      const other: SetSpec = { key: ['mark'] }
-      return [
-        ...users.map(([chain]) => ({ do: 'flushChain', table, chain }) as const),
-        { do: 'deleteSet', table, set },
-        ...(kind === 'otherSet' ? [{ do: 'addSet', table, set, spec: other } as const] : []),
-      ]
-    }
-    case 'flushSet':
-      return [{ do: 'flushSet', table, set }]
-    case 'deleteElements':
-      return [{ do: 'deleteElements', table, set, elements: elements.slice(0, 3) }]
-    case 'deleteElement':
-      return one ? [{ do: 'deleteElements', table, set, elements: [one] }] : []
-    case 'addElement':
-      return one ? [{ do: 'addElements', table, set, elements: [another(one, spec, pick)] }] : []
-    case 'changeElement':
-      if (one === undefined) return []
-      return [
-        { do: 'deleteElements', table, set, elements: [one] },
-        { do: 'addElements', table, set, elements: [{ ...one, ...dataOf(spec, pick) }] },
-      ]
-    default:
-      return []
+  const [set, { spec, store } = { spec: { key: [] }, store: undefined }] = at(
+    pick % 7 === 0 ? filled : few,
+    pick,
+  ) ??
+    at([...held.sets], pick) ?? ['missing']
+  const elements = [...(store?.all() ?? [])].map(({ element }) => element)
+  const element = at(elements, Math.floor(pick / 7))
+  return {
+    ...{ held, table: held.table, pick, chain, set, spec, elements },
+    anySet: at([...held.sets.keys()], pick) ?? 'missing',
+    index: pick % Math.max(1, content?.rules.length ?? 0),
+    one: element ? [element] : [],
   }
+}
+
+const COMMANDS: Readonly<Record<ForeignKind, (picked: Picked) => Commands>> = {
+  flushRuleset: () => [{ do: 'flushRuleset' }],
+  deleteTable: ({ table }) => [{ do: 'deleteTable', table }],
+  flushTable: ({ table }) => [{ do: 'flushTable', table }],
+  otherTable: ({ table: { family } }) => {
+    const table: Table = { family, name: 'other' }
+    return [
+      { do: 'addTable', table },
+      { do: 'addChain', table, chain: 'mine' },
+      { do: 'deleteTable', table },
+    ]
+  },
+  flushChain: ({ table, chain }) => [{ do: 'flushChain', table, chain }],
+  deleteRule: ({ table, chain, index }) => [{ do: 'deleteRule', table, chain, index }],
+  insertRule: ({ table, chain, index }) => [
+    { do: 'insertRule', table, chain, index, rule: COUNTER },
+  ],
+  addChain: ({ table }) => [
+    { do: 'addChain', table, chain: 'foreign' },
+    { do: 'addRule', table, chain: 'foreign', rule: COUNTER },
+  ],
+  deleteChain: withoutChain,
+  otherChain: (given) => {
+    const { table, chain } = given
+    const hook = { type: 'filter', hook: 'output', priority: 7 } as const
+    return [...withoutChain(given), { do: 'addChain', table, chain, spec: { hook } }]
+  },
+  addSet: ({ table }) => [{ do: 'addSet', table, set: 'foreign', spec: { key: ['inet_service'] } }],
+  deleteSet: withoutSet,
+  otherSet: (given) => {
+    const { table, anySet } = given
+    return [...withoutSet(given), { do: 'addSet', table, set: anySet, spec: { key: ['mark'] } }]
+  },
+  flushSet: ({ table, set }) => [{ do: 'flushSet', table, set }],
+  deleteElements: ({ table, set, elements }) => [
+    { do: 'deleteElements', table, set, elements: elements.slice(0, 3) },
+  ],
+  deleteElement: ({ table, set, one }) => [{ do: 'deleteElements', table, set, elements: one }],
+  addElement: ({ table, set, one, spec, pick }) => [
+    {
+      ...{ do: 'addElements', table, set },
+      elements: one.map((element) => another(element, spec, pick)),
+    },
+  ],
+  changeElement: ({ table, set, one, spec, pick }) => [
+    { do: 'deleteElements', table, set, elements: one },
+    {
+      ...{ do: 'addElements', table, set },
+      elements: one.map((element) => ({ ...element, ...dataOf(spec, pick) })),
+    },
+  ],
+}
+
+/** A chain that others lead to cannot be deleted: so all that lead to it go as well. */
+function withoutChain({ held, table, chain }: Picked): Commands {
+  const rules = [...held.chains].filter(([, content]) =>
+    content.rules.some(({ chains }) => chains.includes(chain)),
+  )
+  const maps = [...held.sets].filter(([, { targets }]) => targets.has(chain))
+  return [
+    ...rules.map(([name]) => ({ do: 'flushChain', table, chain: name }) as const),
+    ...maps.map(([set]) => ({ do: 'flushSet', table, set }) as const),
+    { do: 'deleteChain', table, chain },
+  ]
+}
+
+function withoutSet({ held, table, anySet: set }: Picked): Commands {
+  const users = [...held.chains].filter(([, { rules }]) =>
+    rules.some(({ sets }) => sets.includes(set)),
+  )
+  return [
+    ...users.map(([chain]) => ({ do: 'flushChain', table, chain }) as const),
+    { do: 'deleteSet', table, set },
+  ]
 }
 
 /** An element as another program may add it: its key differs in one byte. */
@@ -140,15 +150,6 @@ function dataOf({ data }: SetSpec, pick: number): Pick<Element, 'data'> {
   const bytes = Buffer.alloc(address + (data.includes('inet_service') ? 4 : 0))
   bytes[0] = pick % 256
   return { data: bytes }
-}
-
-function otherTable({ family }: Table): readonly ForeignCommand[] {
-  const table: Table = { family, name: 'other' }
-  return [
-    { do: 'addTable', table },
-    { do: 'addChain', table, chain: 'mine' },
-    { do: 'deleteTable', table },
-  ]
 }
 
 function at<T>(list: readonly T[], pick: number): T | undefined {

@@ -122,7 +122,10 @@ export class History {
         return void refuse((one) => 'rule' in one && one.chain.startsWith('sticky-'))
       case 'unnamed':
         return void refuse((one) => 'elements' in one && one.set === 'node-ports', false)
-      default:
+      case 'EPERM':
+      case 'ENOMEM':
+      case 'EEXIST':
+      case 'ENOENT':
         return nftables.failNext({
           ...{ kind: 'refused', errno: constants.errno[failure], command: 0 },
         })

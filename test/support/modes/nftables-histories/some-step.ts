@@ -3,9 +3,11 @@ import type { EntryId, ForwardingEntry, Frontend } from '../../../../src/forward
 import type { Family } from '../../../../src/lib/ip.ts'
 import { backend, cidr, entry, frontend, ip } from '../../../../src/modes/testing/mode-fixtures.ts'
 
+export type ForeignKind = (typeof FOREIGN)[number]
+
 /** What another program does; `pick`: to which of the objects that are there. */
 export interface ForeignStep {
-  readonly kind: (typeof FOREIGN)[number]
+  readonly kind: ForeignKind
   readonly pick: number
 }
 
