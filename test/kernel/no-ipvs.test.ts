@@ -63,24 +63,23 @@ test('what an earlier daemon programmed in iptables mode is left as it is', asyn
   await expectFlow(lab, { ...FLOW, expect: answered })
 })
 
-test('--proxy-mode=auto serves in iptables mode, and says why', async () => {
+test('--proxy-mode=auto serves in nftables mode, which needs no ip_vs', async () => {
   await lab.daemon.start({ flags: ['--proxy-mode=auto'] })
   await serve()
   await expectFlow(lab, { ...FLOW, expect: answered })
-  const lines = logged(lab.daemon)
-  expect(lines).toContainEqual(
+  expect(logged(lab.daemon)).toContainEqual(
     expect.objectContaining({
-      level: 'warn',
-      mode: 'ipvs',
-      missing: expect.arrayContaining([MISSING.msg]),
+      level: 'info',
+      mode: 'nftables',
+      why: 'the best that there is, and this kernel can do it',
     }),
   )
-  expect(lines).toContainEqual(
-    expect.objectContaining({ level: 'info', mode: 'iptables', why: 'better ones lack something' }),
-  )
   const samples = await lab.daemon.metrics()
-  expect(sumOf(samples, 'nodeproxy_mode_info', { mode: 'iptables' })).toBe(1)
-  expect(oursIn(await netState(lab.node), 'ipvs')).toEqual([])
+  expect(sumOf(samples, 'nodeproxy_mode_info', { mode: 'nftables' })).toBe(1)
+  const state = await netState(lab.node)
+  for (const other of ['ipvs', 'iptables', 'userspace'] as const) {
+    expect(oursIn(state, other)).toEqual([])
+  }
 })
 
 test('the change to ipvs is refused on the running daemon, which serves on as before', async () => {

@@ -8,7 +8,7 @@ import { digestOfContent } from './content.ts'
 import { keyOfElement, objectOf } from './keys/object-key.ts'
 import { NftablesProgram } from './program.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 5_000)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 500)
 
 function addWanted(program: NftablesProgram, wanted: Map<ObjectKey, Digest>) {
   for (const [key, digest] of program.takeChanges()) {

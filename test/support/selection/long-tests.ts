@@ -40,7 +40,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   {
     reason: 'five thousand histories; path-independence of each mode has hundreds',
     projects: ['unit'],
-    files: ['src/sync/path-independence.test.ts'],
+    files: ['src/modes/nftables/histories.test.ts', 'src/sync/path-independence.test.ts'],
   },
   {
     reason:
@@ -71,7 +71,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'tens of thousands of clients; affinity has three thousand',
-    projects: ['kernel', 'userspace'],
+    projects: ['kernel', 'userspace', 'nftables'],
     files: ['test/kernel/affinity-crowd.test.ts'],
   },
   {
@@ -106,15 +106,20 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'starts the daemon for every case, of which unit tests cover the decisions',
-    projects: ['kernel', 'userspace', 'ipvs'],
+    projects: ['kernel', 'userspace', 'nftables', 'ipvs'],
     files: ['test/kernel/configuration-errors.test.ts', 'test/kernel/loopback.test.ts'],
+  },
+  {
+    reason: 'starts several daemons for every case, of which unit tests cover the decisions',
+    projects: ['kernel', 'nftables'],
+    files: ['test/kernel/userspace/mode-switch.test.ts'],
   },
   {
     reason: 'starts several daemons for every case, of which unit tests cover the decisions',
     projects: ['kernel'],
     files: [
       'test/kernel/owner-lock/owner-lock.test.ts',
-      'test/kernel/userspace/mode-switch.test.ts',
+      'test/kernel/modes/mode-switch.test.ts',
       'test/kernel/userspace/restart.test.ts',
       'test/kernel/api-kinds.test.ts',
       'test/kernel/foreign-proxy.test.ts',
@@ -123,7 +128,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'one mechanism for all modes, which project kernel tests in every run',
-    projects: ['userspace', 'ipvs'],
+    projects: ['userspace', 'nftables', 'ipvs'],
     files: [
       'test/kernel/affinity-changes.test.ts',
       'test/kernel/cleanup.test.ts',
@@ -140,6 +145,16 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason: 'decided alike in all modes; flows sends such packets in every mode',
+    projects: ['nftables'],
+    files: [
+      'test/kernel/datagrams.test.ts',
+      'test/kernel/hairpin.test.ts',
+      'test/kernel/metrics.test.ts',
+      'test/kernel/source-address.test.ts',
+    ],
+  },
+  {
     reason: 'one mechanism for all modes, and slow in User-mode Linux',
     projects: ['ipvs'],
     files: [
@@ -151,12 +166,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   {
     reason:
       'waits for many refusals, two minutes in User-mode Linux; flows sends such packets in every mode',
-    projects: ['userspace', 'ipvs'],
+    projects: ['userspace', 'nftables', 'ipvs'],
     files: ['test/kernel/refusal.test.ts'],
   },
   {
     reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
-    projects: ['userspace', 'ipvs'],
+    projects: ['userspace', 'nftables', 'ipvs'],
     files: ['test/kernel/node-ports.test.ts'],
   },
   {
