@@ -38,7 +38,8 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'five thousand histories; path-independence of each mode has hundreds',
+    reason:
+      'five thousand histories each; path-independence of other modes, and of programs, is in every run',
     projects: ['unit'],
     files: ['src/modes/nftables/histories.test.ts', 'src/sync/path-independence.test.ts'],
   },
