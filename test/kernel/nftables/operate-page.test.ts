@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { deployAll } from '../../support/flows/deploy.ts'
-import { blocksOf } from '../../support/pages/page-section.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
+import { blocksOf } from '../../support/pages/page-section.ts'
 
 /** The commands of a page of `docs/operate`, on a node that serves. */
 const PAGE = { page: 'nftables.md' } as const
@@ -11,6 +11,8 @@ const WEB = { destination: '172.30.63.1', port: 80 } as const
 const EMPTY = '172.30.63.2'
 const LIMITED = '203.0.113.80'
 const CLIENT = '10.0.0.2'
+/** The folder of the program `node-proxy`. */
+const BIN = new URL('../../../bin', import.meta.url).pathname
 
 beforeAll(async () => {
   await deployAll(lab(), [
@@ -37,7 +39,7 @@ async function follow(heading: string, block?: number): Promise<readonly string[
   const blocks = blocksOf(PAGE.page, heading, 'sh')
   const printed: string[] = []
   for (const each of block === undefined ? blocks : blocks.slice(block, block + 1)) {
-    const script = `set -e; ${set.join('; ')}\n${each}`
+    const script = `set -e; ${set.join('; ')}; PATH=${BIN}:$PATH\n${each}`
     printed.push(await lab().node.namespace.exec(['sh', '-c', script]))
   }
   return printed
@@ -56,7 +58,9 @@ async function connect(): Promise<string> {
 
 test('which Services are served', async () => {
   const [printed] = await follow('Which Services are served')
-  expect(printed).toContain(`${WEB.destination} . tcp . 80 comment "shop/web:/TCP/4" : goto sticky-`)
+  expect(printed).toContain(
+    `${WEB.destination} . tcp . 80 comment "shop/web:/TCP/4" : goto sticky-`,
+  )
   expect(printed).toMatch(new RegExp(`${EMPTY} . tcp . 80 comment "shop/empty:/TCP/4" : return`))
   expect(printed).toMatch(/tcp . 30080 comment "shop\/web:\/TCP\/4"/)
 })
@@ -115,8 +119,7 @@ test('remove it', async () => {
   await lab().daemon.start({ config: { mode: 'nftables' } })
   await lab().daemon.synced()
   await lab().daemon.stop()
-  expect(blocksOf(PAGE.page, 'Remove it', 'sh')[0]).toBe('node-proxy --cleanup\n')
-  await lab().daemon.once(['--cleanup'])
+  await follow('Remove it', 0)
   const tables = await lab().node.namespace.exec(['nft', 'list', 'tables'])
   expect(tables).not.toContain('node-proxy')
 })

@@ -2,18 +2,22 @@ import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { blocksWithoutTest, otherBlocks } from './executed-blocks.ts'
 
-const FOLDER = new URL('../../server/', import.meta.url)
-const TESTS = globSync('*.test.ts', { cwd: FOLDER }).map((name) =>
-  readFileSync(new URL(name, FOLDER), 'utf8'),
+const FOLDER = new URL('../../', import.meta.url)
+const TESTS = globSync(['server/*.test.ts', 'kernel/nftables/*.test.ts'], { cwd: FOLDER }).map(
+  (name) => readFileSync(new URL(name, FOLDER), 'utf8'),
 )
 
-test.each(['security.md', 'encryption.md'])('a test runs every command of %s', (page) => {
-  expect(blocksWithoutTest(page, TESTS)).toEqual([])
-})
+test.each(['security.md', 'encryption.md', 'nftables.md'])(
+  'a test runs every command of %s',
+  (page) => {
+    expect(blocksWithoutTest(page, TESTS)).toEqual([])
+  },
+)
 
 /** Only root, and only a machine with systemd, can run them. */
 test('commands that no test runs are few', () => {
-  expect([...otherBlocks('security.md'), ...otherBlocks('encryption.md')]).toEqual([
+  const pages = ['security.md', 'encryption.md', 'nftables.md']
+  expect(pages.flatMap((page) => otherBlocks(page))).toEqual([
     expect.stringMatching(/^journalctl /),
   ])
 })

@@ -4,6 +4,7 @@ import { blocksIn, sectionsOf } from './page-section.ts'
 const MARKS: Readonly<Record<string, RegExp>> = {
   'security.md': /page: 'security\.md'|openSecurityPage\(\)/,
   'encryption.md': /page: 'encryption\.md'/,
+  'nftables.md': /page: 'nftables\.md'/,
 }
 
 /** Sections that `operatePage` runs before every command. */
