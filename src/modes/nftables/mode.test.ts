@@ -3,8 +3,8 @@ import { fakeNftablesNode, stateOf } from '../../../test/support/modes/fake-nfta
 import type { EntryId } from '../../forwarding/entry.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { entry, frontend, ip } from '../testing/mode-fixtures.ts'
+import { tableOf } from './keys/names.ts'
 import { keyOf } from './keys/object-key.ts'
-import { tableOf } from './names.ts'
 
 const ONLY_4 = { settings: { families: [4] } } as const
 const table = tableOf(4)

@@ -13,7 +13,7 @@ import { createManagedState, type ManagedState } from './kernel/managed-state.ts
 import { observe } from './kernel/observe.ts'
 import { readTraffic } from './kernel/read-traffic.ts'
 import { probeNftables } from './probe.ts'
-import type { NftablesProgram } from './program.ts'
+import type { NftablesProgram } from './program/program.ts'
 
 /** Objects of a change, beyond which its notifications are not read. */
 const HEARD_OBJECTS = 200

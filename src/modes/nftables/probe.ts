@@ -3,7 +3,7 @@ import type { Table } from '../../kernel/nftables/objects.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { PROBE_TABLE } from './names.ts'
+import { PROBE_TABLE } from './keys/names.ts'
 import { type Need, needsOf } from './needs.ts'
 
 /**

@@ -4,8 +4,8 @@ import { FakeObjectMonitor } from '../../../src/kernel/nftables/testing/fake-obj
 import { FakeClock } from '../../../src/lib/testing/fake-clock.ts'
 import type { ForeignChange, ObjectKey } from '../../../src/modes/mode.ts'
 import type { NetfilterSettings } from '../../../src/modes/netfilter/settings/settings.ts'
+import { isFilledByPackets, TABLE } from '../../../src/modes/nftables/keys/names.ts'
 import { NftablesMode } from '../../../src/modes/nftables/mode.ts'
-import { isFilledByPackets, TABLE } from '../../../src/modes/nftables/names.ts'
 import { settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { driveMode } from './drive-mode.ts'
 

@@ -1,11 +1,11 @@
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
-import { openNftables } from '../../../kernel/nftables/netlink-nftables.ts'
+import { openNftables } from '../../../kernel/nftables/netlink/netlink-nftables.ts'
 import { ObjectCollector } from '../../../kernel/nftables/notifications/object-collector.ts'
 import { NftablesMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { cleanUp } from '../kernel/clean-up.ts'
-import { CHAIN, TABLE, tableOf } from '../names.ts'
+import { CHAIN, TABLE, tableOf } from '../keys/names.ts'
 import type { NftablesRuntime } from './nftables-driver.ts'
 
 /** Opens it to forward. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Element } from '../../../kernel/nftables/objects.ts'
-import { tableOf } from '../names.ts'
+import { tableOf } from '../keys/names.ts'
 import { changesOf, elementCommands } from './changes.ts'
 
 const placed = (last: number, more: Partial<Element> = {}, set = 's') => ({

@@ -1,6 +1,6 @@
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { GUARD_TABLE, TABLE } from '../names.ts'
+import { GUARD_TABLE, TABLE } from '../keys/names.ts'
 
 /** Removes the tables of both families, of any earlier run; throws for what stays. */
 export async function cleanUp(nftables: Nftables): Promise<void> {

@@ -4,8 +4,8 @@ import { fakeNftablesNode, stateOf } from '../../../../test/support/modes/fake-n
 import type { EntryId, ForwardingEntry } from '../../../forwarding/entry.ts'
 import type { Command } from '../../../kernel/nftables/objects.ts'
 import { backend, entry, frontend, ip } from '../../testing/mode-fixtures.ts'
+import { tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
-import { tableOf } from '../names.ts'
 
 const { EEXIST, EINVAL, EMSGSIZE, ENOENT, ENOMEM, EPERM } = constants.errno
 const ONLY_4 = { settings: { families: [4] } } as const

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { TouchedObject } from '../../../kernel/nftables/notifications/object-collector.ts'
+import { SET, tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
-import { SET, tableOf } from '../names.ts'
 import { foreignChange } from './foreign-change.ts'
 import { Suspects } from './suspects.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SetSpec } from '../../../kernel/nftables/objects.ts'
-import type { Content } from '../content.ts'
+import type { Content } from '../program/content.ts'
 import { hasForm } from './form.ts'
 
 const SPEC: SetSpec = { key: ['ipv4_addr'], isDynamic: true, size: 9, comment: 'shop/cart' }

@@ -1,6 +1,6 @@
 import type { ChainSpec, SetSpec } from '../../../kernel/nftables/objects.ts'
-import type { Content } from '../content.ts'
 import { digestOfChain, digestOfSet } from '../keys/digest.ts'
+import type { Content } from '../program/content.ts'
 
 /** Of a set or chain: what is not its size or comment never changes, so it would have to be deleted. */
 export type Form = SetSpec | ChainSpec

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
 import type { Rule } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
-import { CHAIN, GUARD_TABLE } from '../names.ts'
+import { CHAIN, GUARD_TABLE } from '../keys/names.ts'
 import { IS_TRANSLATED } from '../statements/matches.ts'
 
 const { EINVAL, EOPNOTSUPP } = constants.errno

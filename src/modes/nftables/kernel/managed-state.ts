@@ -1,6 +1,6 @@
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { NftablesProgram } from '../program.ts'
+import { NftablesProgram } from '../program/program.ts'
 import { KernelRecord } from './kernel-record.ts'
 import { Suspects } from './suspects.ts'
 

@@ -5,8 +5,8 @@ import type { ObjectKey } from '../../mode.ts'
 import { entry, frontend, ip } from '../../testing/mode-fixtures.ts'
 import { digestOf } from '../keys/digest.ts'
 import { frontendAddress } from '../keys/encode.ts'
+import { affinityNames, SET, tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
-import { affinityNames, SET, tableOf } from '../names.ts'
 
 const ONLY_4 = { settings: { families: [4] } } as const
 const table = tableOf(4)

@@ -9,8 +9,8 @@ import {
   EMPTY,
   sumOf,
 } from '../keys/digest.ts'
+import { isFilledByPackets, TABLE, tableOf } from '../keys/names.ts'
 import { isPlaced, keyOf, keyOfElement, objectOf, ownerLength } from '../keys/object-key.ts'
-import { isFilledByPackets, TABLE, tableOf } from '../names.ts'
 import { type Form, hasForm } from './form.ts'
 import type { Holding } from './kernel-record.ts'
 import type { ManagedState } from './managed-state.ts'

@@ -8,7 +8,7 @@ import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Element } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { backend, entry, frontend, ip } from '../../testing/mode-fixtures.ts'
-import { affinityNames, tableOf } from '../names.ts'
+import { affinityNames, tableOf } from '../keys/names.ts'
 
 const ID = 'shop/cart' as EntryId
 const names = affinityNames(ID)

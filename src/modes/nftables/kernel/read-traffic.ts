@@ -1,8 +1,8 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { Element } from '../../../kernel/nftables/objects.ts'
 import type { ServiceTraffic } from '../../mode.ts'
+import { TRAFFIC_SETS, tableOf } from '../keys/names.ts'
 import { keyOfElement } from '../keys/object-key.ts'
-import { TRAFFIC_SETS, tableOf } from '../names.ts'
 import type { ManagedState } from './managed-state.ts'
 
 const NONE: ServiceTraffic = { packetsIn: 0, bytesIn: 0, packetsOut: 0, bytesOut: 0 }

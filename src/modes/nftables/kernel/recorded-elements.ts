@@ -1,10 +1,10 @@
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
-import { clusterAddress } from '../cluster-address.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 import { objectOf } from '../keys/object-key.ts'
-import { render } from '../render.ts'
+import { clusterAddress } from '../program/cluster-address.ts'
+import { render } from '../program/render.ts'
 import type { Holding } from './kernel-record.ts'
 import type { ManagedState } from './managed-state.ts'
 

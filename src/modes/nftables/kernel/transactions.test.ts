@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ObjectKey } from '../../mode.ts'
-import { tableOf } from '../names.ts'
+import { tableOf } from '../keys/names.ts'
 import type { Step } from './steps.ts'
 import { transactionsOf } from './transactions.ts'
 

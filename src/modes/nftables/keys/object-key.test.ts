@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { Family } from '../../../lib/ip.ts'
 import { parseIp } from '../../../lib/ip.ts'
 import { settings } from '../../testing/mode-fixtures.ts'
-import { SET } from '../names.ts'
 import { baseSets } from '../scaffolding/sets.ts'
 import { frontendAddress, indexed } from './encode.ts'
+import { SET } from './names.ts'
 import { frontendKey, keyOf, keyOfElement, type ObjectKind, objectOf } from './object-key.ts'
 
 const kind = fc.constantFrom<ObjectKind>('table', 'set', 'chain', 'frontend')

@@ -1,8 +1,8 @@
 import type { Protocol } from '../../../forwarding/entry.ts'
 import { type Family, hostPort, type IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
-import { isFilledByPackets, SET } from '../names.ts'
 import { readAddress, readProtocol } from './encode.ts'
+import { isFilledByPackets, SET } from './names.ts'
 
 /**
  * `table`: the table of a family. `set`: a set or map with its description and the elements that belong to no

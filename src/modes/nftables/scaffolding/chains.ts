@@ -2,7 +2,7 @@ import type { ChainSpec, Rule } from '../../../kernel/nftables/objects.ts'
 import type { Cidr, Family } from '../../../lib/ip.ts'
 import { routingBit } from '../../netfilter/mark.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { CHAIN, SET, TRAFFIC_SETS } from '../names.ts'
+import { CHAIN, SET, TRAFFIC_SETS } from '../keys/names.ts'
 import {
   bits,
   DESTINATION_PORT,

@@ -2,7 +2,7 @@ import type { Element, FieldType, SetSpec } from '../../../kernel/nftables/objec
 import { type Cidr, type Family, familyOf } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import { disjoint } from '../keys/encode.ts'
-import { SET } from '../names.ts'
+import { SET } from '../keys/names.ts'
 
 interface BaseSet {
   readonly name: string

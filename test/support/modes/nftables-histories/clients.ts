@@ -5,7 +5,7 @@ import {
   isBackendSet,
   portMapOf,
   tableOf,
-} from '../../../../src/modes/nftables/names.ts'
+} from '../../../../src/modes/nftables/keys/names.ts'
 
 const FAMILIES: readonly Family[] = [4, 6]
 const TIMEOUT_MS = 60_000

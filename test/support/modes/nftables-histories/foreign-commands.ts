@@ -2,7 +2,7 @@ import type { Element, SetSpec, Table } from '../../../../src/kernel/nftables/ob
 import type { FakeNamespace } from '../../../../src/kernel/nftables/testing/fake-namespace.ts'
 import type { FakeTable } from '../../../../src/kernel/nftables/testing/fake-table.ts'
 import type { ForeignCommand } from '../../../../src/kernel/nftables/testing/foreign-command.ts'
-import { isFilledByPackets, tableOf } from '../../../../src/modes/nftables/names.ts'
+import { isFilledByPackets, tableOf } from '../../../../src/modes/nftables/keys/names.ts'
 import type { ForeignKind, ForeignStep } from './some-step.ts'
 
 /** A table of ours and the objects in it that were picked. */

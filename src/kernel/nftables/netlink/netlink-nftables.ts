@@ -1,13 +1,13 @@
 import { constants } from 'node:os'
-import type { Clock } from '../../lib/clock.ts'
-import { attributeText, findAttribute } from '../netlink/attribute.ts'
-import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
-import { NFTA } from '../netlink/nf-tables.ts'
-import { rawTransport } from '../netlink/raw-transport.ts'
-import { NetlinkSession } from '../netlink/session.ts'
-import { NETLINK_NETFILTER, type OpenTransport } from '../netlink/transport.ts'
-import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './codec/attributes.ts'
-import { batchOf } from './codec/batch.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { attributeText, findAttribute } from '../../netlink/attribute.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../../netlink/message.ts'
+import { NFTA } from '../../netlink/nf-tables.ts'
+import { rawTransport } from '../../netlink/raw-transport.ts'
+import { NetlinkSession } from '../../netlink/session.ts'
+import { NETLINK_NETFILTER, type OpenTransport } from '../../netlink/transport.ts'
+import { CHAIN, ELEMENTS, RULE, SET, TABLE } from '../codec/attributes.ts'
+import { batchOf } from '../codec/batch.ts'
 import {
   elementMessages,
   encodeCommand,
@@ -15,14 +15,14 @@ import {
   message,
   type Numbering,
   writer,
-} from './codec/commands.ts'
-import { readElements } from './codec/element-codec.ts'
-import { joinRanges } from './codec/join-ranges.ts'
-import { attributesOf, readChain, readRule } from './codec/replies.ts'
-import { readSet } from './codec/set-codec.ts'
+} from '../codec/commands.ts'
+import { readElements } from '../codec/element-codec.ts'
+import { joinRanges } from '../codec/join-ranges.ts'
+import { attributesOf, readChain, readRule } from '../codec/replies.ts'
+import { readSet } from '../codec/set-codec.ts'
+import type { ChainContent, Nftables, TableContent, TransactionError } from '../nftables.ts'
+import type { Command, Element, Rule, SetSpec, Table } from '../objects.ts'
 import { transactionError, unread } from './errors.ts'
-import type { ChainContent, Nftables, TableContent, TransactionError } from './nftables.ts'
-import type { Command, Element, Rule, SetSpec, Table } from './objects.ts'
 
 const { ENOENT, EINVAL } = constants.errno
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { EntryId, Frontend } from '../../forwarding/entry.ts'
-import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { showEntry as showWith } from './testing/show-program.ts'
+import type { EntryId, Frontend } from '../../../forwarding/entry.ts'
+import { backend, cidr, entry, frontend, ip, settings } from '../../testing/mode-fixtures.ts'
+import { showEntry as showWith } from '../testing/show-program.ts'
 
 const showEntry = (one: Parameters<typeof showWith>[0], given = settings()) => showWith(one, given)
 

@@ -1,7 +1,7 @@
-import type { EntryId, Pool } from '../../forwarding/entry.ts'
-import type { Table } from '../../kernel/nftables/objects.ts'
-import { hashName } from '../../lib/hash.ts'
-import type { Family } from '../../lib/ip.ts'
+import type { EntryId, Pool } from '../../../forwarding/entry.ts'
+import type { Table } from '../../../kernel/nftables/objects.ts'
+import { hashName } from '../../../lib/hash.ts'
+import type { Family } from '../../../lib/ip.ts'
 
 /** One table in each IP family; everything in it is ours. */
 export const TABLE = 'node-proxy'

@@ -1,5 +1,5 @@
-import type { ChainSpec, Element, Rule, SetSpec } from '../../kernel/nftables/objects.ts'
-import type { Digest } from '../mode.ts'
+import type { ChainSpec, Element, Rule, SetSpec } from '../../../kernel/nftables/objects.ts'
+import type { Digest } from '../../mode.ts'
 import {
   digestOf,
   digestOfChain,
@@ -7,7 +7,7 @@ import {
   EMPTY,
   type PlacedElement,
   sumOf,
-} from './keys/digest.ts'
+} from '../keys/digest.ts'
 
 /** A set or map. */
 export interface SetContent {

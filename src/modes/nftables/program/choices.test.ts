@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { backend } from '../testing/mode-fixtures.ts'
+import { backend } from '../../testing/mode-fixtures.ts'
 import { choicesOf, MAX_CHOICES } from './choices.ts'
 
 /** Choices of each backend, in their order. */

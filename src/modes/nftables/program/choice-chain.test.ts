@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { cidr, settings } from '../testing/mode-fixtures.ts'
+import { cidr, settings } from '../../testing/mode-fixtures.ts'
+import { baseSets } from '../scaffolding/sets.ts'
+import { RuleText } from '../testing/show-rule.ts'
 import { choiceChain, choiceRules, type MapPrefix, type MarkClass } from './choice-chain.ts'
-import { baseSets } from './scaffolding/sets.ts'
-import { RuleText } from './testing/show-rule.ts'
 
 function rulesOf(
   prefix: MapPrefix,

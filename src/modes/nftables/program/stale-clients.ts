@@ -1,4 +1,4 @@
-import type { Element } from '../../kernel/nftables/objects.ts'
+import type { Element } from '../../../kernel/nftables/objects.ts'
 
 /** Elements to delete, of each of the two maps. */
 export interface StaleClients {

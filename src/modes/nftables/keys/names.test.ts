@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { EntryId } from '../../forwarding/entry.ts'
+import type { EntryId } from '../../../forwarding/entry.ts'
 import {
   affinityNames,
   CHAIN,

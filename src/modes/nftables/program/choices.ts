@@ -1,4 +1,4 @@
-import type { Backend } from '../../forwarding/entry.ts'
+import type { Backend } from '../../../forwarding/entry.ts'
 
 /** Choices of a pool at most, unless it has more backends. */
 export const MAX_CHOICES = 4_096

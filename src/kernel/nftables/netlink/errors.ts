@@ -1,8 +1,8 @@
 import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
-import { NodeProxyError } from '../../lib/error.ts'
-import type { KernelError } from '../netlink/kernel-error.ts'
-import type { TransactionError } from './nftables.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { KernelError } from '../../netlink/kernel-error.ts'
+import type { TransactionError } from '../nftables.ts'
 
 /** What a refused command means, where the kernel has no words of its own. */
 const MEANINGS: Readonly<Record<number, string>> = {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { EntryId, ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
-import type { Family } from '../../lib/ip.ts'
-import type { Digest, ObjectKey } from '../mode.ts'
-import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
+import type { EntryId, ForwardingEntry, Frontend } from '../../../forwarding/entry.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Digest, ObjectKey } from '../../mode.ts'
+import { backend, cidr, entry, frontend, ip, settings } from '../../testing/mode-fixtures.ts'
+import { keyOfElement, objectOf } from '../keys/object-key.ts'
 import { digestOfContent } from './content.ts'
-import { keyOfElement, objectOf } from './keys/object-key.ts'
 import { NftablesProgram } from './program.ts'
 
 const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 500)

@@ -1,10 +1,15 @@
-import type { Rule } from '../../kernel/nftables/objects.ts'
-import type { Family } from '../../lib/ip.ts'
-import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { SET } from './names.ts'
-import { DESTINATION_PORT, destinationAddress, PROTOCOL, randomIndex } from './statements/fields.ts'
-import { FROM_NODE, notFromPods } from './statements/matches.ts'
-import { setMark, translate } from './statements/statements.ts'
+import type { Rule } from '../../../kernel/nftables/objects.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { SET } from '../keys/names.ts'
+import {
+  DESTINATION_PORT,
+  destinationAddress,
+  PROTOCOL,
+  randomIndex,
+} from '../statements/fields.ts'
+import { FROM_NODE, notFromPods } from '../statements/matches.ts'
+import { setMark, translate } from '../statements/statements.ts'
 
 /** By which maps a packet found its frontend. */
 export type MapPrefix = '' | 'inside-' | 'node-port-' | 'inside-node-port-'

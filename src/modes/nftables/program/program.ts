@@ -1,15 +1,15 @@
-import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import type { Family, IpAddress } from '../../lib/ip.ts'
-import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
-import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import type { EntryId, ForwardingEntry } from '../../../forwarding/entry.ts'
+import type { Family, IpAddress } from '../../../lib/ip.ts'
+import type { Digest, ObjectDescription, ObjectKey, Program } from '../../mode.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { TABLE } from '../keys/names.ts'
+import { keyOf, objectOf } from '../keys/object-key.ts'
+import { baseChains } from '../scaffolding/chains.ts'
+import { baseSets } from '../scaffolding/sets.ts'
 import { choiceRules } from './choice-chain.ts'
 import { clusterAddress } from './cluster-address.ts'
 import { type Content, digestOfContent } from './content.ts'
-import { keyOf, objectOf } from './keys/object-key.ts'
-import { TABLE } from './names.ts'
 import { type Rendered, render } from './render.ts'
-import { baseChains } from './scaffolding/chains.ts'
-import { baseSets } from './scaffolding/sets.ts'
 
 /** What one entry wants: the keys of its objects, and of those that it shares with others. */
 interface Placed {

@@ -1,8 +1,8 @@
-import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
-import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import type { Backend, ForwardingEntry, Frontend, Pool } from '../../../forwarding/entry.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { distinguishesPods, isEverySourcePod } from '../statements/matches.ts'
 import { choiceChain, type MapPrefix, type MarkClass } from './choice-chain.ts'
 import { choicesOf } from './choices.ts'
-import { distinguishesPods, isEverySourcePod } from './statements/matches.ts'
 
 /** How packets of one frontend get to one pool, which has a backend. */
 export interface Route {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Element } from '../../kernel/nftables/objects.ts'
-import { backend, ip } from '../testing/mode-fixtures.ts'
-import { address, backendData, port } from './keys/encode.ts'
+import type { Element } from '../../../kernel/nftables/objects.ts'
+import { backend, ip } from '../../testing/mode-fixtures.ts'
+import { address, backendData, port } from '../keys/encode.ts'
 import { staleClients } from './stale-clients.ts'
 
 const CLIENT = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'].map((text) => address(ip(text)))

@@ -1,13 +1,10 @@
-import type { Backend, ForwardingEntry, Pool } from '../../forwarding/entry.ts'
-import type { FieldType, Rule } from '../../kernel/nftables/objects.ts'
-import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { markRules } from './choice-chain.ts'
-import type { ChainContent, SetContent } from './content.ts'
-import { backendData } from './keys/encode.ts'
-import { type AffinityNames, affinityNames, commentOf } from './names.ts'
-import type { Route } from './routes.ts'
-import { DESTINATION_PORT, destinationAddress, sourceAddress } from './statements/fields.ts'
-import { isProtocol } from './statements/matches.ts'
+import type { Backend, ForwardingEntry, Pool } from '../../../forwarding/entry.ts'
+import type { FieldType, Rule } from '../../../kernel/nftables/objects.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { backendData } from '../keys/encode.ts'
+import { type AffinityNames, affinityNames, commentOf } from '../keys/names.ts'
+import { DESTINATION_PORT, destinationAddress, sourceAddress } from '../statements/fields.ts'
+import { isProtocol } from '../statements/matches.ts'
 import {
   goto,
   isIn,
@@ -16,7 +13,10 @@ import {
   translate,
   translateByTwo,
   update,
-} from './statements/statements.ts'
+} from '../statements/statements.ts'
+import { markRules } from './choice-chain.ts'
+import type { ChainContent, SetContent } from './content.ts'
+import type { Route } from './routes.ts'
 
 /**
  * Clients that one pool of an entry remembers at most. The kernel allocates buckets in advance for the lowest 16
