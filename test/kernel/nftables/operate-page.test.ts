@@ -1,4 +1,7 @@
-import { beforeAll, expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deployAll } from '../../support/flows/deploy.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 import { blocksOf } from '../../support/pages/page-section.ts'
@@ -11,13 +14,18 @@ const WEB = { destination: '172.30.63.1', port: 80 } as const
 const EMPTY = '172.30.63.2'
 const LIMITED = '203.0.113.80'
 const CLIENT = '10.0.0.2'
+const NAME = 'shop/web'
 /** The folder of the program `node-proxy`. */
 const BIN = new URL('../../../bin', import.meta.url).pathname
 
+/** Where the rules of a firewall are saved. */
+let file = ''
+
 beforeAll(async () => {
+  file = join(await mkdtemp(join(tmpdir(), 'np-nftables-')), 'firewall.nft')
   await deployAll(lab(), [
     {
-      key: 'shop/web',
+      key: NAME,
       clusterIP: WEB.destination,
       endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.2', node: 'far' }],
       ports: [{ name: '', port: WEB.port, nodePort: 30080 }],
@@ -32,9 +40,12 @@ beforeAll(async () => {
   ])
 })
 
+afterAll(() => rm(dirname(file), { recursive: true, force: true }))
+
 /** Runs the blocks of a section, or one of them; answers what each printed. */
 async function follow(heading: string, block?: number): Promise<readonly string[]> {
-  const env = { ADDRESS: WEB.destination, PORT: String(WEB.port), MAP: await map(), CLIENT }
+  const frontend = { ADDRESS: WEB.destination, PORT: String(WEB.port) }
+  const env = { ...frontend, NAME, MAP: await map(), CLIENT, FILE: file }
   const set = Object.entries(env).map(([name, value]) => `${name}='${value}'`)
   const blocks = blocksOf(PAGE.page, heading, 'sh')
   const printed: string[] = []
@@ -63,6 +74,7 @@ test('which Services are served', async () => {
   )
   expect(printed).toMatch(new RegExp(`${EMPTY} . tcp . 80 comment "shop/empty:/TCP/4" : return`))
   expect(printed).toMatch(/tcp . 30080 comment "shop\/web:\/TCP\/4"/)
+  expect(printed).toMatch(/map @affinity-\S+ comment "shop\/web:\/TCP\/4"/)
 })
 
 test('which endpoints a Service has', async () => {
@@ -106,6 +118,60 @@ test('follow one connection', async () => {
   const tracing = () => lab().node.namespace.exec(['nft', 'list', 'tables'])
   expect(printed).toMatch(/ip node-proxy dispatch .*vmap @services/)
   expect(await tracing()).not.toContain('trace-one')
+})
+
+/** Saved without ours; loaded while the daemon runs, it brings back the firewall and touches nothing else. */
+test('save the rules of a firewall', async () => {
+  const nft = (...args: readonly string[]) => lab().node.namespace.exec(['nft', ...args])
+  const firewall = () => nft('list', 'table', 'inet', 'firewall')
+  await nft('add', 'table', 'inet', 'firewall')
+  await nft('add', 'chain', 'inet', 'firewall', 'admitted')
+  await nft('add', 'rule', 'inet', 'firewall', 'admitted', 'tcp', 'dport', '22', 'accept')
+  const whole = await nft('list', 'ruleset')
+  const asItWas = await firewall()
+  const ours = () => nft('--handle', 'list', 'chain', 'ip', 'node-proxy', 'dispatch')
+  const before = await ours()
+  await follow('Save the rules of a firewall')
+  expect([await firewall(), await ours()]).toEqual([asItWas, before])
+  await nft('flush', 'table', 'inet', 'firewall')
+  await nft('-f', file)
+  expect([await firewall(), await ours()]).toEqual([asItWas, before])
+  const input = `flush ruleset\n${whole}`
+  const refused = lab().node.namespace.exec(['nft', '-f', '-'], { input })
+  await expect(refused).rejects.toThrow('Operation not permitted')
+  await nft('delete', 'table', 'inet', 'firewall')
+})
+
+test('let a firewall pass packets', async () => {
+  const node = lab().node.namespace
+  await node.exec(['iptables', '-P', 'FORWARD', 'DROP'])
+  expect(await connect()).toBe('timeout')
+  await follow('Let a firewall pass packets')
+  expect(['10.180.0.1:80', '10.180.2.2:80']).toContain(await connect())
+  await node.exec(['iptables', '-P', 'FORWARD', 'ACCEPT'])
+  for (const iptables of ['iptables', 'ip6tables']) await node.exec([iptables, '-F', 'FORWARD'])
+})
+
+/** Admits no client to the Service, before any translation, as kube-proxy writes it. */
+const STALE = `table ip kube-proxy {
+  map firewall-ips {
+    type ipv4_addr . inet_proto . inet_service : verdict
+    elements = { ${WEB.destination} . tcp . ${WEB.port} : drop }
+  }
+  chain filter-prerouting {
+    type filter hook prerouting priority -110
+    ct state new ip daddr . meta l4proto . th dport vmap @firewall-ips
+  }
+}
+table ip6 kube-proxy {
+}`
+
+test('filters that kube-proxy left drop until its tables are deleted', async () => {
+  const node = lab().node.namespace
+  await node.exec(['nft', '-f', '-'], { input: STALE })
+  expect(await connect()).toBe('timeout')
+  await follow('From kube-proxy')
+  expect(['10.180.0.1:80', '10.180.2.2:80']).toContain(await connect())
 })
 
 test('remove it by hand, and what kube-proxy has left', async () => {
