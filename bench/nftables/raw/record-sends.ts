@@ -9,7 +9,7 @@ import { RECORD_FILE } from './recording.ts'
  */
 const file = openSync(process.env[RECORD_FILE] ?? '', 'a')
 const { prototype } = raw.RawNetlinkSocket
-const send = prototype.send
+const { send } = prototype
 
 prototype.send = function record(message, ...rest) {
   const bytes = Buffer.concat(Array.isArray(message) ? message : [message])

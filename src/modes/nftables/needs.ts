@@ -1,4 +1,4 @@
-import type { Command, FieldType, Rule, Table } from '../../kernel/nftables/objects.ts'
+import type { Command, FieldType, Rule, SetSpec, Table } from '../../kernel/nftables/objects.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { CHAIN, SET } from './keys/names.ts'
 import { choiceChain, choiceRules } from './program/choice-chain.ts'
@@ -20,32 +20,19 @@ const CLIENTS = 'affinity-probe'
 
 /** In an order in which each need presumes only earlier ones. */
 export function needsOf(table: Table, settings: NetfilterSettings): readonly Need[] {
-  const { family } = table
-  const set = (name: string) => baseSets(settings, family).filter((one) => one.name === name)
-  const chain = (name: string) => baseChains(settings, family).filter((one) => one.name === name)
-  const sets = (...names: readonly string[]): Command[] =>
-    names.flatMap(set).map(({ name, spec }) => ({ do: 'addSet', table, set: name, spec }))
-  const hooks = (...names: readonly string[]): Command[] =>
-    names.flatMap(chain).map(({ name, spec }) => ({ do: 'addChain', table, chain: name, spec }))
-  const rules = (...made: readonly Rule[]): Command[] => [
-    { do: 'addChain', table, chain: 'probe' },
-    ...made.map((rule): Command => ({ do: 'addRule', table, chain: 'probe', rule })),
-  ]
-  const choice = choiceRules(choiceChain('', 2, ''), settings, family) ?? []
-  const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
-  const clients: Command = {
-    ...{ do: 'addSet', table, set: CLIENTS },
-    spec: {
-      ...{ key: [ip], data: [ip], isDynamic: true, hasTimeouts: true },
-      size: 65_536,
-    },
-  }
-  const remember = statement.update(CLIENTS, {
-    ...{ key: [sourceAddress(family)], data: [destinationAddress(family)] },
-    timeout: 1_000,
-  })
   return [
     { what: 'tables', commands: [], remedy: load('nf_tables') },
+    ...chainNeeds(table, settings),
+    ...ruleNeeds(table, settings),
+    ...setNeeds(table, settings),
+  ]
+}
+
+function chainNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
+  const chains = new Map(baseChains(settings, table.family).map((one) => [one.name, one.spec]))
+  const hooks = (...names: readonly string[]): Command[] =>
+    names.map((chain) => ({ do: 'addChain', table, chain, spec: chains.get(chain) ?? {} }))
+  return [
     {
       what: 'chains that translate addresses',
       commands: hooks(CHAIN.prerouting, CHAIN.output, CHAIN.postrouting),
@@ -56,41 +43,67 @@ export function needsOf(table: Table, settings: NetfilterSettings): readonly Nee
       commands: hooks(CHAIN.filterInput, CHAIN.filterForward, CHAIN.filterOutput),
       remedy: load('nf_tables'),
     },
+  ]
+}
+
+function ruleNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
+  const { family } = table
+  const need = (what: string, modules: string, ...statements: readonly statement.Statement[]) => ({
+    what,
+    commands: rulesOf(table, { expressions: statements.flat() }),
+    remedy: load(modules),
+  })
+  const choice = choiceRules(choiceChain('', 2, ''), settings, family) ?? []
+  return [
     {
       what: 'random choice of an endpoint from a map',
-      commands: [...sets(SET.endpoints), ...rules(...choice)],
+      commands: [...setOf(table, settings, SET.endpoints), ...rulesOf(table, ...choice)],
       remedy: load('nft_numgen nft_nat'),
     },
-    {
-      what: 'masquerading',
-      commands: rules({ expressions: statement.masquerade(settings.randomFully) }),
-      remedy: load('nft_masq'),
-    },
-    {
-      what: 'rejection',
-      commands: rules({ expressions: statement.reject('portUnreachable') }),
-      remedy: load(family === 4 ? 'nft_reject_ipv4' : 'nft_reject_ipv6'),
-    },
-    {
-      what: 'the addresses of the node',
-      commands: rules({ expressions: TO_NODE }),
-      remedy: load(family === 4 ? 'nft_fib_ipv4' : 'nft_fib_ipv6'),
-    },
-    {
-      what: 'the state of connections',
-      commands: rules({ expressions: IS_TRANSLATED }),
-      remedy: load('nft_ct'),
-    },
+    need('masquerading', 'nft_masq', statement.masquerade(settings.randomFully)),
+    need('rejection', `nft_reject_ipv${family}`, statement.reject('portUnreachable')),
+    need('the addresses of the node', `nft_fib_ipv${family}`, TO_NODE),
+    need('the state of connections', 'nft_ct', IS_TRANSLATED),
+  ]
+}
+
+function setNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
+  const { family } = table
+  const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
+  const spec: SetSpec = { key: [ip], data: [ip], isDynamic: true, hasTimeouts: true, size: 65_536 }
+  const remember = statement.update(CLIENTS, {
+    ...{ key: [sourceAddress(family)], data: [destinationAddress(family)] },
+    timeout: 1_000,
+  })
+  return [
     {
       what: 'ranges of source addresses',
-      commands: sets(SET.sourceRanges),
+      commands: setOf(table, settings, SET.sourceRanges),
       remedy: 'use Linux 5.6 or newer: older kernels have no ranges in keys of several fields',
     },
     {
       what: 'maps that packets fill',
-      commands: [clients, ...rules({ expressions: remember })],
+      commands: [
+        { do: 'addSet', table, set: CLIENTS, spec },
+        ...rulesOf(table, { expressions: remember }),
+      ],
       remedy: 'use a kernel with nf_tables sets (CONFIG_NF_TABLES, Linux 5.6 or newer)',
     },
+  ]
+}
+
+/** One of the fixed sets. */
+function setOf(table: Table, settings: NetfilterSettings, set: string): readonly Command[] {
+  const { spec } = baseSets(settings, table.family).find(({ name }) => name === set) ?? {}
+  return spec ? [{ do: 'addSet', table, set, spec }] : []
+}
+
+/** Rules of a chain that no packet meets. */
+function rulesOf(table: Table, ...rules: readonly Rule[]): readonly Command[] {
+  const chain = 'probe'
+  return [
+    { do: 'addChain', table, chain },
+    ...rules.map((rule): Command => ({ do: 'addRule', table, chain, rule })),
   ]
 }
 

@@ -76,7 +76,7 @@ export function encodeCommand(
     case 'deleteElements': {
       const form = formOf(specOf(command.table, command.set), command.elements[0])
       const type = command.do === 'addElements' ? 'newSetElement' : 'deleteSetElement'
-      return elementMessages(type, command.table, command.set, command.elements, form)
+      return elementMessages(type, command, command.elements, form)
     }
   }
 }
@@ -84,8 +84,7 @@ export function encodeCommand(
 /** Elements in as many messages as they take. */
 export function elementMessages(
   type: 'newSetElement' | 'deleteSetElement' | 'getSetElement',
-  table: Table,
-  set: string,
+  { table, set }: { readonly table: Table; readonly set: string },
   elements: readonly Element[],
   form: ElementForm,
 ): readonly OutgoingMessage[] {

@@ -86,7 +86,8 @@ function expression(field: FieldType): readonly Buffer[] {
       ]
     case 'inet_proto':
       return [word(TYPEOF.expression, KIND.meta), nested(TYPEOF.data, word(0, META_L4PROTO))]
-    default:
+    case 'ifname':
+    case 'mark':
       throw new TypeError(`no expression declares a field of type ${field}`)
   }
 }

@@ -36,37 +36,36 @@ function nameOf(expression: Expression): string {
 function writeData(to: AttributeWriter, one: Expression, family: Family): void {
   switch (one.type) {
     case 'meta':
-      to.be32(1, one.to).be32(2, number.META[one.key])
-      return
+      return void to.be32(1, one.to).be32(2, number.META[one.key])
     case 'setMeta':
-      to.be32(2, number.META[one.key]).be32(3, one.from)
-      return
+      return void to.be32(2, number.META[one.key]).be32(3, one.from)
     case 'payload':
-      to.be32(1, one.to).be32(2, number.BASE[one.base]).be32(3, one.offset).be32(4, one.length)
-      return
+      return void to
+        .be32(1, one.to)
+        .be32(2, number.BASE[one.base])
+        .be32(3, one.offset)
+        .be32(4, one.length)
     case 'ct':
       to.be32(1, one.to).be32(2, conntrackKey(one.key, family))
       if (one.direction) to.u8(3, number.DIRECTION[one.direction])
       return
     case 'fib':
-      to.be32(1, one.to).be32(2, number.FIB_RESULT[one.result]).be32(3, number.FIB_OF[one.of])
-      return
+      return void to
+        .be32(1, one.to)
+        .be32(2, number.FIB_RESULT[one.result])
+        .be32(3, number.FIB_OF[one.of])
     case 'random':
-      to.be32(1, one.to).be32(2, one.modulus).be32(3, number.RANDOM).be32(4, 0)
-      return
+      return void to.be32(1, one.to).be32(2, one.modulus).be32(3, number.RANDOM).be32(4, 0)
     case 'bitwise':
       to.be32(1, one.from).be32(2, one.to).be32(3, one.mask.length)
       writeValue(to, 4, one.mask)
-      writeValue(to, 5, one.xor)
-      return
+      return writeValue(to, 5, one.xor)
     case 'cmp':
       to.be32(1, one.from).be32(2, number.COMPARE[one.is])
-      writeValue(to, 3, one.value)
-      return
+      return writeValue(to, 3, one.value)
     case 'load':
       to.be32(1, one.to)
-      writeValue(to, 2, one.value)
-      return
+      return writeValue(to, 2, one.value)
     case 'lookup':
       to.text(1, one.set).be32(2, one.key)
       if (one.to !== undefined) to.be32(3, one.to)
@@ -79,17 +78,14 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
       return
     case 'nat':
       to.be32(1, number.NAT[one.to]).be32(2, one.family === 4 ? 2 : 10)
-      to.be32(3, one.address).be32(4, one.address).be32(5, one.port).be32(6, one.port)
-      return
+      return void to.be32(3, one.address).be32(4, one.address).be32(5, one.port).be32(6, one.port)
     case 'masquerade':
       if (one.isFullyRandom) to.be32(1, number.FULLY_RANDOM)
       return
     case 'reject':
-      writeReject(to, one.with, family)
-      return
+      return writeReject(to, one.with, family)
     case 'verdict':
-      to.be32(1, 0).nest(2, () => writeVerdict(to, one.verdict))
-      return
+      return void to.be32(1, 0).nest(2, () => writeVerdict(to, one.verdict))
     case 'counter':
       return
     case 'foreign':

@@ -112,8 +112,7 @@ export class NetlinkNftables implements Nftables {
     const wanted = keys.map((key) => ({ key }))
     for (const request of elementMessages(
       'getSetElement',
-      table,
-      set,
+      { table, set },
       wanted,
       formOf(spec, undefined),
     )) {

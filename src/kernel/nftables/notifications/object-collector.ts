@@ -60,30 +60,21 @@ export class ObjectCollector implements TouchCollector<TouchedObject> {
   }
 }
 
+const { newTable, deleteTable, newChain, deleteChain, newRule, deleteRule } = NFT_MSG
+const { newSet, deleteSet, newSetElement, deleteSetElement } = NFT_MSG
+
 function touchedBy(
   type: number | undefined,
   attributes: Buffer,
   table: Table,
 ): readonly TouchedObject[] {
-  switch (type) {
-    case NFT_MSG.newTable:
-    case NFT_MSG.deleteTable:
-      return [{ table, kind: 'table' }]
-    case NFT_MSG.newChain:
-    case NFT_MSG.deleteChain:
-      return [{ table, kind: 'chain', name: textOf(attributes, CHAIN.name) ?? '' }]
-    case NFT_MSG.newRule:
-    case NFT_MSG.deleteRule:
-      return [{ table, kind: 'chain', name: textOf(attributes, RULE.chain) ?? '' }]
-    case NFT_MSG.newSet:
-    case NFT_MSG.deleteSet:
-      return [{ table, kind: 'set', name: textOf(attributes, SET.name) ?? '' }]
-    case NFT_MSG.newSetElement:
-    case NFT_MSG.deleteSetElement:
-      return touchedElements(attributes, table)
-    default:
-      return []
-  }
+  const isOne = (...types: readonly number[]) => type !== undefined && types.includes(type)
+  if (isOne(newTable, deleteTable)) return [{ table, kind: 'table' }]
+  if (isOne(newSetElement, deleteSetElement)) return touchedElements(attributes, table)
+  const named = (attribute: number) => textOf(attributes, attribute) ?? ''
+  if (isOne(newChain, deleteChain)) return [{ table, kind: 'chain', name: named(CHAIN.name) }]
+  if (isOne(newRule, deleteRule)) return [{ table, kind: 'chain', name: named(RULE.chain) }]
+  return isOne(newSet, deleteSet) ? [{ table, kind: 'set', name: named(SET.name) }] : []
 }
 
 function touchedElements(attributes: Buffer, table: Table): readonly TouchedObject[] {

@@ -41,7 +41,7 @@ test('a backend is its address and its port, padded', () => {
 
 test('fields are padded to 4 bytes; an index is in the byte order of the host', () => {
   const key = frontendAddress(ip('10.0.0.1'), 'SCTP', 0x1f90)
-  expect(key.toString('hex')).toBe('0a00000184000000' + '1f900000')
+  expect(key.toString('hex')).toBe('0a000001840000001f900000')
   expect(indexed(key, 0x0102).toString('hex')).toBe('0a000001840000001f90000002010000')
   expect(frontendAddress('node', 'UDP', 80).toString('hex')).toBe('1100000000500000')
   expect(hostWord(0x8000_0001).toString('hex')).toBe('01000080')

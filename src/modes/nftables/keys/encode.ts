@@ -52,7 +52,7 @@ function lengthOf(ip: IpAddress): number {
 
 /** Reads the digits of an IPv4 address itself: there are hundreds of thousands of them. */
 function writeAddress(bytes: Buffer, ip: IpAddress): void {
-  if (familyOf(ip) === 6) return void bytes.set(ipBytes(ip))
+  if (familyOf(ip) === 6) return bytes.set(ipBytes(ip))
   let [place, octet] = [0, 0]
   for (let at = 0; at < ip.length; at++) {
     const character = ip.charCodeAt(at)

@@ -36,21 +36,16 @@ export function withText(hash: number, text: string): number {
  * object; an absent field is an undefined one. Throws TypeError for anything else.
  */
 export function withValue(hash: number, value: unknown): number {
-  switch (typeof value) {
-    case 'string':
-      return withText(mixed(hash, TEXT), value)
-    case 'number':
-      return mixed(mixed(mixed(hash, NUMBER), value | 0), Math.floor(value / 2 ** 32))
-    case 'boolean':
-      return mixed(mixed(hash, BOOLEAN), value ? 1 : 0)
-    case 'object':
-      if (Buffer.isBuffer(value)) return withBytes(mixed(hash, BYTES), value)
-      if (Array.isArray(value)) return value.reduce(withValue, mixed(hash, value.length))
-      if (value !== null) return mixed(mixed(hash, OBJECT), sumOfFields(value))
-      break
-    case 'undefined':
-      return mixed(hash, UNDEFINED)
-    default:
+  if (typeof value === 'string') return withText(mixed(hash, TEXT), value)
+  if (typeof value === 'number') {
+    return mixed(mixed(mixed(hash, NUMBER), value | 0), Math.floor(value / 2 ** 32))
+  }
+  if (typeof value === 'boolean') return mixed(mixed(hash, BOOLEAN), value ? 1 : 0)
+  if (value === undefined) return mixed(hash, UNDEFINED)
+  if (Buffer.isBuffer(value)) return withBytes(mixed(hash, BYTES), value)
+  if (Array.isArray(value)) return value.reduce(withValue, mixed(hash, value.length))
+  if (typeof value === 'object' && value !== null) {
+    return mixed(mixed(hash, OBJECT), sumOfFields(value))
   }
   throw new TypeError(`no hash of a value of type ${typeof value}: ${String(value)}`)
 }

@@ -112,8 +112,7 @@ test('new connections that nothing translated are answered where a pool is empty
 })
 
 test('a kernel that routes loopback is guarded against its neighbours, in IPv4', () => {
-  const guard =
-    'saddr/8 != 7f daddr/8 == 7f ' + `ct state & 06000000 == 00000000 ${NOT_TRANSLATED} drop`
+  const guard = `saddr/8 != 7f daddr/8 == 7f ct state & 06000000 == 00000000 ${NOT_TRANSLATED} drop`
   expect(base({ dropMartians: true })['filter-input']?.[0]).toBe(guard)
   expect(base({ dropMartians: true }, 6)['filter-input']).toHaveLength(1)
 })

@@ -48,8 +48,16 @@ export class RuleText {
         return `reject with ${one.with}`
       case 'verdict':
         return showVerdict(one.verdict)
-      default:
-        return 'to' in one ? this.#load(one.to, { text: nameOf(one) }) : one.type
+      case 'counter':
+      case 'foreign':
+        return one.type
+      case 'load':
+      case 'meta':
+      case 'payload':
+      case 'ct':
+      case 'fib':
+      case 'random':
+        return this.#load(one.to, { text: nameOf(one) })
     }
   }
 
@@ -94,7 +102,9 @@ export class RuleText {
   }
 }
 
-function nameOf(one: Expression): string {
+type Load = Extract<Expression, { type: 'load' | 'meta' | 'payload' | 'ct' | 'fib' | 'random' }>
+
+function nameOf(one: Load): string {
   switch (one.type) {
     case 'meta':
       return one.key
@@ -106,7 +116,7 @@ function nameOf(one: Expression): string {
       return `fib ${one.of} ${one.result}`
     case 'random':
       return `random mod ${one.modulus}`
-    default:
+    case 'load':
       return one.type
   }
 }

@@ -58,7 +58,8 @@ function showField(type: FieldType, bytes: Buffer): string {
       return String(bytes.readUInt16BE())
     case 'index':
       return String(bytes.readUInt32LE())
-    default:
+    case 'ifname':
+    case 'mark':
       return bytes.toString('hex')
   }
 }

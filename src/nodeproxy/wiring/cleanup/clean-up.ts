@@ -83,7 +83,7 @@ export function removalsOf(
 }
 
 function restOf(modes: readonly ModeDefinition[]): readonly Removal[] {
-  return modes.flatMap(({ cleanupRest }) => (cleanupRest ? [() => cleanupRest(clock)] : []))
+  return modes.flatMap((mode) => (mode.cleanupRest ? [async () => mode.cleanupRest?.(clock)] : []))
 }
 
 /** The variants whose tables this kernel has. */
