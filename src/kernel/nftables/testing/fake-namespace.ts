@@ -97,7 +97,7 @@ export class FakeNamespace {
     return undefined
   }
 
-  /** What a packet does by a rule with `update`: adds an element, or renews it and keeps its data; nobody hears of it. */
+  /** What a packet does by a rule with `update`: adds an element, or renews it and keeps its data, without a notification. */
   update(table: Table, name: string, element: Element): void {
     const held = this.table(table)
     const set = held?.sets.get(name)

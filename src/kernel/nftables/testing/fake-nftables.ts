@@ -9,7 +9,7 @@ import type { FakeSet } from './fake-set.ts'
 import type { InjectedFailure } from './injected-failure.ts'
 import { RangeBounds } from './range-bounds.ts'
 
-interface Refusal {
+interface CommandRefusal {
   readonly errno: number
   readonly applies: (command: Command) => boolean
   readonly isNamed: boolean
@@ -27,7 +27,7 @@ export class FakeNftables implements Nftables {
   silence: NodeProxyError | undefined
   readonly #namespace: FakeNamespace
   readonly #failures: InjectedFailure[] = []
-  readonly #refusals = new Set<Refusal>()
+  readonly #refusals = new Set<CommandRefusal>()
   readonly #meanwhile: (() => void)[] = []
   #commits = 0
   #isOpen = true
@@ -114,7 +114,7 @@ export class FakeNftables implements Nftables {
    * say which command it is.
    */
   refuse(errno: number, applies: (command: Command) => boolean, isNamed = true): () => void {
-    const refusal: Refusal = { errno, applies, isNamed }
+    const refusal: CommandRefusal = { errno, applies, isNamed }
     this.#refusals.add(refusal)
     return () => this.#refusals.delete(refusal)
   }

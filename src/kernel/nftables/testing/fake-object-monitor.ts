@@ -22,7 +22,7 @@ export class FakeObjectMonitor implements RuleMonitor<TouchedObject> {
   readonly #namespace: FakeNamespace
   readonly #options: FakeObjectMonitorOptions
   #held = 0
-  #deaf = 0
+  #unsubscribed = 0
   #hasMissed = false
   #base = 0
   #commits = 0
@@ -39,7 +39,7 @@ export class FakeObjectMonitor implements RuleMonitor<TouchedObject> {
     const { table, exceptPort } = this.#options
     const stop = this.#namespace.listen(({ port, generation, touched }) => {
       const ours = touched.filter((one) => one.table.name === table)
-      if (port === exceptPort || ours.length === 0 || this.#deaf > 0) return
+      if (port === exceptPort || ours.length === 0 || this.#unsubscribed > 0) return
       this.#report({ touched: ours, by: BY, generation })
     })
     return () => {
@@ -54,13 +54,13 @@ export class FakeObjectMonitor implements RuleMonitor<TouchedObject> {
       this.#commits = 0
       this.#hasMissed = false
     }
-    const isDeaf = options.unsubscribed === true
-    if (isDeaf) {
-      this.#deaf++
+    const isUnsubscribed = options.unsubscribed === true
+    if (isUnsubscribed) {
+      this.#unsubscribed++
       this.#hasMissed = true
     }
     return (own) => {
-      if (isDeaf) this.#deaf--
+      if (isUnsubscribed) this.#unsubscribed--
       this.#commits += own.commits ?? Number.NaN
       if (--this.#held === 0) this.#settle()
     }

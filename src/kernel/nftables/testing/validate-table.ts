@@ -8,11 +8,11 @@ const { EMLINK, EOPNOTSUPP } = constants.errno
 /** NFT_JUMP_STACK_SIZE. */
 const MAX_LEVEL = 16
 
-type Place = Hook['hook']
+type HookPoint = Hook['hook']
 
 /** From where statements may be reached: hooks, and whether only from chains of type nat. */
 const REACHABLE: Partial<
-  Record<string, { readonly hooks: readonly Place[]; readonly nat: boolean }>
+  Record<string, { readonly hooks: readonly HookPoint[]; readonly nat: boolean }>
 > = {
   destination: { hooks: ['prerouting', 'output'], nat: true },
   source: { hooks: ['postrouting', 'input'], nat: true },

@@ -106,11 +106,11 @@ export class FamilyWriter {
     let [steps, error]: [readonly Step[], TransactionError | undefined] = [refused, why]
     for (let count = 0; error !== undefined && steps.length > 0; count++) {
       if (concernsAll(error) || count === MAX_REFUSALS) return this.#fail(keysOf(steps), error)
-      const culprit = stepAt(steps, error.command)
-      if (culprit === undefined) return this.#halve(steps, error)
-      if (error.errno === EEXIST && isScaffolding(culprit.key)) return this.#rebuild()
-      const faulty = steps.filter(({ key }) => key === culprit.key)
-      this.#fail([culprit.key], error)
+      const cause = stepAt(steps, error.command)
+      if (cause === undefined) return this.#halve(steps, error)
+      if (error.errno === EEXIST && isScaffolding(cause.key)) return this.#rebuild()
+      const faulty = steps.filter(({ key }) => key === cause.key)
+      this.#fail([cause.key], error)
       steps = steps.filter((step) => !faulty.includes(step))
       error = steps.length > 0 ? await this.#commit(steps) : undefined
     }

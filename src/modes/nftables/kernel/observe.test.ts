@@ -99,7 +99,7 @@ test.each<[ObjectKey, string]>([
   expect((await mode.observe()).has(key)).toBe(true)
 })
 
-test('of chains and sets only those sets are read that are asked for', async () => {
+test('of sets only the given ones are read', async () => {
   const { mode, nftables } = await started()
   const keys = [keyOf(4, 'chain', 'dispatch'), keyOf(4, 'set', SET.sameByte)]
   const seen = await mode.observe(keys)

@@ -36,7 +36,7 @@ export function foreignCommands(namespace: FakeNamespace, { kind, pick }: Foreig
 function picked(held: FakeTable, pick: number): Picked {
   const [chain, content] = at([...held.chains], pick) ?? ['missing', undefined]
   const filled = [...held.sets].filter(
-    // What a client is remembered with is nobody's business but its packets'.
+    // What a client is remembered with is only for its packets to change.
     ([name, { store }]) => store.count > 0 && !isFilledByPackets(name),
   )
   const few = filled.filter(([, { store }]) => store.count < 1_000)

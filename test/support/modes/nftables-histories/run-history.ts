@@ -17,7 +17,7 @@ const ROUNDS = 8
 const ROUND_MS = 400_000
 
 /** What a history ends in. */
-export interface Outcome {
+export interface HistoryOutcome {
   readonly namespace: FakeNamespace
   /** What the cluster then has. */
   readonly entries: ReadonlyMap<EntryId, ForwardingEntry>
@@ -40,7 +40,7 @@ export class History {
     this.#node = this.#start()
   }
 
-  async run(steps: readonly HistoryStep[]): Promise<Outcome> {
+  async run(steps: readonly HistoryStep[]): Promise<HistoryOutcome> {
     await this.#sync()
     for (const step of steps) {
       await this.#take(step)

@@ -108,7 +108,7 @@ export const ELEMENT_CASES: readonly RefusalCase[] = [
     commands: [add('s', ONE)],
   },
   {
-    name: 'a full set has room behind a deletion',
+    name: 'a full set has space behind a deletion',
     given: [table, set('s', { ...ADDRESSES, size: 1 }), add('s', ONE)],
     commands: [remove('s', ONE), add('s', TWO)],
   },

@@ -93,7 +93,7 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
     refused: { command: 0, errno: ENOENT },
   },
   {
-    name: 'a chain has a longer name than there is room for',
+    name: 'a chain has a longer name than there is space for',
     commands: [table, chain('a'.repeat(256))],
     refused: { command: 1, errno: ERANGE },
   },

@@ -20,10 +20,10 @@ export async function runCase(
   open: () => Nftables,
   { given = [], other = [], commands, isLate }: RefusalCase,
 ): Promise<RefusalCase['refused'] | 'not prepared'> {
-  const [nftables, stranger] = [open(), open()]
+  const [nftables, foreign] = [open(), open()]
   try {
     const generation = await nftables.generation()
-    for (const [socket, prepared] of [[nftables, given] as const, [stranger, other] as const]) {
+    for (const [socket, prepared] of [[nftables, given] as const, [foreign, other] as const]) {
       if (await socket.commit(prepared)) return 'not prepared'
     }
     const error = await nftables.commit(commands, isLate ? generation : undefined)
@@ -31,7 +31,7 @@ export async function runCase(
     const { command, errno } = error
     return command === undefined ? { errno } : { command, errno }
   } finally {
-    stranger.close()
+    foreign.close()
     for (const { table } of [...given, ...commands]) {
       if (await nftables.read(table)) await nftables.commit([{ do: 'deleteTable', table }])
     }
