@@ -1,5 +1,5 @@
 import { openSync, writeSync } from 'node:fs'
-import raw from 'netlink/dist/raw.js'
+import raw, { type RawNetlinkSocket } from 'netlink/dist/raw.js'
 import { NFNL_SUBSYS } from '../../../src/kernel/netlink/nfnetlink.ts'
 import { RECORD_FILE } from './recording.ts'
 
@@ -9,9 +9,9 @@ import { RECORD_FILE } from './recording.ts'
  */
 const file = openSync(process.env[RECORD_FILE] ?? '', 'a')
 const { prototype } = raw.RawNetlinkSocket
-const { send } = prototype
+const send = Object.getOwnPropertyDescriptor(prototype, 'send')?.value as RawNetlinkSocket['send']
 
-prototype.send = function record(message, ...rest) {
+prototype.send = function record(this: RawNetlinkSocket, message, ...rest) {
   const bytes = Buffer.concat(Array.isArray(message) ? message : [message])
   if (beginsTransaction(bytes)) {
     const length = Buffer.alloc(4)

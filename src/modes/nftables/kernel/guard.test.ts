@@ -12,8 +12,11 @@ function opened() {
   return { namespace, nftables: new FakeNftables(namespace) }
 }
 
+/** Each has one rule, which uses connection tracking. */
 const GUARDS = [4, 6].flatMap((family) => [
-  `${family} node-proxy-guard chain postrouting {"hook":{"type":"nat","hook":"postrouting","priority":300}}`,
+  expect.stringMatching(
+    `^${family} node-proxy-guard chain postrouting .*"type":"nat","hook":"postrouting".*\\n.*"type":"ct","key":"status"`,
+  ),
   `${family} node-proxy-guard owned`,
 ])
 

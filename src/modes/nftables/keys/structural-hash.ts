@@ -47,7 +47,7 @@ export function withValue(hash: number, value: unknown): number {
   if (typeof value === 'object' && value !== null) {
     return mixed(mixed(hash, OBJECT), sumOfFields(value))
   }
-  throw new TypeError(`no hash of a value of type ${typeof value}: ${String(value)}`)
+  throw new TypeError(`no hash of a value of type ${typeof value}`)
 }
 
 /** A sum, so that the order of the fields does not count. */
