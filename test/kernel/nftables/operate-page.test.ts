@@ -82,6 +82,7 @@ test('which endpoints a Service has', async () => {
   expect(printed).toContain('comment "shop/web:/TCP/4"')
   expect(printed).toContain(`${WEB.destination} . tcp . 80 . 0 : 10.180.0.1 . 80`)
   expect(printed).toContain(`${WEB.destination} . tcp . 80 . 1 : 10.180.2.2 . 80`)
+  expect(printed?.split('map endpoints').at(-1)).toContain(' . 80 . 0 : 10.180.0.1 . 80')
 })
 
 test('why a connection is refused', async () => {
