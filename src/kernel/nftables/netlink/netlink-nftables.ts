@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import type { Clock } from '../../../lib/clock.ts'
 import { attributeText, findAttribute } from '../../netlink/attribute.ts'
+import type { KernelError } from '../../netlink/kernel-error.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../../netlink/message.ts'
 import { NFTA } from '../../netlink/nf-tables.ts'
 import { rawTransport } from '../../netlink/raw-transport.ts'
@@ -56,8 +57,7 @@ export class NetlinkNftables implements Nftables {
     if (commands.length === 0) return undefined
     await this.#learnSets(commands)
     const { messages, commandOf } = this.#encode(commands)
-    const errors = await this.#session.transaction(batchOf(messages, generation))
-    const [first] = [...errors].toSorted(([a], [b]) => a - b)
+    const [first] = await this.#send(batchOf(messages, generation), commands)
     if (first === undefined) {
       this.#commits++
       return undefined
@@ -130,6 +130,27 @@ export class NetlinkNftables implements Nftables {
     this.#session.close()
   }
 
+  /** The errors, by the message; of a transaction that had no effect nothing is known of its sets any more. */
+  async #send(
+    messages: readonly OutgoingMessage[],
+    commands: readonly Command[],
+  ): Promise<readonly (readonly [number, KernelError])[]> {
+    let isDone = false
+    try {
+      const errors = await this.#session.transaction(messages)
+      isDone = errors.size === 0
+      return [...errors].toSorted(([a], [b]) => a - b)
+    } finally {
+      if (!isDone) this.#forgetSets(commands)
+    }
+  }
+
+  #forgetSets(commands: readonly Command[]): void {
+    for (const command of commands) {
+      if (command.do === 'addSet') this.#specs.delete(keyOf(command.table, command.set))
+    }
+  }
+
   #encode(commands: readonly Command[]): {
     readonly messages: readonly OutgoingMessage[]
     /** The command of each message, by index. */
@@ -141,6 +162,7 @@ export class NetlinkNftables implements Nftables {
     for (const [index, command] of commands.entries()) {
       if (command.do === 'addSet') this.#specs.set(keyOf(command.table, command.set), command.spec)
       if (command.do === 'deleteSet') this.#specs.delete(keyOf(command.table, command.set))
+      if (command.do === 'deleteTable') this.#forgetTable(command.table)
       const specOf = (table: Table, set: string) => this.#specs.get(keyOf(table, set))
       for (const one of encodeCommand(command, numbering, specOf)) {
         messages.push(one)
@@ -148,6 +170,11 @@ export class NetlinkNftables implements Nftables {
       }
     }
     return { messages, commandOf }
+  }
+
+  #forgetTable(table: Table): void {
+    const prefix = keyOf(table, '')
+    for (const key of this.#specs.keys()) if (key.startsWith(prefix)) this.#specs.delete(key)
   }
 
   /** Reads the sets whose elements change and that are not known. */
