@@ -19,6 +19,8 @@ export interface Hook {
   readonly hook: 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting'
   /** Of several chains the smallest comes first. */
   readonly priority: number
+  /** What no rule accepts is dropped; absent: it passes. */
+  readonly dropsByDefault?: true
 }
 
 export interface ChainSpec {

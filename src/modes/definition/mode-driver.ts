@@ -9,6 +9,8 @@ import type { PendingCleanup } from './pending-cleanup.ts'
 export interface Readiness {
   /** Empty: the mode can work. */
   readonly missing: readonly MissingRequirement[]
+  /** Why `auto` takes another mode, where there is one; a warning where the mode is configured. Absent: nothing. */
+  readonly caveats?: readonly MissingRequirement[]
   /** For the log. */
   readonly facts: Readonly<Record<string, unknown>>
 }

@@ -7,6 +7,7 @@ import type { ModeInputs } from '../netfilter/settings/mode-inputs.ts'
 export interface FakeDriver<C> extends ModeDriver<C> {
   /** What `prepare` finds. */
   missing: readonly MissingRequirement[]
+  caveats: readonly MissingRequirement[]
   serving: boolean
   review?: ModeReview<C>
   loopbackGuards: ModeDriver<C>['loopbackGuards']
@@ -34,11 +35,11 @@ export function fakeDriver<C>(name: string, options: FakeDriverOptions<C> = {}):
     return options.build()
   }
   const driver: FakeDriver<C> = {
-    ...{ name, missing: [], serving: false, prepared, tuned, calls },
+    ...{ name, missing: [], caveats: [], serving: false, prepared, tuned, calls },
     demands: options.demands ?? (() => undefined),
     async prepare(inputs) {
       prepared.push(inputs)
-      return { missing: driver.missing, facts: {} }
+      return { missing: driver.missing, caveats: driver.caveats, facts: {} }
     },
     spec({ localAddresses }) {
       const settings = { localAddresses }

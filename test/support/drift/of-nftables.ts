@@ -105,6 +105,11 @@ const changes: readonly Sabotage[] = [
     },
   },
   {
+    what: 'the policy of a chain changed to drop',
+    probe: CLUSTER_IP,
+    harm: nft('chain ip node-proxy filter-forward { policy drop; }'),
+  },
+  {
     what: 'a foreign rule put in front of ours in a chain of ours',
     probe: CLUSTER_IP,
     harm: nft('insert rule ip node-proxy dispatch return'),

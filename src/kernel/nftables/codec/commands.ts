@@ -16,7 +16,8 @@ const NLM_F_CREATE = 0x400
 const NLM_F_APPEND = 0x800
 
 /** NF_ACCEPT: what becomes of packets that no rule of a base chain decides. */
-const POLICY_ACCEPT = 1
+/** Values of NFTA_CHAIN_POLICY: NF_DROP, NF_ACCEPT. */
+export const POLICY = { drop: 0, accept: 1 } as const
 
 /** enum nf_inet_hooks. */
 const HOOKS: Readonly<Record<Hook['hook'], number>> = {
@@ -131,9 +132,9 @@ export function message(
   return { type: nfMessageType('nftables', NFT_MSG[type]), flags, payload: to.written() }
 }
 
-function writeHook(to: AttributeWriter, { type, hook, priority }: Hook): void {
+function writeHook(to: AttributeWriter, { type, hook, priority, dropsByDefault }: Hook): void {
   to.nest(CHAIN.hook, () => to.be32(HOOK.number, HOOKS[hook]).be32(HOOK.priority, priority))
-  to.be32(CHAIN.policy, POLICY_ACCEPT).text(CHAIN.type, type)
+  to.be32(CHAIN.policy, dropsByDefault ? POLICY.drop : POLICY.accept).text(CHAIN.type, type)
 }
 
 /** The inverse of `writeHook`, of the values of NFTA_CHAIN_HOOK and NFTA_CHAIN_TYPE. */

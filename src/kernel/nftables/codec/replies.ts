@@ -4,7 +4,7 @@ import type { NetlinkMessage } from '../../netlink/message.ts'
 import { NFGENMSG } from '../../netlink/nfnetlink.ts'
 import type { ChainSpec, Rule } from '../objects.ts'
 import { CHAIN, HOOK, RULE } from './attributes.ts'
-import { hookName } from './commands.ts'
+import { hookName, POLICY } from './commands.ts'
 import { readExpressions } from './read-expression.ts'
 import { commentOf } from './user-data.ts'
 
@@ -30,7 +30,8 @@ function readHook(attributes: Buffer): ChainSpec {
   const priority = findAttribute(nested, HOOK.priority)?.readInt32BE(0) ?? 0
   const name = attributeText(type)
   if (hook === undefined || (name !== 'nat' && name !== 'filter')) return {}
-  return { hook: { type: name, hook, priority } }
+  const dropsByDefault = findAttribute(attributes, CHAIN.policy)?.readUInt32BE(0) === POLICY.drop
+  return { hook: { type: name, hook, priority, ...(dropsByDefault && { dropsByDefault }) } }
 }
 
 /** A rule of NFT_MSG_NEWRULE with its chain; undefined: without one. */

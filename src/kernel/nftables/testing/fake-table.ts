@@ -11,7 +11,7 @@ export interface HeldRule {
 
 /** A chain of the fake kernel. */
 export interface FakeChain {
-  readonly spec: ChainSpec
+  spec: ChainSpec
   rules: readonly HeldRule[]
   /** Verdicts of rules and elements that lead to it. */
   uses: number

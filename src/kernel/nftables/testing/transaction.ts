@@ -99,9 +99,17 @@ export class Transaction {
     const held = chains.get(name)
     const errno = held ? compareHooks(held.spec.hook, spec.hook) : checkHook(spec.hook)
     if (errno !== 0) return errno
-    if (held) this.journal.record(() => undefined)
+    if (held) this.#setPolicy(held, spec)
     else this.#put(chains, name, { spec, rules: [], uses: 0 })
     return 0
+  }
+
+  #setPolicy(held: FakeChain, { hook }: ChainSpec): void {
+    const before = held.spec
+    this.journal.record(() => {
+      held.spec = before
+    })
+    if (hook !== undefined) held.spec = { hook }
   }
 
   #deleteChain(held: FakeTable, name: string): number {

@@ -12,6 +12,7 @@ import { keyOf } from '../keys/object-key.ts'
 import { NftablesMode } from '../mode.ts'
 import { probeNftables } from '../probe.ts'
 import type { NftablesConfiguration } from './configuration.ts'
+import { forwardCaveats } from './forward-policy.ts'
 
 const MISSING = 'NP_NFTABLES_KERNEL'
 
@@ -57,7 +58,8 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
       if (inputs.config.iptables.localhostNodePorts && !parts.iptables.ok) {
         requirements.push(parts.iptables.missing)
       }
-      return { missing: requirements, facts }
+      const caveats = await forwardCaveats(nftables, parts.families)
+      return { missing: requirements, caveats, facts }
     },
     spec(inputs) {
       const runtime = opened

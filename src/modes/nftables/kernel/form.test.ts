@@ -26,6 +26,7 @@ test.each<Partial<SetSpec>>([
 
 test('a chain has the form of its hook', () => {
   expect(hasForm(chain, { hook: { ...hook } })).toBe(true)
+  expect(hasForm(chain, { hook: { ...hook, dropsByDefault: true } })).toBe(true)
   expect(hasForm(chain, { hook: { ...hook, priority: -101 } })).toBe(false)
   expect(hasForm(chain, {})).toBe(false)
   expect(hasForm({ ...chain, spec: {} }, { hook })).toBe(false)

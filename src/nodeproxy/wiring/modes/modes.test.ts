@@ -59,6 +59,19 @@ test('auto logs the missing requirements of the modes before the chosen one', as
   expect(lines[1]).toMatch(/^info .*"mode":"iptables","why":"better ones lack something"/)
 })
 
+test('auto passes on from a mode with a caveat; where it is configured, that is a warning', async () => {
+  const auto = rig({ mode: 'auto' })
+  auto.ipvs.caveats = [missing('accept')]
+  expect((await auto.choose()).current.name).toBe('iptables')
+  expect(auto.lines[0]).toMatch(/^warn .*"mode":"ipvs","missing":\["accept"\]/)
+  const configured = rig({ mode: 'ipvs' })
+  configured.ipvs.caveats = [missing('accept')]
+  expect((await configured.choose()).current.name).toBe('ipvs')
+  expect(configured.lines[1]).toBe(
+    `warn accept ${JSON.stringify({ code: 'NP_LACK', remedy: 'modprobe accept' })}`,
+  )
+})
+
 test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', async (mode) => {
   const { choose, ipvs, iptables, lines } = rig({ mode })
   ipvs.missing = [missing('ip_vs'), missing('xt_set')]

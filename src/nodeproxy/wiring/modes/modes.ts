@@ -111,15 +111,17 @@ async function chooseFirst(
   const names = chooseModes(config.mode, all)
   const missing: MissingRequirement[] = []
   for (const driver of drivers.filter(({ name }) => names.includes(name))) {
-    const readiness = await driver.prepare(trial(config))
-    if (readiness.missing.length === 0) {
+    const { facts, caveats = [], ...readiness } = await driver.prepare(trial(config))
+    const requirements = names.length === 1 ? readiness.missing : [...readiness.missing, ...caveats]
+    if (requirements.length === 0) {
       const why = missing.length > 0 ? 'better ones lack something' : whyFirst(config)
-      log.info({ mode: driver.name, why, ...readiness.facts }, 'the mode is chosen')
+      log.info({ mode: driver.name, why, ...facts }, 'the mode is chosen')
+      for (const { what, code, remedy } of caveats) log.warn({ code, remedy }, what)
       return { ok: true, driver }
     }
-    missing.push(...readiness.missing)
+    missing.push(...requirements)
     if (names.length === 1) continue
-    const reasons = readiness.missing.map(({ what }) => what)
+    const reasons = requirements.map(({ what }) => what)
     log.warn(
       { mode: driver.name, missing: reasons },
       'this kernel cannot do a mode; the next is tried',
