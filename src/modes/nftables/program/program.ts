@@ -35,6 +35,7 @@ export class NftablesProgram implements Program {
   /** Rules of each chain. */
   readonly #ruleCounts = new Map<ObjectKey, number>()
   #changes = new Map<ObjectKey, Digest | undefined>()
+  #last: { readonly entry: ForwardingEntry; readonly rendered: Rendered } | undefined
 
   constructor(settings: NetfilterSettings) {
     this.#settings = settings
@@ -44,7 +45,7 @@ export class NftablesProgram implements Program {
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {
     const before = this.#entries.get(id)
     const isServed = entry !== undefined && this.#settings.families.includes(entry.family)
-    const rendered = isServed ? render(entry, this.#settings) : undefined
+    const rendered = isServed ? this.#render(entry) : undefined
     const shared = entry && rendered ? sharedKeys(entry.family, rendered) : []
     const objects = [...(rendered?.objects.keys() ?? [])]
     if (entry && rendered) this.#entries.set(id, { entry, objects, shared })
@@ -95,7 +96,15 @@ export class NftablesProgram implements Program {
     if (base) return base
     if (this.#users.has(key)) return this.#shared(key)
     const entry = this.entryOf(key)
-    return entry && render(entry, this.#settings).objects.get(key)
+    return entry && this.#render(entry).objects.get(key)
+  }
+
+  /** All objects of an entry are mostly wanted one after the other. */
+  #render(entry: ForwardingEntry): Rendered {
+    if (this.#last?.entry !== entry) {
+      this.#last = { entry, rendered: render(entry, this.#settings) }
+    }
+    return this.#last.rendered
   }
 
   #claim(key: ObjectKey, id: EntryId, content: Content): void {
