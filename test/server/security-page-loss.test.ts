@@ -131,14 +131,15 @@ describe.runIf(installedKubectls().length > 0)('a file of the data directory is 
     const already = page.log().length
     await page.server.start()
     expect(await page.sh('kubectl auth whoami')).toContain('orch-admin')
-    const old = page.sh('kubectl --kubeconfig /etc/orch-server/old.kubeconfig auth whoami')
     expect({
       ann: await page.status(ann!),
       token: await page.status(token!),
-      kubeconfig: await old.then(
-        () => true,
-        () => false,
-      ),
+      kubeconfig: await page
+        .sh('kubectl --kubeconfig /etc/orch-server/old.kubeconfig auth whoami')
+        .then(
+          () => true,
+          () => false,
+        ),
     }).toEqual(STARTS[files])
     const isSaid = page.log().slice(already).includes('so an empty one was made')
     expect(isSaid).toBe(files === 'store.sqlite')

@@ -75,13 +75,15 @@ export class Stage {
     return remote
   }
 
-  /** Packets to and from a backend vanish, or no longer do. */
+  /**
+   * Packets to and from a backend vanish, or no longer do: on arrival, as on a network. A host
+   * that may not send an answer itself forgets a half-open connection, and its client waits for ever.
+   */
   async blackhole(address: string, isBlack: boolean): Promise<void> {
-    const { backends } = this.#namespaces
-    const change = isBlack ? '-A' : '-D'
-    for (const rule of [`INPUT -d ${address}`, `OUTPUT -s ${address}`]) {
-      const [chain = '', ...match] = rule.split(' ')
-      await backends.exec(['iptables', '-w', change, chain, ...match, '-j', 'DROP'])
+    const { node, backends } = this.#namespaces
+    const rule = ['-t', 'raw', isBlack ? '-A' : '-D', 'PREROUTING']
+    for (const [arrival, match] of [[backends, '-d'] as const, [node, '-s'] as const]) {
+      await arrival.exec(['iptables', '-w', ...rule, match, address, '-j', 'DROP'])
     }
   }
 
