@@ -5,17 +5,12 @@ export function describeRules(
   { mode, table, tracker }: Running,
   services: number,
 ): Readonly<Record<string, number | string>> {
-  let [entries, frontends] = [0, 0]
-  /** Addresses by port: there may be hundreds of thousands. */
-  const endpoints = new Map<number, Set<string>>()
-  for (const entry of table.entries()) {
+  let [entries, frontends, endpoints] = [0, 0, 0]
+  for (const { frontends: own, pools } of table.entries()) {
     entries++
-    frontends += entry.frontends.length
-    for (const { ip, port } of [...entry.pools.cluster, ...entry.pools.local]) {
-      const addresses = endpoints.get(port)
-      if (addresses) addresses.add(ip)
-      else endpoints.set(port, new Set([ip]))
-    }
+    frontends += own.length
+    // An endpoint of two Services counts twice: nobody waits for a set of hundreds of thousands.
+    endpoints += Math.max(pools.cluster.length, pools.local.length)
   }
   const objects = [...tracker.wantedKeys()].length
   const refused = tracker.failures().size
@@ -24,7 +19,7 @@ export function describeRules(
     services,
     entries,
     frontends,
-    endpoints: endpoints.values().reduce((sum, { size }) => sum + size, 0),
+    endpoints,
     objects,
     refused,
   }
