@@ -9,7 +9,7 @@ export function describeRules(
   for (const { frontends: own, pools } of table.entries()) {
     entries++
     frontends += own.length
-    // An endpoint of two Services counts twice: nobody waits for a set of hundreds of thousands.
+    // An endpoint of two Services counts twice: a set of hundreds of thousands would delay the record.
     endpoints += Math.max(pools.cluster.length, pools.local.length)
   }
   const objects = [...tracker.wantedKeys()].length
