@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it, onTestFinished, vi } from 'vitest'
@@ -25,8 +25,11 @@ async function running(lines: readonly string[], inner: Store = createMemoryStor
     recorded()
   }
   const log = { info: record('info'), warn: record('warn'), error: record('error') }
-  const edit = (...next: readonly string[]): void =>
-    writeFileSync(keyFile, next.join('\n'), { mode: 0o600 })
+  /** At once: a round that is just reading the file gets the one or the other. */
+  const edit = (...next: readonly string[]): void => {
+    writeFileSync(`${keyFile}.next`, next.join('\n'), { mode: 0o600 })
+    renameSync(`${keyFile}.next`, keyFile)
+  }
   edit(...lines)
   const store = await openEncryption(
     { ...inner, close: async () => undefined },
