@@ -24,6 +24,8 @@ export interface DaemonOptions {
   readonly proxy: Proxy
   /** For the configuration file. */
   readonly folder: string
+  /** Fields of the configuration, in place of their defaults. */
+  readonly settings?: object
   /** In addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -49,7 +51,7 @@ export interface Daemon {
 
 export function startDaemon(options: DaemonOptions): Daemon {
   const configFile = join(options.folder, 'config.yaml')
-  writeFileSync(configFile, configText(options.proxy))
+  writeFileSync(configFile, configText(options))
   const flags = [`--config=${configFile}`, `--master=${options.url}`]
   const command = ['netns', 'exec', options.namespace, LAUNCHER, ...flags]
   const startedAt = performance.now()
@@ -86,7 +88,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
 }
 
 /** Defaults but for what the lab needs. */
-function configText(proxy: Proxy): string {
+function configText({ proxy, settings }: DaemonOptions): string {
   return stringify({
     apiVersion: 'proxy.config.orch.io/v1alpha1',
     kind: 'NodeProxyConfiguration',
@@ -95,6 +97,7 @@ function configText(proxy: Proxy): string {
     detectLocalMode: 'ClusterCIDR',
     metricsBindAddress: `${CONTROL.node}:${METRICS_PORT}`,
     ...modeOf(proxy),
+    ...settings,
   })
 }
 

@@ -10,6 +10,7 @@ import type { Prober } from '../probe/prober.ts'
 import type { NftablesCellParts, NftablesDraft } from './cell-parts.ts'
 import { coldStarts } from './cold-starts.ts'
 import { ChangeListener } from './kernel/change-listener.ts'
+import { counting } from './measure/counting.ts'
 import { countObjects } from './measure/objects.ts'
 import { stall } from './measure/stall.ts'
 import { record } from './raw/recorded.ts'
@@ -17,6 +18,9 @@ import type { Running } from './running.ts'
 
 /** The mode starts no program. */
 const NO_CHILDREN = { kib: 0 }
+
+/** Services of the size at which counters are measured. */
+const COUNTED_AT = 1_000
 
 /** All figures of one size. What fails leaves what was measured before. */
 export async function measureNftablesCell(parts: NftablesCellParts): Promise<void> {
@@ -31,6 +35,11 @@ export async function measureNftablesCell(parts: NftablesCellParts): Promise<voi
     log('what others wait for during a cold start')
     measured.stall = await stall(parts, repeats.fullSync)
     save(cell)
+    if (cluster.size === COUNTED_AT) {
+      log('what counting costs a packet')
+      measured.counting = await counting(parts, repeats.rounds)
+      save(cell)
+    }
   } catch (error) {
     const unfinished = error instanceof Error ? error.message : String(error)
     log(`stopped: ${unfinished}`)

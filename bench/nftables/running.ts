@@ -21,6 +21,8 @@ export interface Running {
 
 export interface StartOptions {
   readonly environment?: Readonly<Record<string, string>>
+  /** Fields of the configuration, in place of their defaults. */
+  readonly settings?: object
   /** Whether packets are sent until one gets through; otherwise only the daemon's word counts. */
   readonly isProbed?: boolean
 }
@@ -53,13 +55,14 @@ export function emptyNode({ freshSerial }: Pick<NftablesCellParts, 'freshSerial'
 export async function startRunning(
   parts: NftablesCellParts,
   node: EmptyNode,
-  { environment, isProbed = true }: StartOptions = {},
+  { environment, settings, isProbed = true }: StartOptions = {},
 ): Promise<Running> {
   const { cluster, folder, repeats } = parts
   const { topology, prober } = node
   const daemon = startDaemon({
     ...{ namespace: topology.node, url: cluster.url, proxy: 'nftables', folder },
     ...(environment && { environment }),
+    ...(settings && { settings }),
   })
   const stop = async () => {
     await daemon.stop()

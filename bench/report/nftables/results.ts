@@ -38,6 +38,8 @@ export interface NftablesMeasured {
   readonly rawBurst: readonly number[]
   readonly memory: MemoryUse
   readonly stall: Stall
+  /** Of one size only: packets of all sizes do the same. */
+  readonly counting: Counting
 }
 
 /** The transactions of a full sync, sent again into an empty namespace. */
@@ -48,6 +50,20 @@ export interface RawReplay {
   readonly bytes: number
   /** The longest time of a single transaction, of each replay. */
   readonly longestMs: readonly number[]
+}
+
+/** Microseconds that a byte to an endpoint and one back take, median of a turn. */
+export interface CountingTurn {
+  /** No Service concerns the connection. */
+  readonly direct: number
+  /** Through a Service. */
+  readonly forwarded: number
+}
+
+/** Turns without and with `nftables.trafficCounters`. */
+export interface Counting {
+  readonly without: readonly CountingTurn[]
+  readonly with: readonly CountingTurn[]
 }
 
 /** What the kernel holds in the tables of the mode, of both families. */

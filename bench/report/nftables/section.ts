@@ -5,6 +5,7 @@ import {
   burstTable,
   changeTable,
   costTable,
+  countingTable,
   firstPacketTable,
   fullSyncTable,
   objectsTable,
@@ -25,6 +26,7 @@ export function nftablesSection(results: NftablesResults): string {
     ['A burst of 100 changes', burstTable(cells)],
     ['The longest wait of others', stallTable(cells)],
     ['First packet: connect p50 / p90', firstPacketTable(cells)],
+    ['What counting costs a packet', countingTable(cells)],
     ['Idle, memory', costTable(cells)],
     ['Objects in the kernel', objectsTable(cells)],
   ]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NftablesCell } from './results.ts'
-import { burstTable, changeTable, fullSyncTable, stallTable } from './tables.ts'
+import { burstTable, changeTable, countingTable, fullSyncTable, stallTable } from './tables.ts'
 
 function rowOf(table: string): readonly string[] {
   const row = table.split('\n')[2] ?? ''
@@ -45,4 +45,20 @@ test('waits of a cold start stand beside those without one', () => {
     ...['1.0 (1.0–2.0)', '20.0 (10.0–30.0)', '3.0 (3.0–3.0)', '6.0 (6.0–6.0)'],
     ...['4.0 (4.0–4.0)', '7.0 (7.0–7.0)', '0.5 / 0.5 / 0.5', '1,500 / 1,500 / 1,500'],
   ])
+})
+
+test('counters cost what a Service with them takes longer than one without, each beside no Service', () => {
+  const counting = {
+    without: [
+      { direct: 10, forwarded: 11 },
+      { direct: 20, forwarded: 22 },
+    ],
+    with: [{ direct: 10, forwarded: 12.1 }],
+  }
+  const cells = [
+    { services: 100, endpoints: 10, measured: {} },
+    { services: 1_000, endpoints: 10, measured: { counting } },
+  ]
+  const shown = ['10.0 (10.0–20.0)', '1.100 (1.100–1.100)', '1.210 (1.210–1.210)', '10.0']
+  expect(rowOf(countingTable(cells))).toEqual(['', '1,000', '10', ...shown, ''])
 })

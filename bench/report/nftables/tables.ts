@@ -2,7 +2,7 @@ import type { ConnectTime } from '../results.ts'
 import { count, fixed, map, mib, milliseconds, ratio, seconds } from '../show.ts'
 import { median, quantile, spread } from '../statistics.ts'
 import { type Column, table } from '../table.ts'
-import type { NftablesCell, Wait, Waits } from './results.ts'
+import type { CountingTurn, NftablesCell, Wait, Waits } from './results.ts'
 import { afterAnswer } from './targets.ts'
 
 const SHAPE: readonly Column<NftablesCell>[] = [
@@ -138,6 +138,41 @@ export function objectsTable(cells: readonly NftablesCell[]): string {
     [
       'netlink, MiB',
       ({ measured }) => map(measured.rawFullSync, (each) => (each.bytes / 1_048_576).toFixed(2)),
+    ],
+  ])
+}
+
+/** Each turn is one sample: how much longer a byte and its answer take through a Service than without one. */
+export function countingTable(cells: readonly NftablesCell[]): string {
+  const shares = (turns: readonly CountingTurn[]) =>
+    turns.map(({ forwarded, direct }) => forwarded / direct)
+  const measuredCells = cells.filter(({ measured }) => measured.counting)
+  return table(measuredCells, [
+    ...SHAPE,
+    [
+      'no Service, µs',
+      ({ measured }) =>
+        map(measured.counting, (each) =>
+          spread(
+            [...each.without, ...each.with].map(({ direct }) => direct),
+            1,
+          ),
+        ),
+    ],
+    [
+      'Service ÷ none',
+      ({ measured }) => map(measured.counting, (each) => spread(shares(each.without), 3)),
+    ],
+    [
+      'counted ÷ none',
+      ({ measured }) => map(measured.counting, (each) => spread(shares(each.with), 3)),
+    ],
+    [
+      'counters cost, %',
+      ({ measured }) =>
+        map(measured.counting, (each) =>
+          ((median(shares(each.with)) / median(shares(each.without)) - 1) * 100).toFixed(1),
+        ),
     ],
   ])
 }
