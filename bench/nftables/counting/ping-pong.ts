@@ -5,6 +5,7 @@ import { TARGET_PORT } from '../../lab/plan.ts'
 import type { Topology } from '../../lab/topology.ts'
 
 const SOL_SOCKET = 1
+const SO_REUSEADDR = 2
 const SO_RCVTIMEO = 20
 const IPPROTO_TCP = 6
 const TCP_NODELAY = 1
@@ -55,6 +56,8 @@ export class PingPong {
 
 function listen(): number {
   const listener = checked(libc.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), 'socket')
+  // An earlier connection has the same port.
+  checked(libc.setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, ON, ON.length), 'SO_REUSEADDR')
   const address = socketAddress(0, TARGET_PORT)
   checked(libc.bind(listener, address, address.length), 'bind')
   checked(libc.listen(listener, 1), 'listen')
