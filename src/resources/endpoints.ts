@@ -1,6 +1,7 @@
 import { type Family, familyOf } from '../lib/ip.ts'
 import { type Note, readAddress } from './address.ts'
 import { decode, UNUSABLE } from './decode.ts'
+import { readHostname } from './hostname.ts'
 import { firstPresent, readMetadata } from './metadata.ts'
 import { NAMES } from './names.ts'
 import { readNodeName } from './node-name.ts'
@@ -67,6 +68,7 @@ function readAddressList(
     if (ip === undefined) return []
     return {
       ip,
+      ...readHostname(raw),
       nodeName: readNodeName(raw, 'nodeName'),
       ready,
       serving: ready,

@@ -1,6 +1,7 @@
 import { HEADLESS, SERVICE_NAME, TRIGGER_TIME, ZONE } from './label-names.ts'
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const DNS_LABEL = /^(?!-)[A-Za-z0-9_-]{1,63}(?<!-)$/
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
 const PORT_NAME = /^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*$/
 const MAX_SUBDOMAIN_LENGTH = 253
@@ -13,6 +14,19 @@ export function isLabel(text: string): boolean {
 /** Labels joined by dots, 253 characters at most: what other objects are called. */
 export function isSubdomain(text: string): boolean {
   return text.length <= MAX_SUBDOMAIN_LENGTH && text.split('.').every(isLabel)
+}
+
+/**
+ * A name that DNS can answer for, as the target of an ExternalName Service may be written: labels of letters,
+ * digits, `-` and `_` in either case, 253 characters at most, with or without the final dot.
+ */
+export function isDnsName(text: string): boolean {
+  const name = text.endsWith('.') ? text.slice(0, -1) : text
+  return name.length <= MAX_SUBDOMAIN_LENGTH && name.split('.').every(isDnsLabel)
+}
+
+function isDnsLabel(text: string): boolean {
+  return DNS_LABEL.test(text)
 }
 
 /** One segment of a URL: what roles and bindings are called, such as `system:node-proxy`. */

@@ -353,3 +353,24 @@ test('a warning names the field, the value and the remedy', () => {
     },
   ])
 })
+
+describe('the name that an ExternalName Service stands for', () => {
+  test.each([
+    ['db.example.com', 'db.example.com'],
+    ['DB.Example.com.', 'db.example.com'],
+    ['_sip._tcp.example', '_sip._tcp.example'],
+    [undefined, undefined],
+  ])('%j is %j', (externalName, expected) => {
+    expect(ofSpec({ type: 'ExternalName', externalName }).externalName).toBe(expected)
+  })
+
+  test.each(['a b', 'a..b', '-a.b', `${'a'.repeat(64)}.b`, '.', 7])('%j is refused', (name) => {
+    const { service, places } = flawed({ type: 'ExternalName', externalName: name })
+    expect(service).not.toHaveProperty('externalName')
+    expect(places).toEqual([`spec.externalName ${JSON.stringify(name)}`])
+  })
+
+  test('means nothing in a Service of another type', () => {
+    expect(ofSpec({ externalName: 'db.example.com' })).not.toHaveProperty('externalName')
+  })
+})

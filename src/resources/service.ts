@@ -5,7 +5,7 @@ import { readChoice } from './choice.ts'
 import { readClusterIPs } from './cluster-ips.ts'
 import { decode, UNUSABLE } from './decode.ts'
 import { firstPresent, type Metadata, named, readMetadata } from './metadata.ts'
-import { isLabelValue, NAMES } from './names.ts'
+import { isDnsName, isLabelValue, NAMES } from './names.ts'
 import { readAllocatedPort, readServicePorts } from './port.ts'
 import { present } from './present.ts'
 import type { Decoded } from './problem.ts'
@@ -37,6 +37,7 @@ export function readService(object: Reader): Service | typeof UNUSABLE {
     key: `${metadata.namespace}/${metadata.name}` as ServiceKey,
     uid: readUid(object.object('metadata')),
     type,
+    ...(type === 'ExternalName' && readExternalName(spec)),
     clusterIPs: type === 'ExternalName' ? present([]) : readClusterIPs(spec),
     ports: readServicePorts(spec),
     externalIPs: readHostAddresses(spec, 'externalIPs'),
@@ -58,6 +59,14 @@ function readUid(metadata: Reader): string {
   if (uid.length <= MAX_UID_LENGTH) return uid
   metadata.refuse('uid', `must have at most ${MAX_UID_LENGTH} characters`, 'it is left out')
   return ''
+}
+
+function readExternalName(spec: Reader): { readonly externalName?: string } {
+  const name = spec.text('externalName')
+  if (name === undefined || name === '') return {}
+  if (isDnsName(name)) return { externalName: name.toLowerCase().replace(/\.$/, '') }
+  spec.refuse('externalName', 'must be a DNS name', 'the Service has no name to stand for')
+  return {}
 }
 
 function readIngress(loadBalancer: Reader): readonly IpAddress[] {

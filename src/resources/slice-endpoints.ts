@@ -1,5 +1,6 @@
 import { type Family, familyOf } from '../lib/ip.ts'
 import { type Note, readAddress } from './address.ts'
+import { readHostname } from './hostname.ts'
 import { HOSTNAME } from './label-names.ts'
 import { readNodeName } from './node-name.ts'
 import { present } from './present.ts'
@@ -35,6 +36,7 @@ function readEndpoint(raw: Reader, family: Family, weightOf: WeightOf): Endpoint
   const ready = conditions.value('ready') !== false
   return {
     ip,
+    ...readHostname(raw),
     nodeName: readNodeName(raw, 'nodeName') || readNodeName(raw.object('topology'), HOSTNAME),
     ready,
     serving: (conditions.value('serving') ?? ready) === true,

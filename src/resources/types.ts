@@ -28,6 +28,8 @@ export interface Service {
   readonly key: ServiceKey
   readonly uid: string
   readonly type: 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName'
+  /** Of an ExternalName Service: the name that it stands for, in lower case; absent for other types. */
+  readonly externalName?: string
   /** Empty for headless and ExternalName Services. */
   readonly clusterIPs: readonly IpAddress[]
   readonly ports: readonly ServicePort[]
@@ -54,6 +56,8 @@ export interface Service {
 /** One address of a Service's endpoints. */
 export interface Endpoint {
   readonly ip: IpAddress
+  /** The name of this endpoint below that of its headless Service; absent when it has none. */
+  readonly hostname?: string
   /** Empty when unknown. */
   readonly nodeName: string
   readonly ready: boolean
