@@ -1,0 +1,68 @@
+import type { Service, ServiceKey } from '../../resources/types.ts'
+import { clusterAddresses, clusterTargets } from './cluster-ip-answer.ts'
+import { endpointHosts } from './endpoint-hosts.ts'
+import { type HeadlessQuestion, headlessAddresses, headlessTargets } from './headless-answer.ts'
+import { portQuery } from './port-query.ts'
+import { RECORD_TTL } from './record.ts'
+import { MISSING, type ZoneAnswer } from './zone-answer.ts'
+import type { ZoneView } from './zone-view.ts'
+
+/** A question about a Service of the zone. */
+export interface ServiceQuestion {
+  readonly key: ServiceKey
+  /** The name that was asked, and that of the Service. */
+  readonly name: string
+  readonly serviceName: string
+  /** What the name has before that of the Service. */
+  readonly below: readonly string[]
+  readonly type: string
+}
+
+/**
+ * The records of a Service by the DNS specification of the field: addresses of the cluster or, for a headless
+ * Service, of its endpoints; SRV records of its ports; CNAME for an ExternalName Service, of which `found`
+ * holds that record alone.
+ */
+export function serviceAnswer(view: ZoneView, question: ServiceQuestion): ZoneAnswer {
+  const service = view.service(question.key)
+  if (service === undefined) return MISSING
+  if (service.type === 'ExternalName') return externalAnswer(service, question)
+  const { below, type } = question
+  const asked = portQuery(below)
+  if (service.clusterIPs.length > 0) {
+    if (asked === undefined) return MISSING
+    const isPort = below.length > 0 || type === 'SRV'
+    return isPort
+      ? clusterTargets(service, { ...question, port: asked })
+      : clusterAddresses(service, question.name, type)
+  }
+  return headlessAnswer(view, service, question)
+}
+
+function externalAnswer(
+  { key, externalName }: Service,
+  { name, below }: ServiceQuestion,
+): ZoneAnswer {
+  if (below.length > 0 || externalName === undefined) return MISSING
+  const answers = [{ name, type: 'CNAME', ttl: RECORD_TTL, data: externalName }] as const
+  return { kind: 'found', answers, additionals: [], service: key, target: externalName }
+}
+
+function headlessAnswer(
+  view: ZoneView,
+  service: Service,
+  question: ServiceQuestion & HeadlessQuestion,
+): ZoneAnswer {
+  const { key, below, type } = question
+  const hosts = endpointHosts(service, view.endpointSourcesOf(key))
+  const asked = portQuery(below)
+  if (asked !== undefined && (below.length > 0 || type === 'SRV')) {
+    return headlessTargets(question, hosts, asked)
+  }
+  if (below.length > 1) return MISSING
+  const [label] = below
+  return headlessAddresses(
+    question,
+    label === undefined ? hosts : hosts.filter((host) => host.label === label),
+  )
+}

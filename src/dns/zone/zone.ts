@@ -1,0 +1,165 @@
+import type { IpAddress } from '../../lib/ip.ts'
+import type { ServiceKey } from '../../resources/types.ts'
+import { addressOfReverseName } from './address-names.ts'
+import { addressRecord, addressType } from './address-record.ts'
+import { RECORD_TTL, type ZoneRecord } from './record.ts'
+import { serviceAnswer } from './service-answer.ts'
+import { EMPTY, FOREIGN, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-answer.ts'
+import { ZoneIndex } from './zone-index.ts'
+import type { ZoneView } from './zone-view.ts'
+
+/** Version of the field's DNS specification that the zone follows. */
+const SPECIFICATION = '1.1.0'
+const VERSION_TTL = 28_800
+const SOA_TIMES = { refresh: 7200, retry: 1800, expire: 86_400 } as const
+/** CNAME records that are followed inside the zone. */
+const MAX_CHAIN = 8
+
+export interface ZoneOptions {
+  /** Lower case, without the final dot: `cluster.local`. */
+  readonly domain: string
+  /** The addresses under which clients reach the server, if known: those of its name `ns.dns.<domain>`. */
+  readonly serverAddresses: readonly IpAddress[]
+  /** Serial number of the zone at the start; each update adds one. */
+  readonly serial: number
+}
+
+/**
+ * The cluster domain: every name that follows from Services and their endpoints, and the reverse names of
+ * their addresses. Nothing is computed ahead but what `ZoneIndex` holds, so a change costs what it touches.
+ */
+export class Zone {
+  readonly domain: string
+  readonly #options: ZoneOptions
+  readonly #view: ZoneView
+  readonly #index: ZoneIndex
+  #serial: number
+
+  constructor(view: ZoneView, options: ZoneOptions) {
+    this.domain = options.domain
+    this.#options = options
+    this.#view = view
+    this.#index = new ZoneIndex(view)
+    this.#serial = options.serial
+  }
+
+  /** Takes over the Services that changed in the view. */
+  update(changed: ReadonlySet<ServiceKey>): void {
+    if (changed.size === 0) return
+    this.#index.update(changed)
+    this.#serial = (this.#serial + 1) >>> 0
+  }
+
+  /** What the zone has for a name (lower case, without the final dot) and the name of a type, such as `A`. */
+  answer(name: string, type: string): ZoneAnswer {
+    if (type === 'ANY') return this.#anyAnswer(name)
+    const found = this.#once(name, type)
+    if (found.kind !== 'found' || found.target === undefined) return found
+    if (type === 'CNAME') return foundOrEmpty(found.answers, [], found.service)
+    return this.#follow(name, type, [...found.answers])
+  }
+
+  /** The start of authority, which a denial carries. */
+  startOfAuthority(): ZoneRecord {
+    return {
+      ...{ name: this.domain, type: 'SOA', ttl: RECORD_TTL },
+      data: {
+        mname: `ns.dns.${this.domain}`,
+        rname: `hostmaster.${this.domain}`,
+        serial: this.#serial,
+        ...SOA_TIMES,
+        minimum: RECORD_TTL,
+      },
+    }
+  }
+
+  /** A name that exists has one record for the type ANY (RFC 8482). */
+  #anyAnswer(name: string): ZoneAnswer {
+    const { kind } = this.#once(name, 'A')
+    if (kind === 'missing' || kind === 'foreign') return kind === 'missing' ? MISSING : FOREIGN
+    const data = { cpu: 'RFC8482', os: '' }
+    return foundOrEmpty([{ name, type: 'HINFO', ttl: RECORD_TTL, data }])
+  }
+
+  /** Follows a chain of ExternalName Services; `target` stays where it leaves the zone. */
+  #follow(start: string, type: string, answers: ZoneRecord[]): ZoneAnswer {
+    const names = new Set([start])
+    for (;;) {
+      const last = answers.at(-1)!
+      const target = last.type === 'CNAME' ? last.data : ''
+      const chain = { kind: 'found', answers, additionals: [], service: undefined } as const
+      if (names.has(target) || names.size > MAX_CHAIN) return chain
+      names.add(target)
+      const next = this.#once(target, type)
+      if (next.kind === 'foreign') return { ...chain, target }
+      if (next.kind !== 'found') return { ...chain, denied: next.kind }
+      answers.push(...next.answers)
+      if (next.target === undefined) return { ...chain, additionals: next.additionals }
+    }
+  }
+
+  #once(name: string, type: string): ZoneAnswer {
+    if (name === this.domain) return this.#apexAnswer(type)
+    if (!name.endsWith(`.${this.domain}`)) return this.#reverseAnswer(name, type)
+    const labels = name.slice(0, -this.domain.length - 1).split('.')
+    switch (labels.pop()) {
+      case 'svc':
+        return this.#servicesAnswer(name, labels, type)
+      case 'pod':
+        return labels.length === 0 ? EMPTY : MISSING
+      case 'dns':
+        return this.#serverAnswer(labels, type)
+      case 'dns-version':
+        return labels.length === 0 ? this.#versionAnswer(name, type) : MISSING
+      default:
+        return MISSING
+    }
+  }
+
+  #apexAnswer(type: string): ZoneAnswer {
+    if (type === 'SOA') return foundOrEmpty([this.startOfAuthority()])
+    if (type !== 'NS') return EMPTY
+    const data = `ns.dns.${this.domain}`
+    return foundOrEmpty(
+      [{ name: this.domain, type, ttl: RECORD_TTL, data }],
+      this.#options.serverAddresses.map((ip) => addressRecord(data, ip)),
+    )
+  }
+
+  #serverAnswer(labels: readonly string[], type: string): ZoneAnswer {
+    if (labels.length === 0) return EMPTY
+    if (labels.length > 1 || labels[0] !== 'ns') return MISSING
+    const asked = this.#options.serverAddresses.filter((ip) => addressType(ip) === type)
+    return foundOrEmpty(asked.map((ip) => addressRecord(`ns.dns.${this.domain}`, ip)))
+  }
+
+  #versionAnswer(name: string, type: string): ZoneAnswer {
+    return type === 'TXT'
+      ? foundOrEmpty([{ name, type, ttl: VERSION_TTL, data: [SPECIFICATION] }])
+      : EMPTY
+  }
+
+  /** `labels`: what the name has before `svc`. */
+  #servicesAnswer(name: string, labels: readonly string[], type: string): ZoneAnswer {
+    const namespace = labels.at(-1)
+    if (namespace === undefined) return EMPTY
+    const service = labels.at(-2)
+    if (service === undefined) return this.#index.hasNamespace(namespace) ? EMPTY : MISSING
+    return serviceAnswer(this.#view, {
+      ...{ name, type, below: labels.slice(0, -2) },
+      key: `${namespace}/${service}` as ServiceKey,
+      serviceName: `${service}.${namespace}.svc.${this.domain}`,
+    })
+  }
+
+  /** Addresses that no Service has are those of another zone. */
+  #reverseAnswer(name: string, type: string): ZoneAnswer {
+    const ip = addressOfReverseName(name)
+    const names = ip === undefined ? [] : this.#index.namesOf(ip)
+    if (names.length === 0) return FOREIGN
+    if (type !== 'PTR') return EMPTY
+    return foundOrEmpty(
+      names.map((one) => ({ name, type, ttl: RECORD_TTL, data: `${one}.${this.domain}` })),
+    )
+  }
+}
