@@ -43,6 +43,11 @@ export class Zone {
     this.#serial = options.serial
   }
 
+  /** The serial number of the zone, of 32 bits: another one after each change. */
+  get serial(): number {
+    return this.#serial
+  }
+
   /** Takes over the Services that changed in the view. */
   update(changed: ReadonlySet<ServiceKey>): void {
     if (changed.size === 0) return

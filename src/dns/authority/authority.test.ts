@@ -1,0 +1,4 @@
+import { decode, encode } from 'dns-packet'
+import { expect, test } from 'vitest'
+
+test('x', () => {})

@@ -1,0 +1,34 @@
+import { isIPv6 } from 'node:net'
+import { type Cidr, cidrContains, type IpAddress, parseIp } from '../../lib/ip.ts'
+
+const MAPPED = '::ffff:'
+/** Answers that are kept; a full table is emptied. */
+const MAX_KNOWN = 16_384
+
+/** The networks whose clients are answered; others get a refusal that is no longer than their question. */
+export class ClientNetworks {
+  readonly #networks: readonly Cidr[]
+  readonly #known = new Map<string, boolean>()
+
+  constructor(networks: readonly Cidr[]) {
+    this.#networks = networks
+  }
+
+  /** Whether the address, as a socket reports it, is of one of the networks. */
+  contain(address: string): boolean {
+    const known = this.#known.get(address)
+    if (known !== undefined) return known
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    const ip = canonical(address)
+    const isInside = ip !== undefined && this.#networks.some((network) => cidrContains(network, ip))
+    this.#known.set(address, isInside)
+    return isInside
+  }
+}
+
+/** Without the zone of a link-local address; an IPv4 client of an IPv6 socket has its IPv4 address. */
+function canonical(address: string): IpAddress | undefined {
+  const [bare = ''] = address.split('%')
+  const isMapped = isIPv6(bare) && bare.startsWith(MAPPED) && bare.includes('.')
+  return parseIp(isMapped ? bare.slice(MAPPED.length) : bare)
+}

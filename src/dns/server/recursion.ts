@@ -1,0 +1,24 @@
+import type { Answer } from 'dns-packet'
+
+/** A question for another server. */
+export interface ForwardQuestion {
+  /** Lower case, without the final dot. */
+  readonly name: string
+  readonly type: number
+  readonly dnssecOk: boolean
+  readonly checkingDisabled: boolean
+}
+
+/** What another server answered. */
+export interface ForwardedAnswer {
+  readonly rcode: number
+  readonly isAuthentic: boolean
+  readonly answers: readonly Answer[]
+  readonly authorities: readonly Answer[]
+}
+
+/** Whoever asks other servers. */
+export interface Recursion {
+  /** Undefined: no server answered. Never rejects. */
+  ask(question: ForwardQuestion): Promise<ForwardedAnswer | undefined>
+}

@@ -1,0 +1,118 @@
+import type { Authority, Elsewhere } from '../authority/authority.ts'
+import { CLASS, FLAG, RCODE, TYPE } from '../wire/numbers.ts'
+import { type Query, type QueryFault, readQuery } from '../wire/query.ts'
+import { bareAnswer, type EncodedAnswer, encodeResponse, faultResponse } from '../wire/response.ts'
+import { encodeChain } from '../wire/zone-response.ts'
+import { encodeForwarded } from './forwarded-response.ts'
+import type { Recursion } from './recursion.ts'
+import { countRefusal, type RefusalReason, type Statistics } from './statistics.ts'
+
+export interface ResponderOptions {
+  readonly authority: Authority
+  /** Absent: names that are not of the zone are refused. */
+  readonly recursion?: Recursion | undefined
+  readonly statistics: Statistics
+}
+
+/** How long a response to this query may be, in bytes. */
+export type LimitOf = (query: Query) => number
+
+type Response = Buffer | undefined
+
+const REFUSED = bareAnswer(RCODE.refused)
+const BAD_VERSION = bareAnswer(RCODE.badVersion)
+const SERVER_FAILURE = bareAnswer(RCODE.serverFailure)
+
+/**
+ * Answers messages of clients, whatever the transport. A name of the zone is answered at once; another one is
+ * asked of other servers where there are any, for clients who want that.
+ */
+export class Responder {
+  readonly #authority: Authority
+  readonly #recursion: Recursion | undefined
+  readonly #statistics: Statistics
+  #turn = 0
+
+  constructor({ authority, recursion, statistics }: ResponderOptions) {
+    this.#authority = authority
+    this.#recursion = recursion
+    this.#statistics = statistics
+  }
+
+  /** The response to a message; undefined where none must be sent. A promise never rejects. */
+  respond(message: Buffer, limitOf: LimitOf): Response | Promise<Response> {
+    const query = readQuery(message)
+    if ('reason' in query) return this.#refuseFault(message, query)
+    const refusal = this.#refusalOf(query)
+    if (refusal !== undefined) return this.#refuse(query, limitOf, refusal)
+    const answer = this.#authority.answer(query)
+    if ('target' in answer) return this.#elsewhere(query, limitOf, answer)
+    return this.#send(query, answer, limitOf)
+  }
+
+  #refusalOf({ options, klass, type }: Query): RefusalReason | undefined {
+    if (options !== undefined && options.version !== 0) return 'version'
+    if (klass !== CLASS.internet && klass !== CLASS.any) return 'class'
+    const isTransfer = type === TYPE.transfer || type === TYPE.incrementalTransfer
+    return isTransfer ? 'transfer' : undefined
+  }
+
+  #refuse(query: Query, limitOf: LimitOf, reason: RefusalReason): Buffer {
+    countRefusal(this.#statistics, reason)
+    return this.#send(query, reason === 'version' ? BAD_VERSION : REFUSED, limitOf)
+  }
+
+  #refuseFault(message: Buffer, { reason, rcode }: QueryFault): Response {
+    countRefusal(this.#statistics, reason)
+    if (rcode === undefined) return undefined
+    this.#count(rcode)
+    return faultResponse(message, rcode)
+  }
+
+  #elsewhere(query: Query, limitOf: LimitOf, found: Elsewhere): Buffer | Promise<Response> {
+    if (this.#recursion === undefined || !query.recursionDesired) {
+      if (found.chain === undefined) return this.#refuse(query, limitOf, 'no-upstream')
+      return this.#send(query, encodeChain(found.chain, query.key), limitOf)
+    }
+    return this.#ask(this.#recursion, query, limitOf, found)
+  }
+
+  async #ask(
+    recursion: Recursion,
+    query: Query,
+    limitOf: LimitOf,
+    { chain, target }: Elsewhere,
+  ): Promise<Response> {
+    this.#statistics.forwarded += 1
+    const { type, checkingDisabled, options } = query
+    const dnssecOk = options?.dnssecOk ?? false
+    const found = await recursion.ask({ name: target, type, dnssecOk, checkingDisabled })
+    const answer =
+      found === undefined ? SERVER_FAILURE : encodeForwarded(found, query, chain?.answers ?? [])
+    const response = this.#send(query, answer, limitOf)
+    if (found?.isAuthentic === true && chain === undefined) setAuthentic(response)
+    return response
+  }
+
+  #send(query: Query, answer: EncodedAnswer, limitOf: LimitOf): Buffer {
+    this.#turn = (this.#turn + 1) >>> 0
+    const response = encodeResponse(query, answer, {
+      limit: limitOf(query),
+      recursionAvailable: this.#recursion !== undefined,
+      turn: this.#turn,
+    })
+    if ((response[2]! & (FLAG.truncated >> 8)) !== 0) this.#statistics.truncated += 1
+    this.#count(answer.rcode)
+    return response
+  }
+
+  #count(rcode: number): void {
+    this.#statistics.responses[rcode]! += 1
+  }
+}
+
+const AUTHENTIC_DATA = 0x20
+
+function setAuthentic(response: Buffer): void {
+  response[3]! |= AUTHENTIC_DATA
+}

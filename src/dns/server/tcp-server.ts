@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net'
+import { framed, MessageFramer } from './message-framer.ts'
+import { countRefusal } from './statistics.ts'
+import type { ListenAddress, ServerParts } from './udp-server.ts'
+
+/** Connections at once, of all clients and of one. */
+const MAX_CONNECTIONS = 2_000
+const MAX_CONNECTIONS_OF_CLIENT = 200
+/** A connection without a question for so long is closed (RFC 7766 §6.2.3). */
+const IDLE_MS = 10_000
+/** Questions of one connection that wait for an answer; it is not read meanwhile. */
+const MAX_WAITING = 100
+const MAX_MESSAGE = 65_535
+
+/** Answers questions over TCP, each as soon as its answer is known. */
+export class TcpServer {
+  readonly #parts: ServerParts
+  readonly #server: Server
+  readonly #connections = new Set<Socket>()
+  readonly #ofClient = new Map<string, number>()
+
+  private constructor(parts: ServerParts, server: Server) {
+    this.#parts = parts
+    this.#server = server
+    server.on('connection', (socket) => this.#accept(socket))
+  }
+
+  /** Rejects with the system's error when the address cannot be used. */
+  static async open(parts: ServerParts, { address, port }: ListenAddress): Promise<TcpServer> {
+    const server = createServer({ noDelay: true })
+    server.maxConnections = MAX_CONNECTIONS
+    const opened = new TcpServer(parts, server)
+    server.on('drop', () => {
+      parts.statistics.refusedConnections += 1
+    })
+    server.listen({ host: address, port, ipv6Only: isIPv6(address), exclusive: true })
+    await once(server, 'listening')
+    return opened
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    for (const socket of this.#connections) socket.destroy()
+    await closed
+  }
+
+  #accept(socket: Socket): void {
+    const { statistics, networks } = this.#parts
+    const client = socket.remoteAddress ?? ''
+    const open = (this.#ofClient.get(client) ?? 0) + 1
+    if (!networks.contain(client) || open > MAX_CONNECTIONS_OF_CLIENT) {
+      if (open <= MAX_CONNECTIONS_OF_CLIENT) countRefusal(statistics, 'network')
+      statistics.refusedConnections += 1
+      socket.on('error', () => undefined)
+      socket.destroy()
+      return
+    }
+    statistics.connections += 1
+    this.#connections.add(socket)
+    this.#ofClient.set(client, open)
+    socket.setTimeout(IDLE_MS, () => socket.destroy())
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => this.#forget(socket, client))
+    this.#serve(socket)
+  }
+
+  #forget(socket: Socket, client: string): void {
+    this.#connections.delete(socket)
+    const open = (this.#ofClient.get(client) ?? 1) - 1
+    if (open === 0) this.#ofClient.delete(client)
+    else this.#ofClient.set(client, open)
+  }
+
+  #serve(socket: Socket): void {
+    const { responder, statistics } = this.#parts
+    const framer = new MessageFramer()
+    let waiting = 0
+    const answered = (response: Buffer | undefined): void => {
+      waiting -= 1
+      if (response !== undefined && !socket.destroyed) socket.write(framed(response))
+      if (waiting < MAX_WAITING && socket.writableLength < MAX_MESSAGE) socket.resume()
+    }
+    socket.on('drain', () => socket.resume())
+    socket.on('data', (bytes: Buffer) => {
+      for (const message of framer.push(bytes)) {
+        statistics.questions.tcp += 1
+        waiting += 1
+        const response = responder.respond(message, () => MAX_MESSAGE)
+        if (response instanceof Promise) void response.then(answered)
+        else answered(response)
+      }
+      if (waiting >= MAX_WAITING || socket.writableNeedDrain) socket.pause()
+    })
+  }
+}

@@ -1,0 +1,106 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { isIPv6 } from 'node:net'
+import { RCODE } from '../wire/numbers.ts'
+import { readQuery } from '../wire/query.ts'
+import { bareAnswer, datagramLimit, encodeResponse, truncatedResponse } from '../wire/response.ts'
+import type { AmplificationLimit } from './amplification-limit.ts'
+import type { ClientNetworks } from './client-networks.ts'
+import type { Responder } from './responder.ts'
+import { countRefusal, type Statistics } from './statistics.ts'
+
+/** What both transports of a server have. */
+export interface ServerParts {
+  readonly responder: Responder
+  readonly networks: ClientNetworks
+  readonly limit: AmplificationLimit
+  readonly statistics: Statistics
+}
+
+export interface ListenAddress {
+  readonly address: string
+  /** 0: any free one. */
+  readonly port: number
+}
+
+/** Questions that wait for other servers at most; further ones are refused at once. */
+const MAX_WAITING = 2_000
+/** A burst of questions waits in the kernel while the process is busy. */
+const RECEIVE_BUFFER = 4 * 1_024 * 1_024
+
+/** Answers questions in datagrams. */
+export class UdpServer {
+  readonly #parts: ServerParts
+  readonly #socket: Socket
+  #waiting = 0
+
+  private constructor(parts: ServerParts, socket: Socket) {
+    this.#parts = parts
+    this.#socket = socket
+  }
+
+  /** Rejects with the system's error when the address cannot be used. */
+  static async open(parts: ServerParts, { address, port }: ListenAddress): Promise<UdpServer> {
+    const socket = createSocket({
+      type: isIPv6(address) ? 'udp6' : 'udp4',
+      ipv6Only: isIPv6(address),
+      // Answers go to addresses: without this, each would wait for a lookup.
+      lookup: (host, _options, callback) => callback(null, host, isIPv6(host) ? 6 : 4),
+    })
+    const server = new UdpServer(parts, socket)
+    const listening = once(socket, 'listening')
+    socket.bind({ address, port, exclusive: true })
+    await listening
+    socket.setRecvBufferSize(RECEIVE_BUFFER)
+    socket.on('message', (message, from) => server.#receive(message, from))
+    // An error of one datagram, such as a client that is gone, concerns no other one.
+    socket.on('error', () => undefined)
+    return server
+  }
+
+  get port(): number {
+    return this.#socket.address().port
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#socket.close(resolve)
+    })
+  }
+
+  #receive(message: Buffer, from: RemoteInfo): void {
+    const { networks, responder, statistics } = this.#parts
+    statistics.questions.udp += 1
+    if (!networks.contain(from.address)) return this.#refuse(message, from, 'network')
+    const response = responder.respond(message, datagramLimit)
+    if (!(response instanceof Promise)) return this.#send(response, message, from)
+    if (this.#waiting >= MAX_WAITING) return this.#refuse(message, from, 'overload')
+    this.#waiting += 1
+    void response.then((answered) => {
+      this.#waiting -= 1
+      this.#send(answered, message, from)
+    })
+  }
+
+  #refuse(message: Buffer, from: RemoteInfo, reason: 'network' | 'overload'): void {
+    countRefusal(this.#parts.statistics, reason)
+    const query = readQuery(message)
+    if ('reason' in query) return
+    const rcode = reason === 'network' ? RCODE.refused : RCODE.serverFailure
+    const options = { limit: datagramLimit(query), recursionAvailable: false, turn: 0 }
+    this.#write(encodeResponse(query, bareAnswer(rcode), options), from)
+  }
+
+  #send(response: Buffer | undefined, question: Buffer, from: RemoteInfo): void {
+    if (response === undefined) return
+    const { limit, statistics } = this.#parts
+    if (limit.allows(from.address, question.length, response.length))
+      return this.#write(response, from)
+    statistics.limited += 1
+    this.#write(truncatedResponse(question, response), from)
+  }
+
+  #write(response: Buffer, { port, address }: RemoteInfo): void {
+    this.#socket.send(response, 0, response.length, port, address)
+  }
+}

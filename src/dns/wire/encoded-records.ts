@@ -1,0 +1,71 @@
+import { type Answer, encode, type OptAnswer } from 'dns-packet'
+import type { ZoneRecord } from '../zone/record.ts'
+import { wireName } from './name.ts'
+import { HEADER_LENGTH } from './numbers.ts'
+
+const POINTER = 0xc000
+
+/**
+ * Records in wire format, behind each other. `offsets` says where each begins, and has the length as its last
+ * item. Names point only into the question, so records may be left out or reordered.
+ */
+export interface EncodedRecords {
+  readonly bytes: Buffer
+  readonly offsets: readonly number[]
+}
+
+/** Encodes records for answers to a question about `asked` (lower case, without the final dot). */
+export function encodeRecords(records: readonly ZoneRecord[], asked: string): EncodedRecords {
+  const encoded = records.map((record) => encodeRecord(record, asked))
+  const offsets = [0]
+  for (const { length } of encoded) offsets.push(offsets.at(-1)! + length)
+  return { bytes: Buffer.concat(encoded), offsets }
+}
+
+/** The number of records. */
+export function countOf({ offsets }: EncodedRecords): number {
+  return offsets.length - 1
+}
+
+function encodeRecord(record: ZoneRecord, asked: string): Buffer {
+  return Buffer.concat([compressedName(record.name, asked), recordTail(record)])
+}
+
+/** The owner, with a pointer to where the question ends with the same labels. */
+function compressedName(name: string, asked: string): Buffer {
+  const labels = name.split('.')
+  for (let kept = 0; kept < labels.length; kept += 1) {
+    const rest = labels.slice(kept).join('.')
+    if (asked !== rest && !asked.endsWith(`.${rest}`)) continue
+    const pointer = Buffer.alloc(2)
+    pointer.writeUInt16BE(POINTER | (HEADER_LENGTH + asked.length - rest.length))
+    return Buffer.concat([wireName(labels.slice(0, kept).join('.')).subarray(0, -1), pointer])
+  }
+  return wireName(name)
+}
+
+/** What follows the owner: type, class, TTL, length and data. */
+export function recordTail(record: ZoneRecord): Buffer {
+  const { ttl } = record
+  const rootOwner = 1
+  const whole = encode({ answers: [{ ...libraryRecord(record), name: '.', ttl, class: 'IN' }] })
+  return whole.subarray(HEADER_LENGTH + rootOwner)
+}
+
+type LibraryRecord = Exclude<Answer, OptAnswer>
+
+function libraryRecord(record: ZoneRecord): LibraryRecord {
+  const { type, name } = record
+  switch (type) {
+    case 'TXT':
+      return { type, name, data: [...record.data] }
+    case 'SRV':
+      return { type, name, data: { ...record.data } }
+    case 'SOA':
+      return { type, name, data: { ...record.data } }
+    case 'HINFO':
+      return { type, name, data: { ...record.data } }
+    default:
+      return { type, name, data: record.data }
+  }
+}

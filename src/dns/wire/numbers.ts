@@ -1,0 +1,60 @@
+/** Numbers of the DNS wire format (RFC 1035, RFC 6891). */
+
+export const HEADER_LENGTH = 12
+/** A name ends with this: the root. */
+export const MAX_LABEL = 63
+export const MAX_NAME = 255
+/** Bytes of type and class behind the name of a question. */
+export const QUESTION_TAIL = 4
+
+/** Bits of the second 16 bits of the header. */
+export const FLAG = {
+  response: 0x8000,
+  authoritative: 0x0400,
+  truncated: 0x0200,
+  recursionDesired: 0x0100,
+  recursionAvailable: 0x0080,
+  checkingDisabled: 0x0010,
+} as const
+
+/** Bits of the flags in the TTL of an OPT record. */
+export const DNSSEC_OK = 0x8000
+
+export const RCODE = {
+  noError: 0,
+  formatError: 1,
+  serverFailure: 2,
+  noSuchName: 3,
+  notImplemented: 4,
+  refused: 5,
+  /** Of 12 bits: the upper eight are in the OPT record. */
+  badVersion: 16,
+} as const
+
+export const CLASS = { internet: 1, any: 255 } as const
+export const TYPE = { opt: 41, incrementalTransfer: 251, transfer: 252 } as const
+
+/** What a datagram holds for a client that does not say more. */
+export const MIN_DATAGRAM = 512
+/** What a datagram holds at most: no fragments on any path of today (RFC 9715). */
+export const MAX_DATAGRAM = 1232
+/** Bytes of an OPT record without options. */
+export const OPT_LENGTH = 11
+
+/** The types that a zone answers for, and `ANY`; see `typeName`. */
+const TYPE_NAMES: ReadonlyMap<number, string> = new Map([
+  [1, 'A'],
+  [2, 'NS'],
+  [5, 'CNAME'],
+  [6, 'SOA'],
+  [12, 'PTR'],
+  [16, 'TXT'],
+  [28, 'AAAA'],
+  [33, 'SRV'],
+  [255, 'ANY'],
+])
+
+/** The name of a type; `TYPE65` (RFC 3597) for one that a zone has no records of. */
+export function typeName(type: number): string {
+  return TYPE_NAMES.get(type) ?? `TYPE${type}`
+}

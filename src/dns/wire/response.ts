@@ -1,0 +1,137 @@
+import type { EncodedRecords } from './encoded-records.ts'
+import {
+  DNSSEC_OK,
+  FLAG,
+  HEADER_LENGTH,
+  MAX_DATAGRAM,
+  MIN_DATAGRAM,
+  OPT_LENGTH,
+  TYPE,
+} from './numbers.ts'
+import { type Query, readQuery } from './query.ts'
+import { type Written, writeRecords, writeRotated } from './write-records.ts'
+
+/** What is answered: encoded once, and sent with any id, spelling of the question and size. */
+export interface EncodedAnswer {
+  /** 12 bits; see `RCODE`. */
+  readonly rcode: number
+  readonly isAuthoritative: boolean
+  readonly answers: EncodedRecords
+  /** The first answer that may change places with those behind it; before it is a chain of aliases. */
+  readonly firstRotated: number
+  readonly authorities: EncodedRecords
+  readonly additionals: EncodedRecords
+}
+
+/** How an answer is sent. */
+export interface ResponseOptions {
+  /** Bytes that the transport takes. */
+  readonly limit: number
+  /** Whether the server asks other servers, too. */
+  readonly recursionAvailable: boolean
+  /** Which of the answers comes first; any whole number from 0. */
+  readonly turn: number
+}
+
+/** A section without records. */
+export const NO_RECORDS: EncodedRecords = Object.freeze({ bytes: Buffer.alloc(0), offsets: [0] })
+
+/** An answer that is a code alone. */
+export function bareAnswer(rcode: number): EncodedAnswer {
+  return {
+    ...{ rcode, isAuthoritative: false, firstRotated: 0 },
+    ...{ answers: NO_RECORDS, authorities: NO_RECORDS, additionals: NO_RECORDS },
+  }
+}
+
+/** Bytes of a datagram for the client of a query: what it takes, within 512 and 1,232. */
+export function datagramLimit({ options }: Query): number {
+  return Math.min(Math.max(options?.size ?? 0, MIN_DATAGRAM), MAX_DATAGRAM)
+}
+
+/**
+ * The response to a query. Where it would be longer than the limit, additional records are left out; where the
+ * answers and authorities are longer alone, it holds the answers that have room, and says that it is truncated
+ * (RFC 2181 §9).
+ */
+export function encodeResponse(
+  query: Query,
+  answer: EncodedAnswer,
+  options: ResponseOptions,
+): Buffer {
+  const { message: asked, questionEnd } = query
+  const { answers, authorities, additionals } = answer
+  const optLength = query.options === undefined ? 0 : OPT_LENGTH
+  const before = questionEnd + answers.bytes.length + authorities.bytes.length
+  const whole = before + additionals.bytes.length + optLength
+  const message = Buffer.allocUnsafe(Math.min(whole, options.limit))
+  const limit = message.length - optLength
+  const isTruncated = before > limit
+  asked.copy(message, 0, 0, questionEnd)
+  const rotation = { first: answer.firstRotated, turn: options.turn }
+  const first = writeRotated(answers, rotation, { message, start: questionEnd, limit })
+  const second = isTruncated
+    ? { end: first.end, count: 0 }
+    : writeRecords(authorities, { message, start: first.end, limit })
+  const third = isTruncated
+    ? { end: second.end, count: 0 }
+    : writeRecords(additionals, { message, start: second.end, limit })
+  writeHeader(message, query, answer, { ...options, isTruncated })
+  writeCounts(message, [first, second, third], optLength > 0 ? 1 : 0)
+  if (optLength > 0) writeOptions(message, third.end, query, answer.rcode)
+  return message.subarray(0, third.end + optLength)
+}
+
+function writeHeader(
+  message: Buffer,
+  query: Query,
+  { rcode, isAuthoritative }: EncodedAnswer,
+  options: ResponseOptions & { readonly isTruncated: boolean },
+): void {
+  const flags =
+    FLAG.response |
+    (isAuthoritative ? FLAG.authoritative : 0) |
+    (options.isTruncated ? FLAG.truncated : 0) |
+    (query.recursionDesired ? FLAG.recursionDesired : 0) |
+    (options.recursionAvailable ? FLAG.recursionAvailable : 0) |
+    (query.checkingDisabled ? FLAG.checkingDisabled : 0)
+  message.writeUInt16BE(flags | (rcode & 0xf), 2)
+}
+
+function writeCounts(message: Buffer, sections: readonly Written[], options: number): void {
+  const [answers, authorities, additionals] = sections
+  message.writeUInt16BE(1, 4)
+  message.writeUInt16BE(answers!.count, 6)
+  message.writeUInt16BE(authorities!.count, 8)
+  message.writeUInt16BE(additionals!.count + options, 10)
+}
+
+function writeOptions(message: Buffer, at: number, { options }: Query, rcode: number): void {
+  message[at] = 0
+  message.writeUInt16BE(TYPE.opt, at + 1)
+  message.writeUInt16BE(MAX_DATAGRAM, at + 3)
+  message[at + 5] = rcode >> 4
+  message[at + 6] = 0
+  message.writeUInt16BE(options?.dnssecOk ? DNSSEC_OK : 0, at + 7)
+  message.writeUInt16BE(0, at + 9)
+}
+
+/** The response to a message whose question could not be read: its id and a code. */
+export function faultResponse(message: Buffer, rcode: number): Buffer {
+  const response = Buffer.alloc(HEADER_LENGTH)
+  response.writeUInt16BE(message.readUInt16BE(0), 0)
+  const kept = FLAG.recursionDesired | 0x7800
+  response.writeUInt16BE(FLAG.response | (message.readUInt16BE(2) & kept) | rcode, 2)
+  return response
+}
+
+/** A response that says only that the client has to ask over TCP. */
+export function truncatedResponse(question: Buffer, response: Buffer): Buffer {
+  const query = readQuery(question)
+  const end = 'reason' in query ? HEADER_LENGTH : query.questionEnd
+  const short = Buffer.from(response.subarray(0, end))
+  short[2]! |= FLAG.truncated >> 8
+  short.writeUInt32BE(0, 6)
+  short.writeUInt16BE(0, 10)
+  return short
+}
