@@ -2,7 +2,7 @@ import { type Family, familyOf } from '../lib/ip.ts'
 import { type Note, readAddress } from './address.ts'
 import { decode, UNUSABLE } from './decode.ts'
 import { readHostname } from './hostname.ts'
-import { firstPresent, readMetadata } from './metadata.ts'
+import { firstPresent, type Metadata, readMetadata } from './metadata.ts'
 import { NAMES } from './names.ts'
 import { readNodeName } from './node-name.ts'
 import { readEndpointPorts } from './port.ts'
@@ -23,11 +23,24 @@ export function decodeEndpoints(raw: unknown): Decoded<EndpointSource | undefine
 /** An Endpoints object may serve other ends than a Service, and then have dots in its name. */
 export const ENDPOINTS_NAMES = { namespaced: true, name: 'subdomain' } as const
 
+/** v1 Endpoints, those of headless Services too. */
+export function decodeAllEndpoints(raw: unknown): Decoded<EndpointSource | undefined> {
+  return decode(raw, readAllEndpoints)
+}
+
 function readEndpoints(object: Reader): EndpointSource | undefined | typeof UNUSABLE {
   const metadata = readMetadata(object, ENDPOINTS_NAMES)
   if (metadata === undefined) return UNUSABLE
-  const { labels, annotations, namespace, name } = metadata
-  if (firstPresent(labels, NAMES.headless) !== undefined) return undefined
+  const isHeadless = firstPresent(metadata.labels, NAMES.headless) !== undefined
+  return isHeadless ? undefined : readSource(object, metadata)
+}
+
+function readAllEndpoints(object: Reader): EndpointSource | typeof UNUSABLE {
+  const metadata = readMetadata(object, ENDPOINTS_NAMES)
+  return metadata === undefined ? UNUSABLE : readSource(object, metadata)
+}
+
+function readSource(object: Reader, { annotations, namespace, name }: Metadata): EndpointSource {
   return {
     name: `${namespace}/${name}`,
     service: `${namespace}/${name}` as ServiceKey,

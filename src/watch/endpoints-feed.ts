@@ -9,7 +9,7 @@ import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import { sleep } from '../lib/sleep.ts'
 import { decodeEndpointSlice } from '../resources/endpoint-slice.ts'
-import { decodeEndpoints } from '../resources/endpoints.ts'
+import { decodeAllEndpoints, decodeEndpoints } from '../resources/endpoints.ts'
 import type { EndpointSource } from '../resources/types.ts'
 import type { FeedContext } from './feed.ts'
 import { createFeed } from './feed.ts'
@@ -21,6 +21,8 @@ export interface EndpointsFeedOptions {
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
   /** Called whenever the objects of an API have all been listed, after `onEvents` got them. */
   readonly onListed: () => void
+  /** Follow the endpoints of headless Services too, which a node does not forward to; false. */
+  readonly includeHeadless?: boolean
 }
 
 /** See `createEndpointsFeed`. */
@@ -39,8 +41,7 @@ export interface EndpointsFeed {
 const UPGRADE_CHECK_MS = 5 * 60_000
 /** Reported for a server without any collection of endpoints: every API server has at least that of v1. */
 const NO_ENDPOINTS = statusFailure(404, undefined)
-/** A node does not forward to the endpoints of headless Services. */
-const SELECTOR = { labelSelector: '!service.kubernetes.io/headless' }
+const NOT_HEADLESS = { labelSelector: '!service.kubernetes.io/headless' }
 
 /**
  * Follows the endpoints of Services through the best API that the server has: EndpointSlices of
@@ -138,14 +139,15 @@ class DiscoveredEndpointsFeed implements EndpointsFeed {
   }
 
   #start(api: EndpointsApi): Reflector {
-    const { context, onEvents, onListed } = this.#options
+    const { context, onEvents, onListed, includeHeadless = false } = this.#options
+    const decodeV1 = includeHeadless ? decodeAllEndpoints : decodeEndpoints
     const path = ENDPOINTS_PATHS[api]
     // While objects of an earlier API are left, events wait until the list is complete.
     let waiting: ClusterEvent[] | undefined = this.#leftover.length > 0 ? [] : undefined
     return createFeed<EndpointSource>(context, {
       name: api === 'v1' ? 'endpoints' : 'endpointslices',
-      resource: { path, query: SELECTOR, endWhenMissing: true },
-      decode: api === 'v1' ? decodeEndpoints : decodeEndpointSlice,
+      resource: { path, query: includeHeadless ? {} : NOT_HEADLESS, endWhenMissing: true },
+      decode: api === 'v1' ? decodeV1 : decodeEndpointSlice,
       onChanges(changes) {
         const events = changes.map(({ key, value }) => endpointsEvent(key, value))
         if (waiting === undefined) onEvents(events)

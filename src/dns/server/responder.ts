@@ -12,6 +12,8 @@ export interface ResponderOptions {
   /** Absent: names that are not of the zone are refused. */
   readonly recursion?: Recursion | undefined
   readonly statistics: Statistics
+  /** Whether all names are known. */
+  readonly isReady: () => boolean
 }
 
 /** How long a response to this query may be, in bytes. */
@@ -31,9 +33,11 @@ export class Responder {
   readonly #authority: Authority
   readonly #recursion: Recursion | undefined
   readonly #statistics: Statistics
+  readonly #isReady: () => boolean
   #turn = 0
 
-  constructor({ authority, recursion, statistics }: ResponderOptions) {
+  constructor({ authority, recursion, statistics, isReady }: ResponderOptions) {
+    this.#isReady = isReady
     this.#authority = authority
     this.#recursion = recursion
     this.#statistics = statistics
@@ -43,6 +47,7 @@ export class Responder {
   respond(message: Buffer, limitOf: LimitOf): Response | Promise<Response> {
     const query = readQuery(message)
     if ('reason' in query) return this.#refuseFault(message, query)
+    if (!this.#isReady()) return this.#fail(query, limitOf, 'not-ready')
     const refusal = this.#refusalOf(query)
     if (refusal !== undefined) return this.#refuse(query, limitOf, refusal)
     const answer = this.#authority.answer(query)
@@ -60,6 +65,11 @@ export class Responder {
   #refuse(query: Query, limitOf: LimitOf, reason: RefusalReason): Buffer {
     countRefusal(this.#statistics, reason)
     return this.#send(query, reason === 'version' ? BAD_VERSION : REFUSED, limitOf)
+  }
+
+  #fail(query: Query, limitOf: LimitOf, reason: RefusalReason): Buffer {
+    countRefusal(this.#statistics, reason)
+    return this.#send(query, SERVER_FAILURE, limitOf)
   }
 
   #refuseFault(message: Buffer, { reason, rcode }: QueryFault): Response {

@@ -15,6 +15,7 @@ export type RefusalReason =
   | 'network'
   | 'no-upstream'
   | 'overload'
+  | 'not-ready'
 
 /** Numbers since the start, which only grow. */
 export interface Statistics {

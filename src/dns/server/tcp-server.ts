@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net'
 import { framed, MessageFramer } from './message-framer.ts'
+import type { ListenAddress, ServerParts } from './server-parts.ts'
 import { countRefusal } from './statistics.ts'
-import type { ListenAddress, ServerParts } from './udp-server.ts'
 
 /** Connections at once, of all clients and of one. */
 const MAX_CONNECTIONS = 2_000

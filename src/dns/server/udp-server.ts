@@ -4,24 +4,8 @@ import { isIPv6 } from 'node:net'
 import { RCODE } from '../wire/numbers.ts'
 import { readQuery } from '../wire/query.ts'
 import { bareAnswer, datagramLimit, encodeResponse, truncatedResponse } from '../wire/response.ts'
-import type { AmplificationLimit } from './amplification-limit.ts'
-import type { ClientNetworks } from './client-networks.ts'
-import type { Responder } from './responder.ts'
-import { countRefusal, type Statistics } from './statistics.ts'
-
-/** What both transports of a server have. */
-export interface ServerParts {
-  readonly responder: Responder
-  readonly networks: ClientNetworks
-  readonly limit: AmplificationLimit
-  readonly statistics: Statistics
-}
-
-export interface ListenAddress {
-  readonly address: string
-  /** 0: any free one. */
-  readonly port: number
-}
+import type { ListenAddress, ServerParts } from './server-parts.ts'
+import { countRefusal } from './statistics.ts'
 
 /** Questions that wait for other servers at most; further ones are refused at once. */
 const MAX_WAITING = 2_000

@@ -85,7 +85,7 @@ const QUESTIONS = `
   A pod.cluster.local NODATA
   A dns.cluster.local NODATA
   ANY shop.@ = HINFO "RFC8482" ""
-  # Pods by address have no names: anybody could make any of them up.
+  # Pods by address have no names: a client could make any of them up.
   A 10-244-1-10.shop.pod.cluster.local NXDOMAIN
   A 10-244-1-10.pod.cluster.local NXDOMAIN
   A shop.pod.cluster.local NXDOMAIN

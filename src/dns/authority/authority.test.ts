@@ -1,4 +1,0 @@
-import { decode, encode } from 'dns-packet'
-import { expect, test } from 'vitest'
-
-test('x', () => {})

@@ -1,0 +1,97 @@
+import type { ApiClient } from '../client/http/api-client.ts'
+import type { RequestReporter } from '../client/http/failure/api-failures.ts'
+import { ClusterStore } from '../cluster/cluster-store.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Cidr, IpAddress } from '../lib/ip.ts'
+import type { Random } from '../lib/random.ts'
+import type { WatchProblem } from '../watch/problem.ts'
+import { Authority } from './authority/authority.ts'
+import { AmplificationLimit } from './server/amplification-limit.ts'
+import { ClientNetworks } from './server/client-networks.ts'
+import { openServers } from './server/open-servers.ts'
+import type { Recursion } from './server/recursion.ts'
+import { Responder } from './server/responder.ts'
+import type { ListenAddress } from './server/server-parts.ts'
+import { createStatistics, type Statistics } from './server/statistics.ts'
+import { createDnsWatcher } from './watch/dns-watcher.ts'
+import { Zone } from './zone/zone.ts'
+
+/** What an operator decides about the names of a cluster. */
+export interface ClusterDnsConfiguration {
+  /** Lower case, without the final dot: `cluster.local`. */
+  readonly domain: string
+  /** Where questions are answered, over UDP and TCP. */
+  readonly listen: readonly ListenAddress[]
+  /** The addresses of the server's own name, `ns.dns.<domain>`. */
+  readonly serverAddresses: readonly IpAddress[]
+  /** Clients of other networks are refused. */
+  readonly clientNetworks: readonly Cidr[]
+  /** See `AmplificationLimitOptions`. */
+  readonly amplifiedBytesPerSecond: number
+}
+
+export interface ClusterDnsOptions {
+  readonly config: ClusterDnsConfiguration
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly reporter: RequestReporter
+  readonly onProblem: (problem: WatchProblem) => void
+  /** Absent: names of other domains are refused. */
+  readonly recursion?: Recursion | undefined
+}
+
+/** A DNS server of a cluster that is running. */
+export interface ClusterDns {
+  readonly statistics: Statistics
+  /** Where it listens: an address and port for each of the configuration. */
+  readonly addresses: readonly ListenAddress[]
+  /** Resolves when all names are known; until then the answer is a failure of the server. */
+  readonly ready: Promise<void>
+  /** The Services that have names. */
+  serviceCount(): number
+  close(): Promise<void>
+}
+
+/**
+ * Follows the cluster, and answers questions about its names as soon as all of them are known: a server that
+ * knows a part would deny the rest, and clients keep a denial. Until then it fails, and clients ask another one.
+ * @throws the system's error when an address cannot be listened to
+ */
+export async function openClusterDns(options: ClusterDnsOptions): Promise<ClusterDns> {
+  const { config, clock, recursion } = options
+  const { domain, serverAddresses } = config
+  const store = new ClusterStore()
+  const serial = Math.floor(clock.now() / 1_000) >>> 0
+  const zone = new Zone(store, { domain, serverAddresses, serial })
+  const statistics = createStatistics()
+  let isSynced = false
+  const responder = new Responder({
+    ...{ authority: new Authority(zone, store), recursion, statistics },
+    isReady: () => isSynced,
+  })
+  const servers = await openServers(config.listen, {
+    ...{ responder, statistics },
+    networks: new ClientNetworks(config.clientNetworks),
+    limit: new AmplificationLimit({ clock, bytesPerSecond: config.amplifiedBytesPerSecond }),
+  })
+  const synced = Promise.withResolvers<void>()
+  const watcher = createDnsWatcher({
+    ...options,
+    onEvents: (events) => zone.update(store.apply(events).services),
+    onSynced: () => {
+      isSynced = true
+      synced.resolve()
+    },
+  })
+  const stop = new AbortController()
+  const watching = watcher.run(stop.signal)
+  return {
+    ...{ statistics, addresses: servers.addresses, ready: synced.promise },
+    serviceCount: () => store.counts.services,
+    close: async () => {
+      stop.abort()
+      await Promise.all([watching, servers.close()])
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { systemClock } from '../../lib/clock.ts'
+import type { Cidr } from '../../lib/ip.ts'
+import { Authority } from '../authority/authority.ts'
+import { AmplificationLimit } from '../server/amplification-limit.ts'
+import { ClientNetworks } from '../server/client-networks.ts'
+import { type DnsServers, openServers } from '../server/open-servers.ts'
+import type { Recursion } from '../server/recursion.ts'
+import { Responder } from '../server/responder.ts'
+import { createStatistics, type Statistics } from '../server/statistics.ts'
+import { goldenZone } from './golden-zone.ts'
+
+export interface SceneOptions {
+  readonly recursion?: Recursion
+  readonly networks?: readonly string[]
+  readonly bytesPerSecond?: number
+  readonly isReady?: () => boolean
+}
+
+/** Servers of the golden cluster on the loopback, and what they counted. */
+export interface Scene extends DnsServers, ReturnType<typeof goldenZone> {
+  readonly port: number
+  readonly statistics: Statistics
+  readonly responder: Responder
+}
+
+const LOOPBACK = '127.0.0.1'
+
+/** Opens the servers; the test has to close them. */
+export async function openScene(options: SceneOptions = {}): Promise<Scene> {
+  const { recursion, networks = ['127.0.0.0/8', '::1/128'], isReady = () => true } = options
+  const golden = goldenZone()
+  const statistics = createStatistics()
+  const authority = new Authority(golden.zone, golden.store)
+  const responder = new Responder({ authority, recursion, statistics, isReady })
+  const servers = await openServers([{ address: LOOPBACK, port: 0 }], {
+    ...{ responder, statistics },
+    networks: new ClientNetworks(networks as readonly Cidr[]),
+    limit: new AmplificationLimit({
+      clock: systemClock,
+      bytesPerSecond: options.bytesPerSecond ?? Number.POSITIVE_INFINITY,
+    }),
+  })
+  const [first] = servers.addresses
+  return { ...golden, ...servers, statistics, responder, port: first!.port }
+}
