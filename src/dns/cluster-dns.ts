@@ -2,10 +2,10 @@ import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/failure/api-failures.ts'
 import { ClusterStore } from '../cluster/cluster-store.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Cidr, IpAddress } from '../lib/ip.ts'
 import type { Random } from '../lib/random.ts'
 import type { WatchProblem } from '../watch/problem.ts'
 import { Authority } from './authority/authority.ts'
+import type { DnsSettings } from './config/dns-settings.ts'
 import { AmplificationLimit } from './server/amplification-limit.ts'
 import { ClientNetworks } from './server/client-networks.ts'
 import { openServers } from './server/open-servers.ts'
@@ -16,22 +16,8 @@ import { createStatistics, type Statistics } from './server/statistics.ts'
 import { createDnsWatcher } from './watch/dns-watcher.ts'
 import { Zone } from './zone/zone.ts'
 
-/** What an operator decides about the names of a cluster. */
-export interface ClusterDnsConfiguration {
-  /** Lower case, without the final dot: `cluster.local`. */
-  readonly domain: string
-  /** Where questions are answered, over UDP and TCP. */
-  readonly listen: readonly ListenAddress[]
-  /** The addresses of the server's own name, `ns.dns.<domain>`. */
-  readonly serverAddresses: readonly IpAddress[]
-  /** Clients of other networks are refused. */
-  readonly clientNetworks: readonly Cidr[]
-  /** See `AmplificationLimitOptions`. */
-  readonly amplifiedBytesPerSecond: number
-}
-
 export interface ClusterDnsOptions {
-  readonly config: ClusterDnsConfiguration
+  readonly config: DnsSettings
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
@@ -70,7 +56,7 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
     ...{ authority: new Authority(zone, store), recursion, statistics },
     isReady: () => isSynced,
   })
-  const servers = await openServers(config.listen, {
+  const servers = await openServers(config.addresses, {
     ...{ responder, statistics },
     networks: new ClientNetworks(config.clientNetworks),
     limit: new AmplificationLimit({ clock, bytesPerSecond: config.amplifiedBytesPerSecond }),

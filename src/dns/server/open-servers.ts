@@ -18,12 +18,12 @@ export async function openServers(
 ): Promise<DnsServers> {
   await using opening = new AsyncDisposableStack()
   const addresses: ListenAddress[] = []
-  for (const { address, port } of listen) {
-    const tcp = await TcpServer.open(parts, { address, port })
+  for (const { ip, port } of listen) {
+    const tcp = await TcpServer.open(parts, { ip, port })
     opening.defer(() => tcp.close())
-    const udp = await UdpServer.open(parts, { address, port: tcp.port })
+    const udp = await UdpServer.open(parts, { ip, port: tcp.port })
     opening.defer(() => udp.close())
-    addresses.push({ address, port: tcp.port })
+    addresses.push({ ip, port: tcp.port })
   }
   const opened = opening.move()
   return {

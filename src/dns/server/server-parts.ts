@@ -1,3 +1,4 @@
+import type { IpAddress } from '../../lib/ip.ts'
 import type { AmplificationLimit } from './amplification-limit.ts'
 import type { ClientNetworks } from './client-networks.ts'
 import type { Responder } from './responder.ts'
@@ -13,7 +14,7 @@ export interface ServerParts {
 
 /** Where a server listens. */
 export interface ListenAddress {
-  readonly address: string
+  readonly ip: IpAddress
   /** 0: any free one. */
   readonly port: number
 }

@@ -27,14 +27,14 @@ export class TcpServer {
   }
 
   /** Rejects with the system's error when the address cannot be used. */
-  static async open(parts: ServerParts, { address, port }: ListenAddress): Promise<TcpServer> {
+  static async open(parts: ServerParts, { ip, port }: ListenAddress): Promise<TcpServer> {
     const server = createServer({ noDelay: true })
     server.maxConnections = MAX_CONNECTIONS
     const opened = new TcpServer(parts, server)
     server.on('drop', () => {
       parts.statistics.refusedConnections += 1
     })
-    server.listen({ host: address, port, ipv6Only: isIPv6(address), exclusive: true })
+    server.listen({ host: ip, port, ipv6Only: isIPv6(ip), exclusive: true })
     await once(server, 'listening')
     return opened
   }

@@ -24,16 +24,16 @@ export class UdpServer {
   }
 
   /** Rejects with the system's error when the address cannot be used. */
-  static async open(parts: ServerParts, { address, port }: ListenAddress): Promise<UdpServer> {
+  static async open(parts: ServerParts, { ip, port }: ListenAddress): Promise<UdpServer> {
     const socket = createSocket({
-      type: isIPv6(address) ? 'udp6' : 'udp4',
-      ipv6Only: isIPv6(address),
+      type: isIPv6(ip) ? 'udp6' : 'udp4',
+      ipv6Only: isIPv6(ip),
       // Answers go to addresses: without this, each would wait for a lookup.
       lookup: (host, _options, callback) => callback(null, host, isIPv6(host) ? 6 : 4),
     })
     const server = new UdpServer(parts, socket)
     const listening = once(socket, 'listening')
-    socket.bind({ address, port, exclusive: true })
+    socket.bind({ address: ip, port, exclusive: true })
     await listening
     socket.setRecvBufferSize(RECEIVE_BUFFER)
     socket.on('message', (message, from) => server.#receive(message, from))

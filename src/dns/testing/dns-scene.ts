@@ -1,5 +1,5 @@
 import { systemClock } from '../../lib/clock.ts'
-import type { Cidr } from '../../lib/ip.ts'
+import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { Authority } from '../authority/authority.ts'
 import { AmplificationLimit } from '../server/amplification-limit.ts'
 import { ClientNetworks } from '../server/client-networks.ts'
@@ -23,7 +23,7 @@ export interface Scene extends DnsServers, ReturnType<typeof goldenZone> {
   readonly responder: Responder
 }
 
-const LOOPBACK = '127.0.0.1'
+const LOOPBACK = '127.0.0.1' as IpAddress
 
 /** Opens the servers; the test has to close them. */
 export async function openScene(options: SceneOptions = {}): Promise<Scene> {
@@ -32,7 +32,7 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   const statistics = createStatistics()
   const authority = new Authority(golden.zone, golden.store)
   const responder = new Responder({ authority, recursion, statistics, isReady })
-  const servers = await openServers([{ address: LOOPBACK, port: 0 }], {
+  const servers = await openServers([{ ip: LOOPBACK, port: 0 }], {
     ...{ responder, statistics },
     networks: new ClientNetworks(networks as readonly Cidr[]),
     limit: new AmplificationLimit({

@@ -2,7 +2,7 @@ import { healthzAnswer, livezAnswer, readyzAnswer } from '../../telemetry/health
 import type { Health } from '../../telemetry/health/health.ts'
 import type { Readiness } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import { jsonPage, type Routes, textPage } from './routes.ts'
+import { jsonPage, type Routes, textPage } from '../../telemetry/pages/routes.ts'
 
 /** The sources of the pages, read at each request. */
 export interface PageSources {

@@ -2,10 +2,10 @@ import type { RequestListener } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
+import { serveRoutes } from '../../telemetry/pages/routes.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { Listener } from './listener.ts'
 import { healthRoutes, metricsRoutes, type PageSources } from './pages.ts'
-import { serveRoutes } from './routes.ts'
 
 /** A server of status pages, by the field of its address. */
 export type StatusPage = 'healthz' | 'metrics'

@@ -5,6 +5,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import type { PortRange } from '../../lib/port-range.ts'
+import { listOf } from '../../settings/list-of.ts'
 import { cidrPair, portRange, splitCommas } from '../../settings/network-types.ts'
 import { text } from '../../settings/scalar-types.ts'
 import {
@@ -16,7 +17,6 @@ import {
 } from '../../settings/value-type.ts'
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
 import { unknownNames } from './controller-selection.ts'
-import { listOf } from './list-of.ts'
 
 /** As `--controllers` knows them. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)

@@ -1,7 +1,7 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { listOf } from '../../settings/list-of.ts'
 import { text } from '../../settings/scalar-types.ts'
 import type { ValueType } from '../../settings/value-type.ts'
-import { listOf } from './list-of.ts'
 
 /** Values of the settings about users. */
 export const identityTypes = {

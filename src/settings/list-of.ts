@@ -1,11 +1,5 @@
-import { splitCommas } from '../../settings/network-types.ts'
-import {
-  accept,
-  type Decoded,
-  type Raw,
-  refuse,
-  type ValueType,
-} from '../../settings/value-type.ts'
+import { splitCommas } from './network-types.ts'
+import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
 
 /** A list of texts; `check` returns the remedy for an invalid item, and undefined for a valid one. */
 export function listOf(

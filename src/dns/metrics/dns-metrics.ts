@@ -1,0 +1,74 @@
+import type { Counter, Registry } from 'prom-client'
+import { createRegistry } from '../../telemetry/metrics/registry.ts'
+import type { Statistics } from '../server/statistics.ts'
+import { DNS_METRICS } from './dns-metric-table.ts'
+
+/** What the metrics are read from, when they are asked for. */
+export interface DnsMetricSource {
+  readonly statistics: Statistics
+  readonly isReady: () => boolean
+  serviceCount(): number
+}
+
+/** The metrics of a DNS server as text. */
+export interface DnsMetrics {
+  readonly contentType: string
+  text(): Promise<string>
+}
+
+const RCODES: readonly string[] = [
+  ...['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN', 'YXRRSET'],
+  ...['NXRRSET', 'NOTAUTH', 'NOTZONE'],
+]
+const BAD_VERSION = 16
+
+/**
+ * The metrics of a server. A question only adds to plain numbers; what they grew by is added to the counters
+ * when the text is asked for.
+ */
+export function createDnsMetrics(
+  source: DnsMetricSource,
+  { prefix, registry }: { readonly prefix: string; readonly registry?: Registry },
+): DnsMetrics {
+  const metrics = createRegistry(DNS_METRICS, prefix, registry)
+  const { statistics } = source
+  return {
+    contentType: metrics.contentType,
+    async text() {
+      const { udp, tcp } = statistics.questions
+      await raise(metrics.questions, { transport: 'udp' }, udp)
+      await raise(metrics.questions, { transport: 'tcp' }, tcp)
+      for (const [rcode, count] of statistics.responses.entries()) {
+        if (count > 0) await raise(metrics.responses, { rcode: rcodeName(rcode) }, count)
+      }
+      for (const [reason, count] of statistics.refusals)
+        await raise(metrics.refusals, { reason }, count)
+      await raise(metrics.truncated, {}, statistics.truncated)
+      await raise(metrics.limited, {}, statistics.limited)
+      await raise(metrics.forwarded, {}, statistics.forwarded)
+      await raise(metrics.connections, { outcome: 'accepted' }, statistics.connections)
+      await raise(metrics.connections, { outcome: 'refused' }, statistics.refusedConnections)
+      metrics.services.set(source.serviceCount())
+      metrics.synced.set(source.isReady() ? 1 : 0)
+      return metrics.text()
+    },
+  }
+}
+
+/** Adds to a counter what it lacks of a number that only grows. */
+async function raise<L extends string>(
+  counter: Counter<L>,
+  labels: Partial<Record<L, string>>,
+  total: number,
+): Promise<void> {
+  const { values } = await counter.get()
+  const keys = Object.entries(labels)
+  const known = values.find((value) =>
+    keys.every(([key, text]) => (value.labels as Record<string, unknown>)[key] === text),
+  )
+  counter.inc(labels, total - (known?.value ?? 0))
+}
+
+function rcodeName(rcode: number): string {
+  return rcode === BAD_VERSION ? 'BADVERS' : (RCODES[rcode] ?? `RCODE${rcode}`)
+}

@@ -1,0 +1,17 @@
+import { flushCompileCache } from 'node:module'
+import { packageVersion } from '../lib/package-version.ts'
+import { runProgram } from './program.ts'
+
+process.exitCode = await runProgram(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  version: packageVersion(),
+  loadServer,
+})
+
+/** Where NODE_COMPILE_CACHE is set, the next start needs neither compiler nor type stripper. */
+async function loadServer() {
+  const { runDns } = await import('./run-dns.ts')
+  flushCompileCache()
+  return runDns
+}

@@ -1,0 +1,57 @@
+import { loadConnection } from '../client/connection/load-connection.ts'
+import { createApiClient } from '../client/http/api-client.ts'
+import { ApiFailures } from '../client/http/failure/api-failures.ts'
+import { openClusterDns } from '../dns/cluster-dns.ts'
+import { createDnsMetrics } from '../dns/metrics/dns-metrics.ts'
+import { systemClock as clock } from '../lib/clock.ts'
+import { hostPort } from '../lib/ip.ts'
+import { systemRandom as random } from '../lib/random.ts'
+import { sleep } from '../lib/sleep.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { OrchDnsConfiguration } from './config/configuration.ts'
+import { openStatusServer } from './status-server.ts'
+
+/** Serves until a signal arrives, and for a moment longer; see `shutdownDelay`. */
+export async function runDns(
+  config: OrchDnsConfiguration,
+  log: Logger,
+  version: string,
+): Promise<void> {
+  const stop = stopSignal()
+  const connection = await loadConnection({
+    ...{ kubeconfig: config.kubeconfig, master: undefined, env: process.env, clock },
+  })
+  log.info({ version, server: connection.origin, domain: config.dns.domain }, 'orch-dns starts')
+  await using held = new AsyncDisposableStack()
+  const client = createApiClient({ connection, clock, userAgent: `orch-dns/${version}` })
+  held.defer(() => client.close())
+  const state = { isReady: false, isStopping: false }
+  const dns = await openClusterDns({
+    ...{ config: config.dns, client, clock, random },
+    reporter: new ApiFailures({ clock, log, server: connection.origin }),
+    onProblem: (problem) => log.warn({ problem }, 'an object has no name, or only in part'),
+  })
+  held.defer(() => dns.close())
+  const metrics = createDnsMetrics({ ...dns, isReady: () => state.isReady }, { prefix: 'orchdns_' })
+  if (config.statusAddress !== undefined) {
+    const status = await openStatusServer(config.statusAddress, { state, metrics, log })
+    held.defer(() => status.close())
+    log.info({ address: hostPort(config.statusAddress.ip, status.port) }, 'status pages are served')
+  }
+  void dns.ready.then(() => {
+    state.isReady = true
+    const addresses = dns.addresses.map(({ ip, port }) => hostPort(ip, port))
+    log.info({ addresses, services: dns.serviceCount() }, 'orch-dns is ready')
+  })
+  const signal = await stop
+  state.isStopping = true
+  log.info({ signal, delayMs: config.shutdownDelay }, 'orch-dns stops')
+  await sleep(clock, config.shutdownDelay)
+}
+
+/** Resolves with the first signal to stop, also one during the start; a second one ends the process at once. */
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+  })
+}
