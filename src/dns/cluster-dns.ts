@@ -41,7 +41,7 @@ export interface ClusterDns {
 
 /**
  * Follows the cluster, and answers questions about its names as soon as all of them are known: a server that
- * knows a part would deny the rest, and clients keep a denial. Until then it fails, and clients ask another one.
+ * knows a part would deny the rest, and clients keep a denial. Until then it fails, and clients query another one.
  * @throws the system's error when an address cannot be listened to
  */
 export async function openClusterDns(options: ClusterDnsOptions): Promise<ClusterDns> {

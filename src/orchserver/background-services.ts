@@ -11,6 +11,7 @@ import type { OwnSocket } from './access/own-socket.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { isSelected } from './config/controller-selection.ts'
 import { runControllers } from './controllers/run-controllers.ts'
+import { startDns } from './dns/start-dns.ts'
 import type { ProcessMetrics } from './metrics/process-metrics.ts'
 
 export interface BackgroundServicesOptions {
@@ -26,13 +27,19 @@ export interface BackgroundServicesOptions {
   readonly identity?: IdentityContents
 }
 
+/** What runs; its end ends everything. */
+export interface BackgroundServices extends AsyncDisposable {
+  /** Metrics in the Prometheus text format. */
+  metricsText(): Promise<string>
+}
+
 /**
- * Starts the controllers and the node agent, which are clients of the API in this process, each
+ * Starts the controllers, the server of names and the node agent, which are clients of the API in this process, each
  * with a user of its own; the last one that was started ends first.
  */
 export async function startBackgroundServices(
   options: BackgroundServicesOptions,
-): Promise<AsyncDisposable> {
+): Promise<BackgroundServices> {
   const { config, socket, version, processMetrics, identity, ...shared } = options
   await using held = new AsyncDisposableStack()
   const clients = new Map<string, ApiClient>()
@@ -51,6 +58,8 @@ export async function startBackgroundServices(
     ),
   })
   held.defer(() => running.close())
+  const dns = await startDns({ config: config.dns, clientOf, clock: shared.clock, log: shared.log })
+  if (dns !== undefined) held.defer(() => dns.close())
   if (config.sandboxNode.enabled) {
     const { runNodeAgent } = await import('./node/run-node-agent.ts')
     const agent = runNodeAgent({
@@ -60,5 +69,9 @@ export async function startBackgroundServices(
     })
     held.defer(() => agent.close())
   }
-  return held.move()
+  const started = held.move()
+  return {
+    metricsText: () => dns?.metricsText() ?? Promise.resolve(''),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  }
 }

@@ -13,7 +13,7 @@ import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
 import { reachableAddress } from './access/server-addresses.ts'
 import { openServerAudit } from './audit/open-server-audit.ts'
-import { startBackgroundServices } from './background-services.ts'
+import { type BackgroundServices, startBackgroundServices } from './background-services.ts'
 import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
@@ -60,9 +60,13 @@ export async function runServer(
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
   held.defer(() => audit.close())
+  let background: BackgroundServices | undefined
   const server = createApiServer({
     ...{ store, audit, identity: identity.options },
-    moreMetrics: async () => (await metrics.text()) + (await processMetrics.text()),
+    moreMetrics: async () =>
+      (await metrics.text()) +
+      (await processMetrics.text()) +
+      ((await background?.metricsText()) ?? ''),
     ...serverOptions(config, log),
   })
   held.defer(() => server.close())
@@ -81,7 +85,8 @@ export async function runServer(
   })
   const shared = { config, socket, version, election, metrics, processMetrics }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
-  held.use(await startBackgroundServices({ ...shared, clock, log, identity: contents }))
+  background = await startBackgroundServices({ ...shared, clock, log, identity: contents })
+  held.use(background)
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
   const end = await Promise.race([stop, broken])
   server.drain()

@@ -71,7 +71,8 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   apiserver: ['storage', 'auth', 'resources', 'telemetry', 'lib'],
   controllers: ['auth', 'watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
   nodeagent: ['watch', 'client', 'resources', 'telemetry', 'lib'],
-  dns: ['watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
+  dns: ['watch', 'client', 'cluster', 'resources', 'settings', 'telemetry', 'lib'],
+  orchdns: ['dns', 'client', 'settings', 'telemetry', 'lib'],
   cli: ['client', 'forwarding', 'cluster', 'auth', 'resources', 'lib'],
   orchserver: [
     'storage',

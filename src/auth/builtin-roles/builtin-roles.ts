@@ -12,6 +12,7 @@ const BINDINGS: readonly BuiltinBinding[] = [
   { name: 'system:service-account-issuer-discovery', groups: ['system:serviceaccounts'] },
   { name: 'system:monitoring', groups: ['system:monitoring'] },
   { name: 'system:node-proxier', users: ['system:kube-proxy'] },
+  { name: 'system:cluster-dns', users: ['system:cluster-dns'] },
   { name: 'system:kube-controller-manager', users: ['system:kube-controller-manager'] },
   ...controllerAccounts.map((account) => ({
     name: `system:controller:${account}`,

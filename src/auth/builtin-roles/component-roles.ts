@@ -20,6 +20,15 @@ const PROXY: BuiltinRole = {
   ],
 }
 
+/** What a server of DNS names follows. */
+const CLUSTER_DNS: BuiltinRole = {
+  name: 'system:cluster-dns',
+  rules: [
+    resourceRule(FOLLOW, '', 'endpoints', 'services'),
+    resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
+  ],
+}
+
 /**
  * One role for each account in kube-system of which each is a controller's, under its name. A controller reads again
  * what it failed to write (`get`), and everything else comes from `controllers-reader`. Rules beyond that are those of
@@ -128,6 +137,7 @@ const CONTROLLER_MANAGER: BuiltinRole = {
 /** The roles of programs: each lists exactly what its program reads and writes. */
 export const componentRoles: readonly BuiltinRole[] = [
   PROXY,
+  CLUSTER_DNS,
   CONTROLLER_MANAGER,
   ...Object.entries(CONTROLLERS).map(([name, rules]) => ({
     name: `system:controller:${name}`,

@@ -16,7 +16,7 @@ const MAX_NAMES = 65_536
 export interface Elsewhere {
   /** The records that the zone has: aliases that lead to `target`; none when the name itself is foreign. */
   readonly chain: Extract<ZoneAnswer, { kind: 'found' }> | undefined
-  /** The name to ask another server for: lower case, without the final dot. */
+  /** The name to query another server for: lower case, without the final dot. */
   readonly target: string
 }
 

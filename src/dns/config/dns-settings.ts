@@ -11,7 +11,7 @@ export interface DnsSettings {
   readonly clientNetworks: readonly Cidr[]
   readonly amplifiedBytesPerSecond: number
   readonly forward: {
-    /** Servers that are asked for other names. */
+    /** Servers that are queried for other names. */
     readonly upstreams: readonly SocketAddress[]
     /** A file that lists them; empty: none. */
     readonly resolvConf: string

@@ -24,7 +24,7 @@ export const DNS_METRICS = {
     name: 'truncated_responses_total',
     type: 'counter',
     labels: [],
-    help: 'Responses in datagrams that were too short for all answers; such clients ask again over TCP.',
+    help: 'Responses in datagrams that were too short for all answers; such clients query again over TCP.',
   },
   limited: {
     name: 'limited_responses_total',

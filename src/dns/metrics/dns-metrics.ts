@@ -3,7 +3,7 @@ import { createRegistry } from '../../telemetry/metrics/registry.ts'
 import type { Statistics } from '../server/statistics.ts'
 import { DNS_METRICS } from './dns-metric-table.ts'
 
-/** What the metrics are read from, when they are asked for. */
+/** What the metrics are read from, when they are queried for. */
 export interface DnsMetricSource {
   readonly statistics: Statistics
   readonly isReady: () => boolean
@@ -24,7 +24,7 @@ const BAD_VERSION = 16
 
 /**
  * The metrics of a server. A question only adds to plain numbers; what they grew by is added to the counters
- * when the text is asked for.
+ * when the text is queried for.
  */
 export function createDnsMetrics(
   source: DnsMetricSource,

@@ -1,9 +1,9 @@
 import { decode } from 'dns-packet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { askTcp, askUdp, question } from '../testing/ask.ts'
 import { openScene, type Scene } from '../testing/dns-scene.ts'
 import { goldenQuestions } from '../testing/golden-questions.ts'
 import { packetText } from '../testing/packet-text.ts'
+import { queryTcp, queryUdp, question } from '../testing/query-server.ts'
 
 let scene: Scene
 beforeAll(async () => {
@@ -11,14 +11,14 @@ beforeAll(async () => {
 })
 afterAll(() => scene.close())
 
-/** Types that the library cannot name in a question are asked by programs (`test/kernel/dns`). */
+/** Types that the library cannot name in a question are queried by programs (`test/kernel/dns`). */
 const QUESTIONS = goldenQuestions().filter(({ type }) => type !== 'HTTPS')
 
 describe('over UDP, first computed and then kept', () => {
   test.each(QUESTIONS)('$type $name', async ({ type, name, ...expected }) => {
     const message = question(type, name)
     for (let time = 0; time < 2; time += 1) {
-      const packet = decode(await askUdp(scene, message))
+      const packet = decode(await queryUdp(scene, message))
       expect(packetText(packet)).toEqual(expected)
       expect(packet.questions).toEqual([{ type, name, class: 'IN' }])
       expect(packet.id).toBe(4_711)
@@ -27,7 +27,7 @@ describe('over UDP, first computed and then kept', () => {
 })
 
 test('over one connection of TCP', async () => {
-  const responses = await askTcp(
+  const responses = await queryTcp(
     scene,
     QUESTIONS.map(({ type, name }) => question(type, name)),
   )

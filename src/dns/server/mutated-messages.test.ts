@@ -1,10 +1,10 @@
 import { decode } from 'dns-packet'
 import { afterEach, expect, test } from 'vitest'
-import { ask, question } from '../testing/ask.ts'
 import { openScene, type Scene } from '../testing/dns-scene.ts'
 import { goldenQuestions } from '../testing/golden-questions.ts'
 import { mutated, seededBelow } from '../testing/mutate.ts'
 import { packetText } from '../testing/packet-text.ts'
+import { lookUp, question } from '../testing/query-server.ts'
 
 const MESSAGES = 50_000
 const SEED = 1_035
@@ -27,7 +27,7 @@ test('mutated messages get well-formed responses or none, and nothing else suffe
       silent += 1
       continue
     }
-    if (response instanceof Promise) throw new TypeError('no other server may be asked')
+    if (response instanceof Promise) throw new TypeError('no other server may be queried')
     expect(response.length).toBeLessThanOrEqual(Math.max(512, message.length))
     expect(response.subarray(0, 2)).toEqual(message.subarray(0, 2))
     expect(response[2]! & 0x80).toBe(0x80)
@@ -38,6 +38,6 @@ test('mutated messages get well-formed responses or none, and nothing else suffe
   // Every kind of outcome was met: answers, faults, denials, other operations and refusals.
   expect([...codes.keys()].toSorted((a, b) => a - b)).toEqual([0, 1, 3, 4, 5])
   expect(silent).toBeGreaterThan(MESSAGES / 100)
-  const { answers } = packetText(await ask(scene, 'A', 'web.shop.svc.cluster.local'))
+  const { answers } = packetText(await lookUp(scene, 'A', 'web.shop.svc.cluster.local'))
   expect(answers).toEqual(['web.shop.svc.cluster.local A 10.96.0.10'])
 })

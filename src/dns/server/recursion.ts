@@ -17,8 +17,8 @@ export interface ForwardedAnswer {
   readonly authorities: readonly Answer[]
 }
 
-/** Whoever asks other servers. */
+/** A client of other DNS servers. */
 export interface Recursion {
   /** Undefined: no server answered. Never rejects. */
-  ask(question: ForwardQuestion): Promise<ForwardedAnswer | undefined>
+  resolve(question: ForwardQuestion): Promise<ForwardedAnswer | undefined>
 }

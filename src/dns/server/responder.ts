@@ -27,7 +27,7 @@ const SERVER_FAILURE = bareAnswer(RCODE.serverFailure)
 
 /**
  * Answers messages of clients, whatever the transport. A name of the zone is answered at once; another one is
- * asked of other servers where there are any, for clients who want that.
+ * queried of other servers where there are any, for clients who want that.
  */
 export class Responder {
   readonly #authority: Authority
@@ -84,10 +84,10 @@ export class Responder {
       if (found.chain === undefined) return this.#refuse(query, limitOf, 'no-upstream')
       return this.#send(query, encodeChain(found.chain, query.key), limitOf)
     }
-    return this.#ask(this.#recursion, query, limitOf, found)
+    return this.#resolve(this.#recursion, query, limitOf, found)
   }
 
-  async #ask(
+  async #resolve(
     recursion: Recursion,
     query: Query,
     limitOf: LimitOf,
@@ -96,7 +96,7 @@ export class Responder {
     this.#statistics.forwarded += 1
     const { type, checkingDisabled, options } = query
     const dnssecOk = options?.dnssecOk ?? false
-    const found = await recursion.ask({ name: target, type, dnssecOk, checkingDisabled })
+    const found = await recursion.resolve({ name: target, type, dnssecOk, checkingDisabled })
     const answer =
       found === undefined ? SERVER_FAILURE : encodeForwarded(found, query, chain?.answers ?? [])
     const response = this.#send(query, answer, limitOf)

@@ -2,10 +2,10 @@ import { decode, type OptAnswer } from 'dns-packet'
 import { afterEach, describe, expect, test } from 'vitest'
 import { service } from '../../cluster/testing/fixtures.ts'
 import { parseIp } from '../../lib/ip.ts'
-import { ask, askTcp, askUdp, question } from '../testing/ask.ts'
 import { openScene, type Scene, type SceneOptions } from '../testing/dns-scene.ts'
 import { MANY } from '../testing/golden-cluster.ts'
 import { packetText } from '../testing/packet-text.ts'
+import { lookUp, queryTcp, queryUdp, question } from '../testing/query-server.ts'
 
 let scene: Scene
 async function open(options?: SceneOptions): Promise<void> {
@@ -34,30 +34,30 @@ function optionsOf(response: Buffer): OptAnswer | undefined {
 describe('the header', () => {
   test('of an answer: authoritative, the id and the wish for recursion of the question', async () => {
     await open()
-    const packet = decode(await askUdp(scene, question('A', WEB, { id: 7, flags: 0x0100 })))
+    const packet = decode(await queryUdp(scene, question('A', WEB, { id: 7, flags: 0x0100 })))
     expect(packet).toMatchObject({
       ...{ id: 7, type: 'response', flag_aa: true, flag_rd: true, flag_ra: false },
       ...{ flag_tc: false, flag_ad: false },
     })
-    const other = decode(await askUdp(scene, question('A', WEB, { id: 8, flags: 0x0010 })))
+    const other = decode(await queryUdp(scene, question('A', WEB, { id: 8, flags: 0x0010 })))
     expect(other).toMatchObject({ id: 8, flag_rd: false, flag_cd: true })
   })
 
   test('of a refusal: not authoritative', async () => {
     await open()
-    expect(await ask(scene, 'A', 'example.com')).toMatchObject({ flag_aa: false })
+    expect(await lookUp(scene, 'A', 'example.com')).toMatchObject({ flag_aa: false })
   })
 
-  test('of a server that asks others: it offers recursion', async () => {
-    await open({ recursion: { ask: () => Promise.resolve(undefined) } })
-    expect(await ask(scene, 'A', WEB)).toMatchObject({ flag_ra: true, flag_aa: true })
+  test('of a server that queries others: it offers recursion', async () => {
+    await open({ recursion: { resolve: () => Promise.resolve(undefined) } })
+    expect(await lookUp(scene, 'A', WEB)).toMatchObject({ flag_ra: true, flag_aa: true })
   })
 })
 
-test('the spelling of the question is that of the client', async () => {
+test('the letters of the question is that of the client', async () => {
   await open()
   const name = 'WeB.sHoP.SvC.cLuStEr.LoCaL'
-  const { questions, answers } = await ask(scene, 'A', name)
+  const { questions, answers } = await lookUp(scene, 'A', name)
   expect(questions?.[0]?.name).toBe(name)
   expect(answers?.[0]?.name).toBe(name)
 })
@@ -72,7 +72,7 @@ describe('a denial has the start of authority', () => {
     ['AAAA', 'alias.shop.svc.cluster.local'],
   ])('%s %s', async (type, name) => {
     await open()
-    const { authorities } = await ask(scene, type, name)
+    const { authorities } = await lookUp(scene, type, name)
     expect(authorities).toEqual([
       {
         ...{ name: 'cluster.local', type: 'SOA', ttl: 5, class: 'IN', flush: false },
@@ -88,7 +88,7 @@ describe('a denial has the start of authority', () => {
     await open()
     const value = service('shop/new', { clusterIPs: [parseIp('10.96.0.77')!] })
     scene.zone.update(scene.store.apply([{ kind: 'service', key: value.key, value }]).services)
-    const { authorities } = await ask(scene, 'A', 'lost.shop.svc.cluster.local')
+    const { authorities } = await lookUp(scene, 'A', 'lost.shop.svc.cluster.local')
     expect(authorities?.[0]).toMatchObject({ data: { serial: 3 } })
   })
 })
@@ -96,38 +96,40 @@ describe('a denial has the start of authority', () => {
 describe('a change is answered at once', () => {
   test('of a Service', async () => {
     await open()
-    await ask(scene, 'A', WEB)
+    await lookUp(scene, 'A', WEB)
     const value = service('shop/web', { clusterIPs: [parseIp('10.96.0.99')!] })
     scene.zone.update(scene.store.apply([{ kind: 'service', key: value.key, value }]).services)
-    expect(packetText(await ask(scene, 'A', WEB)).answers).toEqual([`${WEB} A 10.96.0.99`])
+    expect(packetText(await lookUp(scene, 'A', WEB)).answers).toEqual([`${WEB} A 10.96.0.99`])
     const gone = { kind: 'service', key: value.key, value: undefined } as const
     scene.zone.update(scene.store.apply([gone]).services)
-    expect(packetText(await ask(scene, 'A', WEB)).status).toBe('NXDOMAIN')
+    expect(packetText(await lookUp(scene, 'A', WEB)).status).toBe('NXDOMAIN')
   })
 
   test('of endpoints', async () => {
     await open()
-    await ask(scene, 'A', 'db.shop.svc.cluster.local')
+    await lookUp(scene, 'A', 'db.shop.svc.cluster.local')
     const gone = { kind: 'endpoints', name: 'shop/db-a', value: undefined } as const
     scene.zone.update(scene.store.apply([gone]).services)
-    expect(packetText(await ask(scene, 'A', 'db.shop.svc.cluster.local')).status).toBe('NXDOMAIN')
+    expect(packetText(await lookUp(scene, 'A', 'db.shop.svc.cluster.local')).status).toBe(
+      'NXDOMAIN',
+    )
   })
 })
 
 describe('EDNS', () => {
   test('is answered with the size of this server, and the DO bit of the client', async () => {
     await open()
-    expect(optionsOf(await askUdp(scene, withOptions(WEB, 4_096)))).toMatchObject({
+    expect(optionsOf(await queryUdp(scene, withOptions(WEB, 4_096)))).toMatchObject({
       ...{ udpPayloadSize: MAX_DATAGRAM, extendedRcode: 0, ednsVersion: 0, flag_do: false },
     })
     const secure = withOptions(WEB, 4_096, { flags: 0x8000, flag_do: true })
-    expect(optionsOf(await askUdp(scene, secure))).toMatchObject({ flag_do: true })
-    expect(optionsOf(await askUdp(scene, question('A', WEB)))).toBeUndefined()
+    expect(optionsOf(await queryUdp(scene, secure))).toMatchObject({ flag_do: true })
+    expect(optionsOf(await queryUdp(scene, question('A', WEB)))).toBeUndefined()
   })
 
   test('of another version is refused as such', async () => {
     await open()
-    const response = await askUdp(scene, withOptions(WEB, 1_232, { ednsVersion: 1 }))
+    const response = await queryUdp(scene, withOptions(WEB, 1_232, { ednsVersion: 1 }))
     expect(optionsOf(response)).toMatchObject({ extendedRcode: 1, ednsVersion: 0 })
     expect(decode(response).answers).toEqual([])
     expect(response[3]! & 0xf).toBe(0)
@@ -142,19 +144,19 @@ describe('an answer that is too long for a datagram', () => {
     ['with more than the server sends', withOptions(MANY_ENDPOINTS, 65_535), MAX_DATAGRAM],
   ])('%s holds whole records, and says that it is truncated', async (_, message, limit) => {
     await open()
-    const response = await askUdp(scene, message)
+    const response = await queryUdp(scene, message)
     const { answers = [], flag_tc: isTruncated } = decode(response)
     expect(isTruncated).toBe(true)
     expect(response.length).toBeLessThanOrEqual(limit)
     expect(response.length).toBeGreaterThan(limit - 16)
-    const room = limit - question('A', MANY_ENDPOINTS).length - (message.length > 50 ? 11 : 0)
-    expect(answers.length).toBe(Math.floor(room / 16))
+    const space = limit - question('A', MANY_ENDPOINTS).length - (message.length > 50 ? 11 : 0)
+    expect(answers.length).toBe(Math.floor(space / 16))
     expect(scene.statistics.truncated).toBe(1)
   })
 
   test('is whole over TCP', async () => {
     await open()
-    const [response] = await askTcp(scene, [question('A', MANY_ENDPOINTS)])
+    const [response] = await queryTcp(scene, [question('A', MANY_ENDPOINTS)])
     const { answers, flag_tc: isTruncated } = decode(response!)
     expect(isTruncated).toBe(false)
     expect(new Set(answers?.map((answer) => 'data' in answer && answer.data)).size).toBe(MANY)
@@ -163,11 +165,11 @@ describe('an answer that is too long for a datagram', () => {
   test('loses additional records first, without a word', async () => {
     await open()
     const name = '_http._tcp.many.shop.svc.cluster.local'
-    const [whole] = await askTcp(scene, [question('SRV', name)])
+    const [whole] = await queryTcp(scene, [question('SRV', name)])
     const { answers, additionals } = decode(whole!)
     expect([answers?.length, additionals?.length]).toEqual([MANY, MANY])
     const db = '_sql._tcp.db.shop.svc.cluster.local'
-    const long = packetText(await ask(scene, 'SRV', db))
+    const long = packetText(await lookUp(scene, 'SRV', db))
     expect(long.additionals).toHaveLength(3)
   })
 })
@@ -176,7 +178,7 @@ test('answers take turns in being the first', async () => {
   await open()
   const firsts = new Set<unknown>()
   for (let time = 0; time < 3; time += 1) {
-    const { answers = [] } = await ask(scene, 'A', 'alias-of-db.shop.svc.cluster.local')
+    const { answers = [] } = await lookUp(scene, 'A', 'alias-of-db.shop.svc.cluster.local')
     expect(answers.map(({ type }) => type)).toEqual(['CNAME', 'A', 'A', 'A'])
     firsts.add((answers[1] as { readonly data: string }).data)
   }
@@ -184,7 +186,7 @@ test('answers take turns in being the first', async () => {
 })
 
 describe('a message that is no question of ours', () => {
-  const fault = (message: Buffer) => askUdp(scene, message)
+  const fault = (message: Buffer) => queryUdp(scene, message)
 
   test.each([
     ['another operation', 4, (message: Buffer) => message.writeUInt8(0x28, 2)],
@@ -235,9 +237,9 @@ describe('before all names are known', () => {
   test('the server fails, so no client keeps a denial', async () => {
     let isReady = false
     await open({ isReady: () => isReady })
-    expect(packetText(await ask(scene, 'A', WEB)).status).toBe('SERVFAIL')
+    expect(packetText(await lookUp(scene, 'A', WEB)).status).toBe('SERVFAIL')
     isReady = true
-    expect(packetText(await ask(scene, 'A', WEB)).status).toBe('NOERROR')
+    expect(packetText(await lookUp(scene, 'A', WEB)).status).toBe('NOERROR')
   })
 })
 
@@ -245,11 +247,11 @@ describe('clients', () => {
   test('of other networks are refused over UDP, and disconnected over TCP', async () => {
     await open({ networks: ['10.0.0.0/8'] })
     const message = question('A', WEB)
-    const response = await askUdp(scene, message)
+    const response = await queryUdp(scene, message)
     expect(packetText(decode(response)).status).toBe('REFUSED')
     expect(response.length).toBeLessThanOrEqual(message.length)
     // The connection is reset or closed, as the kernel likes.
-    expect(await askTcp(scene, [message]).catch(() => [])).toEqual([])
+    expect(await queryTcp(scene, [message]).catch(() => [])).toEqual([])
     expect(scene.statistics.refusals.get('network')).toBe(2)
   })
 
@@ -258,16 +260,16 @@ describe('clients', () => {
     const message = withOptions(MANY_ENDPOINTS, 1_232)
     const responses: Buffer[] = []
     // Two seconds may begin meanwhile, each with one long datagram.
-    for (let time = 0; time < 6; time += 1) responses.push(await askUdp(scene, message))
+    for (let time = 0; time < 6; time += 1) responses.push(await queryUdp(scene, message))
     const counts = responses.map((response) => decode(response).answers?.length)
     expect(counts[0]).toBeGreaterThan(50)
     expect(counts).toContain(0)
     const short = responses.find((response) => decode(response).answers?.length === 0)!
     expect(decode(short).flag_tc).toBe(true)
     expect(short.length).toBeLessThanOrEqual(message.length)
-    expect(packetText(await ask(scene, 'A', WEB)).answers).toHaveLength(1)
+    expect(packetText(await lookUp(scene, 'A', WEB)).answers).toHaveLength(1)
     expect(scene.statistics.limited).toBeGreaterThan(0)
-    const [whole] = await askTcp(scene, [message])
+    const [whole] = await queryTcp(scene, [message])
     expect(decode(whole!).answers).toHaveLength(MANY)
   })
 })

@@ -26,7 +26,7 @@ export interface Statistics {
   /** Responses that were cut, because the datagram was too small or the client had got too much. */
   truncated: number
   limited: number
-  /** Questions that other servers were asked. */
+  /** Questions that other servers were queried. */
   forwarded: number
   /** Connections of TCP that were opened, and those that the server closed because there were too many. */
   connections: number
@@ -35,7 +35,7 @@ export interface Statistics {
 
 const RCODES = 24
 
-/** Statistics of a server that has not been asked yet. */
+/** Statistics of a server that has not been queried yet. */
 export function createStatistics(): Statistics {
   return {
     questions: { udp: 0, tcp: 0 },

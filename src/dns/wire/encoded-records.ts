@@ -14,9 +14,9 @@ export interface EncodedRecords {
   readonly offsets: readonly number[]
 }
 
-/** Encodes records for answers to a question about `asked` (lower case, without the final dot). */
-export function encodeRecords(records: readonly ZoneRecord[], asked: string): EncodedRecords {
-  const encoded = records.map((record) => encodeRecord(record, asked))
+/** Encodes records for answers to a question about `queried` (lower case, without the final dot). */
+export function encodeRecords(records: readonly ZoneRecord[], queried: string): EncodedRecords {
+  const encoded = records.map((record) => encodeRecord(record, queried))
   const offsets = [0]
   for (const { length } of encoded) offsets.push(offsets.at(-1)! + length)
   return { bytes: Buffer.concat(encoded), offsets }
@@ -27,18 +27,18 @@ export function countOf({ offsets }: EncodedRecords): number {
   return offsets.length - 1
 }
 
-function encodeRecord(record: ZoneRecord, asked: string): Buffer {
-  return Buffer.concat([compressedName(record.name, asked), recordTail(record)])
+function encodeRecord(record: ZoneRecord, queried: string): Buffer {
+  return Buffer.concat([compressedName(record.name, queried), recordTail(record)])
 }
 
 /** The owner, with a pointer to where the question ends with the same labels. */
-function compressedName(name: string, asked: string): Buffer {
+function compressedName(name: string, queried: string): Buffer {
   const labels = name.split('.')
   for (let kept = 0; kept < labels.length; kept += 1) {
     const rest = labels.slice(kept).join('.')
-    if (asked !== rest && !asked.endsWith(`.${rest}`)) continue
+    if (queried !== rest && !queried.endsWith(`.${rest}`)) continue
     const pointer = Buffer.alloc(2)
-    pointer.writeUInt16BE(POINTER | (HEADER_LENGTH + asked.length - rest.length))
+    pointer.writeUInt16BE(POINTER | (HEADER_LENGTH + queried.length - rest.length))
     return Buffer.concat([wireName(labels.slice(0, kept).join('.')).subarray(0, -1), pointer])
   }
   return wireName(name)

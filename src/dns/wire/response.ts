@@ -11,7 +11,7 @@ import {
 import { type Query, readQuery } from './query.ts'
 import { type Written, writeRecords, writeRotated } from './write-records.ts'
 
-/** What is answered: encoded once, and sent with any id, spelling of the question and size. */
+/** What is answered: encoded once, and sent with any id, letters of the question and size. */
 export interface EncodedAnswer {
   /** 12 bits; see `RCODE`. */
   readonly rcode: number
@@ -27,7 +27,7 @@ export interface EncodedAnswer {
 export interface ResponseOptions {
   /** Bytes that the transport takes. */
   readonly limit: number
-  /** Whether the server asks other servers, too. */
+  /** Whether the server queries other servers, too. */
   readonly recursionAvailable: boolean
   /** Which of the answers comes first; any whole number from 0. */
   readonly turn: number
@@ -51,7 +51,7 @@ export function datagramLimit({ options }: Query): number {
 
 /**
  * The response to a query. Where it would be longer than the limit, additional records are left out; where the
- * answers and authorities are longer alone, it holds the answers that have room, and says that it is truncated
+ * answers and authorities are longer alone, it holds the answers that have space, and says that it is truncated
  * (RFC 2181 §9).
  */
 export function encodeResponse(
@@ -59,7 +59,7 @@ export function encodeResponse(
   answer: EncodedAnswer,
   options: ResponseOptions,
 ): Buffer {
-  const { message: asked, questionEnd } = query
+  const { message: queried, questionEnd } = query
   const { answers, authorities, additionals } = answer
   const optLength = query.options === undefined ? 0 : OPT_LENGTH
   const before = questionEnd + answers.bytes.length + authorities.bytes.length
@@ -67,7 +67,7 @@ export function encodeResponse(
   const message = Buffer.allocUnsafe(Math.min(whole, options.limit))
   const limit = message.length - optLength
   const isTruncated = before > limit
-  asked.copy(message, 0, 0, questionEnd)
+  queried.copy(message, 0, 0, questionEnd)
   const rotation = { first: answer.firstRotated, turn: options.turn }
   const first = writeRotated(answers, rotation, { message, start: questionEnd, limit })
   const second = isTruncated
@@ -125,7 +125,7 @@ export function faultResponse(message: Buffer, rcode: number): Buffer {
   return response
 }
 
-/** A response that says only that the client has to ask over TCP. */
+/** A response that says only that the client has to come back over TCP. */
 export function truncatedResponse(question: Buffer, response: Buffer): Buffer {
   const query = readQuery(question)
   const end = 'reason' in query ? HEADER_LENGTH : query.questionEnd

@@ -7,18 +7,21 @@ export interface Written {
 }
 
 /** Where records go, and before which byte they must end. */
-export interface Place {
+export interface Destination {
   readonly message: Buffer
   readonly start: number
   readonly limit: number
 }
 
-/** Writes records from the first on, as many as have room. */
-export function writeRecords({ bytes, offsets }: EncodedRecords, place: Place): Written {
-  const { message, start, limit } = place
-  const room = limit - start
+/** Writes records from the first on, as many as have space. */
+export function writeRecords(
+  { bytes, offsets }: EncodedRecords,
+  destination: Destination,
+): Written {
+  const { message, start, limit } = destination
+  const space = limit - start
   let count = offsets.length - 1
-  while (count > 0 && offsets[count]! > room) count -= 1
+  while (count > 0 && offsets[count]! > space) count -= 1
   return { end: start + bytes.copy(message, start, 0, offsets[count]), count }
 }
 
@@ -28,21 +31,21 @@ export interface Rotation {
   readonly turn: number
 }
 
-/** Writes records in rotated order, as many as have room. */
+/** Writes records in rotated order, as many as have space. */
 export function writeRotated(
   records: EncodedRecords,
   { first, turn }: Rotation,
-  place: Place,
+  destination: Destination,
 ): Written {
   const count = countOf(records)
   const rotated = count - first
-  if (rotated < 2) return writeRecords(records, place)
+  if (rotated < 2) return writeRecords(records, destination)
   const lead = first + (turn % rotated)
-  const { end, count: fixed } = writeRecords(slice(records, 0, first), place)
+  const { end, count: fixed } = writeRecords(slice(records, 0, first), destination)
   if (fixed < first) return { end, count: fixed }
-  const leading = writeRecords(slice(records, lead, count), { ...place, start: end })
+  const leading = writeRecords(slice(records, lead, count), { ...destination, start: end })
   if (leading.count < count - lead) return { end: leading.end, count: first + leading.count }
-  const rest = writeRecords(slice(records, first, lead), { ...place, start: leading.end })
+  const rest = writeRecords(slice(records, first, lead), { ...destination, start: leading.end })
   return { end: rest.end, count: first + leading.count + rest.count }
 }
 

@@ -45,20 +45,20 @@ export class DenialEncoder {
   }
 }
 
-/** Encodes records for the question `asked`; `authorities` is empty unless the chain ends in a denial. */
+/** Encodes records for the question `queried`; `authorities` is empty unless the chain ends in a denial. */
 export function encodeFound(
   { answers, additionals, denied }: FoundAnswer,
-  asked: string,
+  queried: string,
   authorities: EncodedRecords = NO_RECORDS,
 ): EncodedAnswer {
   const firstOther = answers.findIndex(({ type }) => type !== 'CNAME')
   return {
     rcode: denied === 'missing' ? RCODE.noSuchName : RCODE.noError,
     isAuthoritative: true,
-    answers: encodeRecords(answers, asked),
+    answers: encodeRecords(answers, queried),
     firstRotated: firstOther < 0 ? answers.length : firstOther,
     authorities,
-    additionals: encodeRecords(additionals, asked),
+    additionals: encodeRecords(additionals, queried),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ServiceKey } from '../../resources/types.ts'
 import { addressRecord, addressType } from './address-record.ts'
 import type { EndpointHost } from './endpoint-hosts.ts'
-import { isPortAsked, type PortQuery } from './port-query.ts'
+import { isPortQueried, type PortQuery } from './port-query.ts'
 import { RECORD_TTL, type ZoneRecord } from './record.ts'
 import { EMPTY, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-answer.ts'
 
@@ -10,7 +10,7 @@ const FULL_WEIGHT = 100
 /** A question about the name of a headless Service, or one below it. */
 export interface HeadlessQuestion {
   readonly key: ServiceKey
-  /** The name that was asked, and that of the Service. */
+  /** The name that was queried, and that of the Service. */
   readonly name: string
   readonly serviceName: string
   readonly type: string
@@ -22,29 +22,29 @@ export function headlessAddresses(
   hosts: readonly EndpointHost[],
 ): ZoneAnswer {
   if (hosts.length === 0) return MISSING
-  const asked = new Set(hosts.map(({ ip }) => ip).filter((ip) => addressType(ip) === type))
+  const queried = new Set(hosts.map(({ ip }) => ip).filter((ip) => addressType(ip) === type))
   return foundOrEmpty(
-    [...asked].map((ip) => addressRecord(name, ip)),
+    [...queried].map((ip) => addressRecord(name, ip)),
     [],
     key,
   )
 }
 
 /**
- * One SRV record for each endpoint name and port that is asked for, of equal weight, with the addresses of
+ * One SRV record for each endpoint name and port that is queried for, of equal weight, with the addresses of
  * the targets. The name exists only with such a port.
  */
 export function headlessTargets(
   { key, name, serviceName, type }: HeadlessQuestion,
   hosts: readonly EndpointHost[],
-  asked: PortQuery,
+  queried: PortQuery,
 ): ZoneAnswer {
   const targets = new Map<string, { readonly port: number; readonly target: string }>()
   const addresses = new Map<string, ZoneRecord>()
   for (const { label, ip, ports } of hosts) {
     const target = `${label}.${serviceName}`
     for (const one of ports) {
-      if (!isPortAsked(one, asked)) continue
+      if (!isPortQueried(one, queried)) continue
       targets.set(`${one.port} ${target}`, { port: one.port, target })
       addresses.set(`${target} ${ip}`, addressRecord(target, ip))
     }

@@ -1,6 +1,6 @@
 import type { Protocol } from '../../resources/types.ts'
 
-/** A port that a question asks for; an absent part stands for every name or protocol. */
+/** A port that a question queries for; an absent part stands for every name or protocol. */
 export interface PortQuery {
   readonly name?: string
   readonly protocol?: Protocol
@@ -25,8 +25,8 @@ export function portQuery(labels: readonly string[]): PortQuery | undefined {
   return label.startsWith('_') && label.length > 1 ? { name: label.slice(1), protocol } : undefined
 }
 
-/** Whether a named port is the one asked for; a port without name has no SRV record of its own. */
-export function isPortAsked(
+/** Whether a named port is the one queried for; a port without name has no SRV record of its own. */
+export function isPortQueried(
   port: { readonly name: string; readonly protocol: Protocol },
   { name, protocol }: PortQuery,
 ): boolean {

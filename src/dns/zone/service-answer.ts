@@ -10,7 +10,7 @@ import type { ZoneView } from './zone-view.ts'
 /** A question about a Service of the zone. */
 export interface ServiceQuestion {
   readonly key: ServiceKey
-  /** The name that was asked, and that of the Service. */
+  /** The name that was queried, and that of the Service. */
   readonly name: string
   readonly serviceName: string
   /** What the name has before that of the Service. */
@@ -28,12 +28,12 @@ export function serviceAnswer(view: ZoneView, question: ServiceQuestion): ZoneAn
   if (service === undefined) return MISSING
   if (service.type === 'ExternalName') return externalAnswer(service, question)
   const { below, type } = question
-  const asked = portQuery(below)
+  const queried = portQuery(below)
   if (service.clusterIPs.length > 0) {
-    if (asked === undefined) return MISSING
+    if (queried === undefined) return MISSING
     const isPort = below.length > 0 || type === 'SRV'
     return isPort
-      ? clusterTargets(service, { ...question, port: asked })
+      ? clusterTargets(service, { ...question, port: queried })
       : clusterAddresses(service, question.name, type)
   }
   return headlessAnswer(view, service, question)
@@ -55,9 +55,9 @@ function headlessAnswer(
 ): ZoneAnswer {
   const { key, below, type } = question
   const hosts = endpointHosts(service, view.endpointSourcesOf(key))
-  const asked = portQuery(below)
-  if (asked !== undefined && (below.length > 0 || type === 'SRV')) {
-    return headlessTargets(question, hosts, asked)
+  const queried = portQuery(below)
+  if (queried !== undefined && (below.length > 0 || type === 'SRV')) {
+    return headlessTargets(question, hosts, queried)
   }
   if (below.length > 1) return MISSING
   const [label] = below

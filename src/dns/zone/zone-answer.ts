@@ -6,7 +6,7 @@ import type { ZoneRecord } from './record.ts'
  *
  * - `found`: the records. `target` is where a chain of CNAME records leaves the zone; another server knows
  *   what follows. `service` is the only Service that the records come from; undefined when there is none, or
- *   several. `denied` says why a chain ends without a record of the type that was asked (RFC 6604).
+ *   several. `denied` says why a chain ends without a record of the type that was queried (RFC 6604).
  * - `empty`: the name exists, without records of that type (NOERROR, RFC 2308).
  * - `missing`: neither the name nor one below it exists (NXDOMAIN).
  * - `foreign`: the name is not of this zone.

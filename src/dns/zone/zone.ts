@@ -134,8 +134,8 @@ export class Zone {
   #serverAnswer(labels: readonly string[], type: string): ZoneAnswer {
     if (labels.length === 0) return EMPTY
     if (labels.length > 1 || labels[0] !== 'ns') return MISSING
-    const asked = this.#options.serverAddresses.filter((ip) => addressType(ip) === type)
-    return foundOrEmpty(asked.map((ip) => addressRecord(`ns.dns.${this.domain}`, ip)))
+    const queried = this.#options.serverAddresses.filter((ip) => addressType(ip) === type)
+    return foundOrEmpty(queried.map((ip) => addressRecord(`ns.dns.${this.domain}`, ip)))
   }
 
   #versionAnswer(name: string, type: string): ZoneAnswer {

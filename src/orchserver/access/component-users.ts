@@ -17,3 +17,6 @@ export function controllerUser(account: string): User {
 export function nodeAgentUser(node: string): User {
   return { name: nodeUserName(node), groups: [NODES, AUTHENTICATED] }
 }
+
+/** The server of DNS names. */
+export const dnsUser: User = { name: 'system:cluster-dns', groups: [AUTHENTICATED] }

@@ -1,4 +1,5 @@
 import type { Limits } from '../../apiserver/context/limits.ts'
+import type { DnsSettings } from '../../dns/config/dns-settings.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 
@@ -28,6 +29,7 @@ export interface OrchServerConfiguration {
     /** Networks and ranges of addresses; see `parseAddressPool`. */
     readonly addressPools: readonly string[]
   }
+  readonly dns: DnsSettings
   readonly sandboxNode: SandboxNodeConfiguration
   readonly audit: AuditConfiguration
   readonly limits: Limits

@@ -1,3 +1,4 @@
+import { DNS_FIELDS } from '../../../dns/config/dns-fields.ts'
 import { settingsTable } from '../../../settings/table.ts'
 import { COMMAND_FLAGS } from '../command-flags.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
@@ -24,6 +25,7 @@ export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMM
     ...STORAGE_FIELDS,
     ...ENCRYPTION_FIELDS,
     ...CONTROLLER_FIELDS,
+    ...DNS_FIELDS,
     ...SANDBOX_NODE_FIELDS,
     ...AUDIT_FIELDS,
     ...LIMIT_FIELDS,

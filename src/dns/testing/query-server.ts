@@ -4,7 +4,7 @@ import { connect, isIPv6 } from 'node:net'
 import { type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import { framed, MessageFramer } from '../server/message-framer.ts'
 
-/** Where a test asks. */
+/** The server that a test queries. */
 export interface Server {
   readonly address?: string
   readonly port: number
@@ -20,7 +20,7 @@ export function question(type: string, name: string, parts: Packet = {}): Buffer
 }
 
 /** Sends a message in a datagram, and awaits the next one. */
-export async function askUdp(
+export async function queryUdp(
   { address = '127.0.0.1', port }: Server,
   message: Buffer,
 ): Promise<Buffer> {
@@ -36,7 +36,7 @@ export async function askUdp(
 }
 
 /** Sends messages over one connection, and awaits as many. */
-export async function askTcp(
+export async function queryTcp(
   { address = '127.0.0.1', port }: Server,
   messages: readonly Buffer[],
 ): Promise<readonly Buffer[]> {
@@ -56,6 +56,6 @@ export async function askTcp(
 }
 
 /** A question and its answer, decoded. */
-export async function ask(server: Server, type: string, name: string): Promise<DecodedPacket> {
-  return decode(await askUdp(server, question(type, name)))
+export async function lookUp(server: Server, type: string, name: string): Promise<DecodedPacket> {
+  return decode(await queryUdp(server, question(type, name)))
 }
