@@ -56,7 +56,10 @@ export function encodeRecord({ owner, type, klass, ttl, rdata }: WireRecord): Bu
   return Buffer.concat([owner, fixed, rdata])
 }
 
-function readRecord(message: Buffer, start: number): { record: WireRecord; end: number } | undefined {
+function readRecord(
+  message: Buffer,
+  start: number,
+): { record: WireRecord; end: number } | undefined {
   const owner = readName(message, start)
   const dataStart = (owner?.end ?? message.length) + FIXED_BYTES
   if (owner === undefined || dataStart > message.length) return undefined

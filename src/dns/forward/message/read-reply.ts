@@ -8,7 +8,15 @@ import { relevantRecords } from './relevant-records.ts'
 /** The largest message, in bytes: its length over TCP has 16 bits. */
 const MAX_MESSAGE_BYTES = 65_535
 const TYPE_OPT = 41
-const RCODE = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5, BADVERS: 16 }
+const RCODE = {
+  NOERROR: 0,
+  FORMERR: 1,
+  SERVFAIL: 2,
+  NXDOMAIN: 3,
+  NOTIMP: 4,
+  REFUSED: 5,
+  BADVERS: 16,
+}
 
 /** What an upstream says about a question, checked and without what the question did not request. */
 export interface UpstreamAnswer {

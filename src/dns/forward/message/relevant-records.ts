@@ -2,7 +2,17 @@ import type { Query } from './query.ts'
 import type { WireRecord } from './read-records.ts'
 import { comparable, readName } from './wire-name.ts'
 
-const TYPE = { NS: 2, CNAME: 5, SOA: 6, DNAME: 39, DS: 43, RRSIG: 46, NSEC: 47, NSEC3: 50, ANY: 255 }
+const TYPE = {
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  DNAME: 39,
+  DS: 43,
+  RRSIG: 46,
+  NSEC: 47,
+  NSEC3: 50,
+  ANY: 255,
+}
 const CLASS_ANY = 255
 /** Names of a chain of CNAME records; resolvers follow about as many. */
 const MAX_CHAIN = 16

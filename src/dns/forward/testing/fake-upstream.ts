@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { createServer, type Server, type Socket as Connection } from 'node:net'
+import { type Socket as Connection, createServer, type Server } from 'node:net'
 import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import type { Upstream } from '../upstream/upstream.ts'
 
@@ -51,7 +51,7 @@ export async function openFakeUpstream(
   const tcp = createServer((connection) => {
     connections.add(connection)
     connection.on('error', () => undefined)
-    connection.on('data', (chunk) => receive(ofConnection(udp, connection, chunk)))
+    connection.on('data', (chunk: Buffer) => receive(ofConnection(udp, connection, chunk)))
   })
   tcp.listen(udp.address().port, address)
   await once(tcp, 'listening')
@@ -66,11 +66,11 @@ export async function openFakeUpstream(
 
 /** The bytes of a response with the query's id and question. */
 export function response(query: ReceivedQuery, packet: Packet & { rcode?: number } = {}): Buffer {
-  const { packet: asked } = query
+  const { id, questions } = query.packet
   const { rcode = 0, flags = 0, ...rest } = packet
   return encode({
     type: 'response',
-    ...{ id: asked.id, questions: asked.questions, flags: flags | 0x0180 | rcode },
+    ...{ id, questions, flags: flags | 0x0180 | rcode },
     ...rest,
   })
 }

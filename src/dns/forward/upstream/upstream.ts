@@ -22,7 +22,8 @@ export interface Upstream {
  * The port is 53 unless given. Undefined when it is none of these, or no address of a single host.
  */
 export function parseUpstream(text: string): Upstream | undefined {
-  const [, host = text, digits = String(DNS_PORT)] = BRACKETED.exec(text) ?? WITH_PORT.exec(text) ?? []
+  const [, host = text, digits = String(DNS_PORT)] =
+    BRACKETED.exec(text) ?? WITH_PORT.exec(text) ?? []
   const address = parseAddress(host)
   const port = Number(digits)
   if (address === undefined || port < 1 || port > 65_535) return undefined
