@@ -35,11 +35,9 @@ async function firstMessage(socket: Socket, signal: AbortSignal): Promise<Buffer
   socket.on('connect', () => (isConnected = true))
   socket.on('error', () => resolve(isConnected ? 'ended' : 'unreachable'))
   socket.on('end', () => resolve('ended'))
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   const result = await promise
   signal.removeEventListener('abort', abort)
   socket.destroy()
-  await closed
   return result
 }
 

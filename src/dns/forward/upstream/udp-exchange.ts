@@ -1,4 +1,4 @@
-import { createSocket, type Socket } from 'node:dgram'
+import { createSocket } from 'node:dgram'
 import { matchReply } from '../message/match-reply.ts'
 import { encodeQuery } from '../message/query.ts'
 import type { Exchange, ExchangeFault, MatchedReply } from './exchange.ts'
@@ -9,10 +9,10 @@ import type { Exchange, ExchangeFault, MatchedReply } from './exchange.ts'
  * ports and reports a port where nothing listens. What arrives and is no reply is discarded: together with the id
  * a forger has to guess about 31 bits (RFC 5452).
  */
-export function udpExchange(exchange: Exchange): Promise<MatchedReply | ExchangeFault> {
+export async function udpExchange(exchange: Exchange): Promise<MatchedReply | ExchangeFault> {
   const { upstream, query, id, signal } = exchange
   const { promise, resolve } = Promise.withResolvers<MatchedReply | ExchangeFault>()
-  if (signal.aborted) return Promise.resolve('aborted')
+  if (signal.aborted) return 'aborted'
   const socket = createSocket(upstream.address.includes(':') ? 'udp6' : 'udp4')
   const abort = (): void => resolve('aborted')
   signal.addEventListener('abort', abort, { once: true })
@@ -25,15 +25,9 @@ export function udpExchange(exchange: Exchange): Promise<MatchedReply | Exchange
   socket.connect(upstream.port, upstream.address, () => {
     if (!signal.aborted) socket.send(encodeQuery(query, id, exchange.edns))
   })
-  return promise.finally(() => {
-    signal.removeEventListener('abort', abort)
-    return closed(socket)
-  })
-}
-
-async function closed(socket: Socket): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
+  const result = await promise
+  signal.removeEventListener('abort', abort)
   socket.removeAllListeners('message')
-  socket.close(resolve)
-  await promise
+  socket.close()
+  return result
 }
