@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openForwarder, question, summary } from './testing/forward-fixtures.ts'
 import {
   a,
   type Behaviour,
@@ -9,6 +8,7 @@ import {
   response,
   soa,
 } from './testing/fake-upstream.ts'
+import { openForwarder, question, summary } from './testing/forward-fixtures.ts'
 
 const NAME = 'www.example.com'
 const address = '192.0.2.1'
@@ -17,7 +17,9 @@ const address = '192.0.2.1'
 const answering =
   (ttl = 300, data = address): Behaviour =>
   (query) =>
-    query.reply(response(query, { answers: [a(query.packet.questions?.[0]?.name ?? '', data, ttl)] }))
+    query.reply(
+      response(query, { answers: [a(query.packet.questions?.[0]?.name ?? '', data, ttl)] }),
+    )
 
 test('an answer is cached for its TTL, which decreases', async () => {
   await using upstream = await openFakeUpstream(answering(300))
@@ -51,11 +53,16 @@ test('an answer with TTL 0 is not cached', async () => {
 
 test('the least TTL of all records decides', async () => {
   const cname = { name: NAME, type: 'CNAME', class: 'IN', ttl: 10, data: 'b.example.com' } as const
-  await using upstream = await openFakeUpstream(replying({ answers: [cname, a('b.example.com', address)] }))
+  await using upstream = await openFakeUpstream(
+    replying({ answers: [cname, a('b.example.com', address)] }),
+  )
   await using setup = openForwarder([upstream])
   await setup.query(NAME)
   await setup.clock.advance(9999)
-  const left = [['CNAME', 'b.example.com', 1], ['A', address, 291]]
+  const left = [
+    ['CNAME', 'b.example.com', 1],
+    ['A', address, 291],
+  ]
   expect(summary(await setup.query(NAME))).toEqual(['cache', 0, ...left])
   await setup.clock.advance(1)
   await setup.query(NAME)

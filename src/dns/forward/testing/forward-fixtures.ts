@@ -11,10 +11,7 @@ export function question(name: string, rest: Partial<ForwardQuestion> = {}): For
 }
 
 /** A forwarder with a clock that the test advances, and a record of what it reports. */
-export function openForwarder(
-  upstreams: readonly Upstream[],
-  limits: Partial<ForwardLimits> = {},
-) {
+export function openForwarder(upstreams: readonly Upstream[], limits: Partial<ForwardLimits> = {}) {
   const clock = new FakeClock()
   const results: string[] = []
   const attempts: string[] = []
@@ -33,8 +30,7 @@ export function openForwarder(
   })
   return {
     ...{ forwarder, clock, results, attempts, discarded, counts },
-    query: (name: string, rest?: Partial<ForwardQuestion>) =>
-      forwarder.query(question(name, rest)),
+    query: (name: string, rest?: Partial<ForwardQuestion>) => forwarder.query(question(name, rest)),
     [Symbol.asyncDispose]: () => forwarder.close(),
   }
 }

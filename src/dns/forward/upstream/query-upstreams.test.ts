@@ -1,7 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { openForwarder, summary } from '../testing/forward-fixtures.ts'
 import {
   a,
   type Behaviour,
@@ -10,6 +9,7 @@ import {
   replying,
   response,
 } from '../testing/fake-upstream.ts'
+import { openForwarder, summary } from '../testing/forward-fixtures.ts'
 
 const NAME = 'www.example.com'
 const RIGHT = '192.0.2.1'
@@ -56,10 +56,14 @@ test.each<[string, string, (query: ReceivedQuery) => Buffer]>([
   ['of another id', 'id', (query) => changed(forged(query), 0)],
   ['of another type', 'question', (query) => changed(forged(query), typeOffset)],
   ['of another class', 'question', (query) => changed(forged(query), typeOffset + 2)],
-  ['of another name', 'question', (query) => {
-    const questions = [{ name: 'www.example.org', type: 'A' as const }]
-    return response(query, { questions, answers: [a(NAME, FORGED)] })
-  }],
+  [
+    'of another name',
+    'question',
+    (query) => {
+      const questions = [{ name: 'www.example.org', type: 'A' as const }]
+      return response(query, { questions, answers: [a(NAME, FORGED)] })
+    },
+  ],
   ['without a question', 'question', (query) => response(query, { questions: [] })],
   ['that is a query', 'not-a-response', (query) => query.bytes],
   ['that is garbage', 'malformed', () => Buffer.from('garbage')],
