@@ -123,8 +123,9 @@ test('a hundred clients with one question cause one query', async () => {
   await upstream.received(1)
   expect(setup.forwarder.usage().inFlight).toBe(1)
   answering()(upstream.queries[0]!)
-  const found = (await Promise.all(answers)).map(summary)
-  expect(found).toEqual(Array(100).fill(['upstream', 0, ['A', address, 300]]))
+  for (const answer of await Promise.all(answers)) {
+    expect(summary(answer)).toEqual(['upstream', 0, ['A', address, 300]])
+  }
   expect([upstream.queries.length, setup.forwarder.usage().inFlight]).toEqual([1, 0])
 })
 

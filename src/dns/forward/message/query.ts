@@ -34,7 +34,7 @@ export function queryOf(question: ForwardQuestion): Query | undefined {
   return { name, type, klass, dnssecOk, checkingDisabled }
 }
 
-/** The message that asks for it, with EDNS(0) (RFC 6891) or without. */
+/** The message of a query, with EDNS(0) (RFC 6891) or without. */
 export function encodeQuery(query: Query, id: number, edns: boolean): Buffer {
   const header = Buffer.alloc(12)
   header.writeUInt16BE(id, 0)

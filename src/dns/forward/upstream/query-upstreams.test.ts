@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import {
   a,
@@ -103,7 +104,7 @@ test('the right answer is found behind a flood of forged ones', async () => {
         message.writeUInt16BE((id + ++sent) & 0xffff, 0)
         query.reply(message)
       }
-      if (sent < 5000) setImmediate(sendMore)
+      if (sent < 5000) void setImmediate().then(sendMore)
       else answersRight(query)
     }
     sendMore()
@@ -296,11 +297,26 @@ test('closing ends what is in flight, and its sockets', async () => {
   const connectionClosed = once(tcp.queries[1]!.connection!, 'close')
   expect(await isFree(udp.queries[0]!.from.port)).toBe(false)
   await Promise.all([setup.forwarder.close(), other.forwarder.close()])
-  expect((await Promise.all(answers)).map(summary)).toEqual(Array(3).fill(['unanswered']))
+  expect((await Promise.all(answers)).map(summary)).toEqual([['unanswered'], ['unanswered'], ['unanswered']])
   expect(summary(await setup.query(NAME))).toEqual(['closed'])
   expect(setup.clock.pending()).toEqual([])
   await connectionClosed
   for (const { from } of udp.queries) expect(await isFree(from.port)).toBe(true)
+})
+
+test('closing before anything was sent ends all, over UDP and TCP', async () => {
+  await using upstream = await openFakeUpstream((query) => {
+    query.reply(response(query, { flags: 0x0200 }))
+    void setup.forwarder.close()
+  })
+  await using setup = openForwarder([upstream])
+  await using other = openForwarder([upstream])
+  const answers = [setup.query(NAME)]
+  for (let index = 0; index < 100; index++) answers.push(other.query(`${index}.example.com`))
+  await other.forwarder.close()
+  expect(new Set((await Promise.all(answers)).map((answer) => answer.fault))).toEqual(
+    new Set(['unanswered']),
+  )
 })
 
 async function isFree(port: number): Promise<boolean> {
