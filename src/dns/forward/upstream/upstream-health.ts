@@ -1,0 +1,78 @@
+import type { Clock } from '../../../lib/clock.ts'
+import { type Upstream, upstreamName } from './upstream.ts'
+
+const FIRST_PAUSE_MS = 1000
+const MAX_PAUSE_MS = 30_000
+
+interface HealthState {
+  /** Pauses without an answer between them. */
+  pauses: number
+  /** When the present pause began, and when it ends, in milliseconds since the epoch. */
+  pausedAt: number
+  pausedUntil: number
+}
+
+/**
+ * Which upstreams answer, as far as questions show: there are no probes. One that does not answer is passed over
+ * for a second, twice as long each further time, at most for 30 s. Then one question goes to it, while the others
+ * still pass it over; its answer ends that.
+ */
+export class UpstreamHealth {
+  readonly #states: ReadonlyMap<string, HealthState>
+  readonly #upstreams: readonly Upstream[]
+  readonly #clock: Pick<Clock, 'now'>
+
+  constructor(upstreams: readonly Upstream[], clock: Pick<Clock, 'now'>) {
+    this.#upstreams = upstreams
+    this.#clock = clock
+    this.#states = new Map(
+      upstreams.map((each) => [upstreamName(each), { pauses: 0, pausedAt: 0, pausedUntil: 0 }]),
+    )
+  }
+
+  /**
+   * All upstreams in the order in which a question shall go to them: those that answer in their own order, then
+   * those that are passed over, the one first whose pause ends first.
+   */
+  order(): readonly Upstream[] {
+    const now = this.#clock.now()
+    const due = (upstream: Upstream): number => {
+      const { pausedUntil } = this.#stateOf(upstream)
+      return pausedUntil <= now ? 0 : pausedUntil
+    }
+    const order = [...this.#upstreams].sort((a, b) => due(a) - due(b))
+    const state = order[0] && this.#stateOf(order[0])
+    if (state !== undefined && state.pauses > 0) state.pausedUntil = now + pauseMs(state.pauses)
+    return order
+  }
+
+  /** Whether every upstream is passed over at present. */
+  get isAway(): boolean {
+    return [...this.#states.values()].every(({ pauses }) => pauses > 0)
+  }
+
+  /** The upstream replied, whatever it said. */
+  answered(upstream: Upstream): void {
+    this.#stateOf(upstream).pauses = 0
+    this.#stateOf(upstream).pausedUntil = 0
+  }
+
+  /** The upstream did not reply to a message sent at `sentAt`. Only the first failure of a burst counts. */
+  failed(upstream: Upstream, sentAt: number): void {
+    const state = this.#stateOf(upstream)
+    if (state.pauses > 0 && sentAt <= state.pausedAt) return
+    state.pauses++
+    state.pausedAt = this.#clock.now()
+    state.pausedUntil = state.pausedAt + pauseMs(state.pauses)
+  }
+
+  #stateOf(upstream: Upstream): HealthState {
+    const state = this.#states.get(upstreamName(upstream))
+    if (state === undefined) throw new TypeError(`no such upstream: ${upstreamName(upstream)}`)
+    return state
+  }
+}
+
+function pauseMs(pauses: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** (pauses - 1), MAX_PAUSE_MS)
+}
