@@ -12,8 +12,11 @@ import { useLab } from '../support/lab/use-lab.ts'
 const lab = useLab()
 
 const FAR: readonly EndpointSpec[] = [1, 2, 3].map((n) => ({ ip: `10.180.2.${n}`, node: 'far' }))
-/** Not a multiple of three: where backends have their turn, the next round begins elsewhere. */
-const CLIENTS = 20
+/**
+ * So many that a random choice misses one of three backends once in a hundred million times. Not a multiple
+ * of three: where backends have their turn, the next round begins elsewhere.
+ */
+const CLIENTS = 50
 const LONG_S = 600
 /**
  * IPVS differs in two ways. It remembers a client as long as a connection of his, 10 s after the
@@ -78,7 +81,7 @@ test('a timeout that becomes longer or shorter holds from the next connection on
 test('without affinity a client meets all backends; with it again, one', async () => {
   await sticky(ONE, LONG_S)
   const [source = ''] = clients
-  const again = Array.from({ length: 30 }, () => source)
+  const again = Array.from({ length: CLIENTS }, () => source)
   expect(new Set(await backends(ONE, again)).size).toBe(1)
   await deploy(lab(), { ...ONE, spec: { sessionAffinity: 'None' } })
   expect(new Set(await backends(ONE, again))).toEqual(namesOf(FAR))
