@@ -6,10 +6,11 @@ import type { Random } from '../lib/random.ts'
 import type { WatchProblem } from '../watch/problem.ts'
 import { Authority } from './authority/authority.ts'
 import type { DnsSettings } from './config/dns-settings.ts'
+import { openForwarder } from './forward/open-forwarder.ts'
 import { AmplificationLimit } from './server/amplification-limit.ts'
 import { ClientNetworks } from './server/client-networks.ts'
+import { forwardObserver } from './server/forwarding-statistics.ts'
 import { openServers } from './server/open-servers.ts'
-import type { Recursion } from './server/recursion.ts'
 import { Responder } from './server/responder.ts'
 import type { ListenAddress } from './server/server-parts.ts'
 import { createStatistics, type Statistics } from './server/statistics.ts'
@@ -23,8 +24,10 @@ export interface ClusterDnsOptions {
   readonly random: Pick<Random, 'below'>
   readonly reporter: RequestReporter
   readonly onProblem: (problem: WatchProblem) => void
-  /** Absent: names of other domains are refused. */
-  readonly recursion?: Recursion | undefined
+  /** Receives what the operator should know, in a sentence. */
+  readonly onWarning: (warning: string) => void
+  /** Receives an error in answering one message, which is a bug; the message gets no answer. */
+  readonly onError: (error: unknown) => void
 }
 
 /** A DNS server of a cluster that is running. */
@@ -42,22 +45,29 @@ export interface ClusterDns {
 /**
  * Follows the cluster, and answers questions about its names as soon as all of them are known: a server that
  * knows a part would deny the rest, and clients keep a denial. Until then it fails, and clients query another one.
- * @throws the system's error when an address cannot be listened to
+ * @throws NP_DNS_LISTEN, NP_DNS_RESOLV_CONF, NP_DNS_LOOP
  */
 export async function openClusterDns(options: ClusterDnsOptions): Promise<ClusterDns> {
-  const { config, clock, recursion } = options
+  const { config, clock, onWarning } = options
   const { domain, serverAddresses } = config
   const store = new ClusterStore()
   const serial = Math.floor(clock.now() / 1_000) >>> 0
   const zone = new Zone(store, { domain, serverAddresses, serial })
   const statistics = createStatistics()
   let isSynced = false
+  await using opening = new AsyncDisposableStack()
+  const forwarder = await openForwarder({
+    ...{ settings: config.forward, clock, onWarning },
+    listening: config.addresses.map(({ ip: address, port }) => ({ address, port })),
+    observer: forwardObserver(statistics.forwarding),
+  })
+  opening.defer(() => forwarder?.close())
   const responder = new Responder({
-    ...{ authority: new Authority(zone, store), recursion, statistics },
+    ...{ authority: new Authority(zone, store), forwarder, statistics },
     isReady: () => isSynced,
   })
   const servers = await openServers(config.addresses, {
-    ...{ responder, statistics },
+    ...{ responder, statistics, onError: options.onError },
     networks: new ClientNetworks(config.clientNetworks),
     limit: new AmplificationLimit({ clock, bytesPerSecond: config.amplifiedBytesPerSecond }),
   })
@@ -70,6 +80,7 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
       synced.resolve()
     },
   })
+  const opened = opening.move()
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   return {
@@ -77,7 +88,7 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
     serviceCount: () => store.counts.services,
     close: async () => {
       stop.abort()
-      await Promise.all([watching, servers.close()])
+      await Promise.all([watching, servers.close(), opened.disposeAsync()])
     },
   }
 }

@@ -29,6 +29,8 @@ export async function runDns(
   const dns = await openClusterDns({
     ...{ config: config.dns, client, clock, random },
     reporter: new ApiFailures({ clock, log, server: connection.origin }),
+    onWarning: (warning) => log.warn(warning),
+    onError: (err) => log.error({ err }, 'a question got no answer because of an error'),
     onProblem: (problem) => log.warn({ problem }, 'an object has no name, or only in part'),
   })
   held.defer(() => dns.close())

@@ -5,6 +5,7 @@ import { listOf } from '../../settings/list-of.ts'
 import { cidrList, parseSocketAddress, type SocketAddress } from '../../settings/network-types.ts'
 import { integer, text } from '../../settings/scalar-types.ts'
 import { accept, type ValueType } from '../../settings/value-type.ts'
+import { parseUpstream, type Upstream, upstreamName } from '../forward/upstream/upstream.ts'
 import type { DnsSettings } from './dns-settings.ts'
 
 const DNS_PORT = 53
@@ -60,7 +61,7 @@ export const DNS_FIELDS: FieldsOf<WithDns, PathsUnder<WithDns, 'dns'>> = {
   },
   'dns.forward.upstreams': {
     flag: 'dns-upstream',
-    type: addressList(),
+    type: upstreamList(),
     fallback: [],
     doc: 'Servers that are queried for names outside of the cluster domain: addresses with a port, or without one for port 53. None here and none in resolvConf: such questions are refused.',
     reload: 'restart',
@@ -84,24 +85,40 @@ function domainType(): ValueType<string> {
 }
 
 function addressList(): ValueType<readonly SocketAddress[]> {
-  const texts = listOf('list of IP addresses with ports', (item) =>
-    toSocketAddress(item) === undefined
-      ? 'write addresses such as 10.96.0.10, 10.96.0.10:53 or [fd00::a]:53'
-      : undefined,
-  )
-  return {
-    name: texts.name,
-    isList: true,
-    decode: (raw) => mapped(texts.decode(raw)),
-    fromFlag: (value) => mapped(texts.fromFlag(value)),
-    encode: (value) => value.map(({ ip, port }) => hostPort(ip, port)),
-  }
+  const remedy = 'write addresses such as 10.96.0.10, 10.96.0.10:53 or [fd00::a]:53'
+  return parsedList('list of IP addresses with ports', {
+    parse: toSocketAddress,
+    remedy,
+    format: ({ ip, port }) => hostPort(ip, port),
+  })
 }
 
-function mapped(
-  decoded: ReturnType<ValueType<readonly string[]>['decode']>,
-): ReturnType<ValueType<readonly SocketAddress[]>['decode']> {
-  return decoded.ok ? accept(decoded.value.map((item) => toSocketAddress(item)!)) : decoded
+function upstreamList(): ValueType<readonly Upstream[]> {
+  const remedy =
+    'write addresses such as 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53 or fe80::1%eth0'
+  return parsedList('list of DNS servers', { parse: parseUpstream, remedy, format: upstreamName })
+}
+
+interface ItemFormat<T> {
+  readonly parse: (text: string) => T | undefined
+  /** What the user writes instead of an item that cannot be parsed. */
+  readonly remedy: string
+  readonly format: (item: T) => string
+}
+
+function parsedList<T>(
+  name: string,
+  { parse, remedy, format }: ItemFormat<T>,
+): ValueType<readonly T[]> {
+  const texts = listOf(name, (item) => (parse(item) === undefined ? remedy : undefined))
+  const parsed = (decoded: ReturnType<typeof texts.decode>) =>
+    decoded.ok ? accept(decoded.value.map((item) => parse(item)!)) : decoded
+  return {
+    ...{ name, isList: true },
+    decode: (raw) => parsed(texts.decode(raw)),
+    fromFlag: (value) => parsed(texts.fromFlag(value)),
+    encode: (value) => value.map(format),
+  }
 }
 
 function toSocketAddress(item: string): SocketAddress | undefined {

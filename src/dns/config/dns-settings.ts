@@ -1,5 +1,6 @@
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
+import type { Upstream } from '../forward/upstream/upstream.ts'
 
 /** What an operator decides about names of Services, in every program that answers them. */
 export interface DnsSettings {
@@ -12,7 +13,7 @@ export interface DnsSettings {
   readonly amplifiedBytesPerSecond: number
   readonly forward: {
     /** Servers that are queried for other names. */
-    readonly upstreams: readonly SocketAddress[]
+    readonly upstreams: readonly Upstream[]
     /** A file that lists them; empty: none. */
     readonly resolvConf: string
   }

@@ -34,7 +34,7 @@ export const DEFAULT_LIMITS: ForwardLimits = {
 
 /** What a forwarder is made of. */
 export interface ForwarderOptions {
-  /** At least one, the preferred one first. See `parseUpstreams`, `readResolvConf` and `refuseLoop`. */
+  /** At least one, the preferred one first. See `parseUpstream`, `readResolvConf` and `refuseLoop`. */
   readonly upstreams: readonly Upstream[]
   readonly limits?: Partial<ForwardLimits>
   readonly observer?: ForwardObserver

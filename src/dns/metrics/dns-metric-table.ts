@@ -35,8 +35,32 @@ export const DNS_METRICS = {
   forwarded: {
     name: 'forwarded_questions_total',
     type: 'counter',
+    labels: ['result'],
+    help: 'Questions for names of other domains, by where the answer came from (upstream, cache, stale: an expired one, because no upstream answers) or why there is none (unanswered, overloaded, unsupported, closed).',
+  },
+  upstreamQueries: {
+    name: 'upstream_queries_total',
+    type: 'counter',
+    labels: ['upstream', 'result'],
+    help: 'Queries to other servers, by what became of them; all but answered lead to the next server.',
+  },
+  upstreamDiscarded: {
+    name: 'upstream_discarded_messages_total',
+    type: 'counter',
+    labels: ['upstream', 'reason'],
+    help: 'Messages from the address of another server that are no reply to a query: forged, late or damaged ones.',
+  },
+  cacheEvictions: {
+    name: 'forward_cache_evictions_total',
+    type: 'counter',
     labels: [],
-    help: 'Questions for names of other domains, whether the cache or another server answered them.',
+    help: 'Answers that left the cache because it was full.',
+  },
+  failures: {
+    name: 'failures_total',
+    type: 'counter',
+    labels: [],
+    help: 'Messages without an answer because of a bug in this program; the log has the error.',
   },
   connections: {
     name: 'tcp_connections_total',

@@ -1,5 +1,6 @@
 import type { Counter, Registry } from 'prom-client'
-import { createRegistry } from '../../telemetry/metrics/registry.ts'
+import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
+import type { ForwardingStatistics } from '../server/forwarding-statistics.ts'
 import type { Statistics } from '../server/statistics.ts'
 import { DNS_METRICS } from './dns-metric-table.ts'
 
@@ -45,7 +46,8 @@ export function createDnsMetrics(
         await raise(metrics.refusals, { reason }, count)
       await raise(metrics.truncated, {}, statistics.truncated)
       await raise(metrics.limited, {}, statistics.limited)
-      await raise(metrics.forwarded, {}, statistics.forwarded)
+      await raise(metrics.failures, {}, statistics.failures)
+      await raiseForwarding(metrics, statistics.forwarding)
       await raise(metrics.connections, { outcome: 'accepted' }, statistics.connections)
       await raise(metrics.connections, { outcome: 'refused' }, statistics.refusedConnections)
       metrics.services.set(source.serviceCount())
@@ -53,6 +55,25 @@ export function createDnsMetrics(
       return metrics.text()
     },
   }
+}
+
+async function raiseForwarding(
+  metrics: Pick<
+    MetricsOf<typeof DNS_METRICS>,
+    'forwarded' | 'upstreamQueries' | 'upstreamDiscarded' | 'cacheEvictions'
+  >,
+  { results, attempts, discarded, evicted }: ForwardingStatistics,
+): Promise<void> {
+  for (const [result, count] of results) await raise(metrics.forwarded, { result }, count)
+  for (const [key, count] of attempts) {
+    const [upstream = '', result = ''] = key.split(' ')
+    await raise(metrics.upstreamQueries, { upstream, result }, count)
+  }
+  for (const [key, count] of discarded) {
+    const [upstream = '', reason = ''] = key.split(' ')
+    await raise(metrics.upstreamDiscarded, { upstream, reason }, count)
+  }
+  await raise(metrics.cacheEvictions, {}, evicted)
 }
 
 /** Adds to a counter what it lacks of a number that only grows. */

@@ -1,4 +1,5 @@
 import { type Answer, encode } from 'dns-packet'
+import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
 import type { EncodedRecords } from '../wire/encoded-records.ts'
 import { encodeRecords } from '../wire/encoded-records.ts'
 import { nameOfKey } from '../wire/name.ts'
@@ -6,11 +7,16 @@ import { HEADER_LENGTH } from '../wire/numbers.ts'
 import type { Query } from '../wire/query.ts'
 import { type EncodedAnswer, NO_RECORDS } from '../wire/response.ts'
 import type { ZoneRecord } from '../zone/record.ts'
-import type { ForwardedAnswer } from './recursion.ts'
+
+/** An answer of another server. */
+export type ForwardedRecords = Pick<
+  Exclude<ForwardedAnswer, { readonly fault: string }>,
+  'rcode' | 'answers' | 'authorities'
+>
 
 /** The answer of another server for a client, behind the aliases of the zone that led there. */
 export function encodeForwarded(
-  { rcode, answers, authorities }: ForwardedAnswer,
+  { rcode, answers, authorities }: ForwardedRecords,
   query: Query,
   chain: readonly ZoneRecord[],
 ): EncodedAnswer {

@@ -1,16 +1,16 @@
 import type { Authority, Elsewhere } from '../authority/authority.ts'
+import type { Forwarder } from '../forward/forwarder.ts'
 import { CLASS, FLAG, RCODE, TYPE } from '../wire/numbers.ts'
 import { type Query, type QueryFault, readQuery } from '../wire/query.ts'
 import { bareAnswer, type EncodedAnswer, encodeResponse, faultResponse } from '../wire/response.ts'
 import { encodeChain } from '../wire/zone-response.ts'
 import { encodeForwarded } from './forwarded-response.ts'
-import type { Recursion } from './recursion.ts'
 import { countRefusal, type RefusalReason, type Statistics } from './statistics.ts'
 
 export interface ResponderOptions {
   readonly authority: Authority
   /** Absent: names that are not of the zone are refused. */
-  readonly recursion?: Recursion | undefined
+  readonly forwarder?: Pick<Forwarder, 'query'> | undefined
   readonly statistics: Statistics
   /** Whether all names are known. */
   readonly isReady: () => boolean
@@ -31,15 +31,15 @@ const SERVER_FAILURE = bareAnswer(RCODE.serverFailure)
  */
 export class Responder {
   readonly #authority: Authority
-  readonly #recursion: Recursion | undefined
+  readonly #forwarder: Pick<Forwarder, 'query'> | undefined
   readonly #statistics: Statistics
   readonly #isReady: () => boolean
   #turn = 0
 
-  constructor({ authority, recursion, statistics, isReady }: ResponderOptions) {
+  constructor({ authority, forwarder, statistics, isReady }: ResponderOptions) {
     this.#isReady = isReady
     this.#authority = authority
-    this.#recursion = recursion
+    this.#forwarder = forwarder
     this.#statistics = statistics
   }
 
@@ -80,27 +80,27 @@ export class Responder {
   }
 
   #elsewhere(query: Query, limitOf: LimitOf, found: Elsewhere): Buffer | Promise<Response> {
-    if (this.#recursion === undefined || !query.recursionDesired) {
+    if (this.#forwarder === undefined || !query.recursionDesired) {
       if (found.chain === undefined) return this.#refuse(query, limitOf, 'no-upstream')
       return this.#send(query, encodeChain(found.chain, query.key), limitOf)
     }
-    return this.#resolve(this.#recursion, query, limitOf, found)
+    return this.#forward(this.#forwarder, query, limitOf, found)
   }
 
-  async #resolve(
-    recursion: Recursion,
+  async #forward(
+    forwarder: Pick<Forwarder, 'query'>,
     query: Query,
     limitOf: LimitOf,
     { chain, target }: Elsewhere,
   ): Promise<Response> {
-    this.#statistics.forwarded += 1
-    const { type, checkingDisabled, options } = query
+    const { type, klass, checkingDisabled, options } = query
     const dnssecOk = options?.dnssecOk ?? false
-    const found = await recursion.resolve({ name: target, type, dnssecOk, checkingDisabled })
-    const answer =
-      found === undefined ? SERVER_FAILURE : encodeForwarded(found, query, chain?.answers ?? [])
+    const question = { name: target, type, klass, dnssecOk, checkingDisabled }
+    const found = await forwarder.query(question)
+    if (found.fault !== undefined) return this.#send(query, SERVER_FAILURE, limitOf)
+    const answer = encodeForwarded(found, query, chain?.answers ?? [])
     const response = this.#send(query, answer, limitOf)
-    if (found?.isAuthentic === true && chain === undefined) setAuthentic(response)
+    if (found.isAuthentic && chain === undefined) setAuthentic(response)
     return response
   }
 
@@ -108,7 +108,7 @@ export class Responder {
     this.#turn = (this.#turn + 1) >>> 0
     const response = encodeResponse(query, answer, {
       limit: limitOf(query),
-      recursionAvailable: this.#recursion !== undefined,
+      recursionAvailable: this.#forwarder !== undefined,
       turn: this.#turn,
     })
     if ((response[2]! & (FLAG.truncated >> 8)) !== 0) this.#statistics.truncated += 1

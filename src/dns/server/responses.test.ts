@@ -49,7 +49,7 @@ describe('the header', () => {
   })
 
   test('of a server that queries others: it offers recursion', async () => {
-    await open({ recursion: { resolve: () => Promise.resolve(undefined) } })
+    await open({ forwarder: { query: () => Promise.resolve({ fault: 'closed' }) } })
     expect(await lookUp(scene, 'A', WEB)).toMatchObject({ flag_ra: true, flag_aa: true })
   })
 })

@@ -10,6 +10,8 @@ export interface ServerParts {
   readonly networks: ClientNetworks
   readonly limit: AmplificationLimit
   readonly statistics: Statistics
+  /** Receives an error in answering one message, which is a bug. */
+  readonly onError: (error: unknown) => void
 }
 
 /** Where a server listens. */

@@ -1,3 +1,5 @@
+import { createForwardingStatistics, type ForwardingStatistics } from './forwarding-statistics.ts'
+
 /** Which way a question came. */
 export type Transport = 'udp' | 'tcp'
 
@@ -26,8 +28,9 @@ export interface Statistics {
   /** Responses that were cut, because the datagram was too small or the client had got too much. */
   truncated: number
   limited: number
-  /** Questions that other servers were queried. */
-  forwarded: number
+  readonly forwarding: ForwardingStatistics
+  /** Messages that got no answer because of a bug. */
+  failures: number
   /** Connections of TCP that were opened, and those that the server closed because there were too many. */
   connections: number
   refusedConnections: number
@@ -41,7 +44,8 @@ export function createStatistics(): Statistics {
     questions: { udp: 0, tcp: 0 },
     responses: new Array<number>(RCODES).fill(0),
     refusals: new Map(),
-    ...{ truncated: 0, limited: 0, forwarded: 0, connections: 0, refusedConnections: 0 },
+    ...{ truncated: 0, limited: 0, failures: 0, connections: 0, refusedConnections: 0 },
+    forwarding: createForwardingStatistics(),
   }
 }
 

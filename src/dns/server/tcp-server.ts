@@ -78,7 +78,12 @@ export class TcpServer {
   }
 
   #serve(socket: Socket): void {
-    const { responder, statistics } = this.#parts
+    const { responder, statistics, onError } = this.#parts
+    const failed = (error: unknown): void => {
+      statistics.failures += 1
+      onError(error)
+      socket.destroy()
+    }
     const framer = new MessageFramer()
     let waiting = 0
     const answered = (response: Buffer | undefined): void => {
@@ -91,9 +96,7 @@ export class TcpServer {
       for (const message of framer.push(bytes)) {
         statistics.questions.tcp += 1
         waiting += 1
-        const response = responder.respond(message, () => MAX_MESSAGE)
-        if (response instanceof Promise) void response.then(answered)
-        else answered(response)
+        void Promise.try(() => responder.respond(message, () => MAX_MESSAGE)).then(answered, failed)
       }
       if (waiting >= MAX_WAITING || socket.writableNeedDrain) socket.pause()
     })

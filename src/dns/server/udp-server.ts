@@ -36,7 +36,7 @@ export class UdpServer {
     socket.bind({ address: ip, port, exclusive: true })
     await listening
     socket.setRecvBufferSize(RECEIVE_BUFFER)
-    socket.on('message', (message, from) => server.#receive(message, from))
+    socket.on('message', (message, from) => server.#guard(() => server.#receive(message, from)))
     // An error of one datagram, such as a client that is gone, concerns no other one.
     socket.on('error', () => undefined)
     return server
@@ -52,6 +52,16 @@ export class UdpServer {
     })
   }
 
+  /** An error in answering one message must not end the others. */
+  #guard(answer: () => void): void {
+    try {
+      answer()
+    } catch (error) {
+      this.#parts.statistics.failures += 1
+      this.#parts.onError(error)
+    }
+  }
+
   #receive(message: Buffer, from: RemoteInfo): void {
     const { networks, responder, statistics } = this.#parts
     statistics.questions.udp += 1
@@ -60,10 +70,14 @@ export class UdpServer {
     if (!(response instanceof Promise)) return this.#send(response, message, from)
     if (this.#waiting >= MAX_WAITING) return this.#refuse(message, from, 'overload')
     this.#waiting += 1
-    void response.then((answered) => {
-      this.#waiting -= 1
-      this.#send(answered, message, from)
-    })
+    void response
+      .finally(() => {
+        this.#waiting -= 1
+      })
+      .then(
+        (answered) => this.#guard(() => this.#send(answered, message, from)),
+        (error: unknown) => this.#guard(() => rethrow(error)),
+      )
   }
 
   #refuse(message: Buffer, from: RemoteInfo, reason: 'network' | 'overload'): void {
@@ -87,4 +101,8 @@ export class UdpServer {
   #write(response: Buffer, { port, address }: RemoteInfo): void {
     this.#socket.send(response, 0, response.length, port, address)
   }
+}
+
+function rethrow(error: unknown): never {
+  throw error
 }

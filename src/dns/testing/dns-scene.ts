@@ -1,16 +1,16 @@
 import { systemClock } from '../../lib/clock.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { Authority } from '../authority/authority.ts'
+import type { Forwarder } from '../forward/forwarder.ts'
 import { AmplificationLimit } from '../server/amplification-limit.ts'
 import { ClientNetworks } from '../server/client-networks.ts'
 import { type DnsServers, openServers } from '../server/open-servers.ts'
-import type { Recursion } from '../server/recursion.ts'
 import { Responder } from '../server/responder.ts'
 import { createStatistics, type Statistics } from '../server/statistics.ts'
 import { goldenZone } from './golden-zone.ts'
 
 export interface SceneOptions {
-  readonly recursion?: Recursion
+  readonly forwarder?: Pick<Forwarder, 'query'>
   readonly networks?: readonly string[]
   readonly bytesPerSecond?: number
   readonly isReady?: () => boolean
@@ -27,13 +27,16 @@ const LOOPBACK = '127.0.0.1' as IpAddress
 
 /** Opens the servers; the test has to close them. */
 export async function openScene(options: SceneOptions = {}): Promise<Scene> {
-  const { recursion, networks = ['127.0.0.0/8', '::1/128'], isReady = () => true } = options
+  const { forwarder, networks = ['127.0.0.0/8', '::1/128'], isReady = () => true } = options
   const golden = goldenZone()
   const statistics = createStatistics()
   const authority = new Authority(golden.zone, golden.store)
-  const responder = new Responder({ authority, recursion, statistics, isReady })
+  const responder = new Responder({ authority, forwarder, statistics, isReady })
   const servers = await openServers([{ ip: LOOPBACK, port: 0 }], {
     ...{ responder, statistics },
+    onError: (error) => {
+      throw error
+    },
     networks: new ClientNetworks(networks as readonly Cidr[]),
     limit: new AmplificationLimit({
       clock: systemClock,

@@ -42,6 +42,8 @@ export async function startDns({
   const dns = await openClusterDns({
     ...{ config, client, clock, random },
     reporter: new ApiFailures({ clock, log, server: client.server, fields }),
+    onWarning: (warning) => log.warn(warning),
+    onError: (err) => log.error({ err }, 'a question got no answer because of an error'),
     onProblem: (problem) => log.warn({ problem }, 'an object has no name, or only in part'),
   })
   void dns.ready.then(() => {

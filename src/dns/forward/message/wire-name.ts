@@ -39,11 +39,20 @@ export function readName(message: Buffer, start: number): ReadName | undefined {
 /** The name as bytes of a message, in lower case; undefined when it is no domain name. */
 export function nameToWire(name: string): Buffer | undefined {
   const text = lowerCase(name.endsWith('.') ? name.slice(0, -1) : name)
-  const labels = (text === '' ? [] : text.split('.')).map((label) => Buffer.from(label))
+  const labels = (text === '' ? [] : text.split('.')).map(labelBytes)
   if (labels.some(({ length }) => length === 0 || length > MAX_LABEL_BYTES)) return undefined
   const parts = labels.flatMap((label) => [Buffer.of(label.length), label])
   const wire = Buffer.concat([...parts, Buffer.of(0)])
   return wire.length > MAX_NAME_BYTES ? undefined : wire
+}
+
+/** The bytes of a label, in which `\DDD` stands for the byte of that decimal number (RFC 1035 §5.1). */
+function labelBytes(label: string): Buffer {
+  if (!label.includes('\\')) return Buffer.from(label)
+  const text = label.replace(/\\(\d{3})/g, (_, decimal: string) =>
+    String.fromCharCode(Number(decimal)),
+  )
+  return Buffer.from(text, 'latin1')
 }
 
 /**

@@ -297,7 +297,11 @@ test('closing ends what is in flight, and its sockets', async () => {
   const connectionClosed = once(tcp.queries[1]!.connection!, 'close')
   expect(await isFree(udp.queries[0]!.from.port)).toBe(false)
   await Promise.all([setup.forwarder.close(), other.forwarder.close()])
-  expect((await Promise.all(answers)).map(summary)).toEqual([['unanswered'], ['unanswered'], ['unanswered']])
+  expect((await Promise.all(answers)).map(summary)).toEqual([
+    ['unanswered'],
+    ['unanswered'],
+    ['unanswered'],
+  ])
   expect(summary(await setup.query(NAME))).toEqual(['closed'])
   expect(setup.clock.pending()).toEqual([])
   await connectionClosed

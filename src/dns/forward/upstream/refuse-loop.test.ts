@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { expect, test } from 'vitest'
 import { refuseLoop } from './refuse-loop.ts'
-import { parseUpstreams } from './upstream.ts'
+import { parseUpstream } from './upstream.ts'
 
 const LOCAL = ['127.0.0.1', '10.0.0.5', '::1', 'fd00::5', 'fe80::5%eth0']
 
@@ -9,7 +9,7 @@ function loops(upstream: string, listening: string): boolean {
   const [own] = [/^(.*)#(\d+)$/.exec(listening)!]
   const listen = { address: own[1]!, port: Number(own[2]) }
   try {
-    refuseLoop(parseUpstreams([upstream]), [{ address: '10.9.9.9', port: 53 }, listen], LOCAL)
+    refuseLoop([parseUpstream(upstream)!], [{ address: '10.9.9.9', port: 53 }, listen], LOCAL)
     return false
   } catch (error) {
     expect(error).toMatchObject({ code: 'NP_DNS_LOOP' })
@@ -44,7 +44,7 @@ test("the machine's own addresses are known, and the message says what to do", (
   const own = Object.values(networkInterfaces())
     .flat()
     .find((each) => each?.family === 'IPv4')!
-  const upstreams = parseUpstreams(['192.0.2.1', own.address])
+  const upstreams = ['192.0.2.1', own.address].map((text) => parseUpstream(text)!)
   expect(() => refuseLoop(upstreams, [{ address: '0.0.0.0', port: 53 }])).toThrow(
     `upstream ${own.address}:53 is an address at which this server listens; name the DNS servers`,
   )

@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import { parseUpstreams } from './upstream.ts'
+import { parseUpstream } from './upstream.ts'
 import { UpstreamHealth } from './upstream-health.ts'
 
-const [A, B, C] = parseUpstreams(['10.0.0.1', '10.0.0.2', '10.0.0.3']) as [never, never, never]
+const [A, B, C] = ['10.0.0.1', '10.0.0.2', '10.0.0.3'].map((text) => parseUpstream(text)) as [
+  never,
+  never,
+  never,
+]
 
 function newHealth() {
   const clock = new FakeClock(0)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseUpstream, parseUpstreams, upstreamName } from './upstream.ts'
+import { parseUpstream, upstreamName } from './upstream.ts'
 
 test.each([
   ['10.0.0.1', '10.0.0.1:53'],
@@ -29,16 +29,4 @@ test.each([
   ...['0.0.0.0', '::', '224.0.0.251', 'ff02::fb', '255.255.255.255', '::ffff:10.0.0.1'],
 ])('%j is no upstream', (text) => {
   expect(parseUpstream(text)).toBeUndefined()
-})
-
-test('a list has each upstream once, and names the first that is none', () => {
-  const names = parseUpstreams(['10.0.0.1', 'fd00::1', '10.0.0.1:53']).map(upstreamName)
-  expect(names).toEqual(['10.0.0.1:53', '[fd00::1]:53'])
-  expect(() => parseUpstreams(['10.0.0.1', 'dns\u001b[2J'])).toThrow(
-    expect.objectContaining({
-      code: 'NP_DNS_UPSTREAM',
-      message:
-        'upstream "dns\\u001b[2J" is not the address of a DNS server: write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT with an IPv4 or IPv6 address',
-    }),
-  )
 })

@@ -1,6 +1,4 @@
-import { NodeProxyError } from '../../../lib/error.ts'
 import { type IpAddress, parseIp } from '../../../lib/ip.ts'
-import { quote } from '../../../lib/quote.ts'
 
 const DNS_PORT = 53
 const BRACKETED = /^\[([^\]]+)\](?::(\d{1,5}))?$/
@@ -28,18 +26,6 @@ export function parseUpstream(text: string): Upstream | undefined {
   const port = Number(digits)
   if (address === undefined || port < 1 || port > 65_535) return undefined
   return { address, port }
-}
-
-/** All of them, without repetitions; throws NP_DNS_UPSTREAM for the first that is none. */
-export function parseUpstreams(texts: readonly string[]): readonly Upstream[] {
-  const upstreams = texts.map((text) => {
-    const upstream = parseUpstream(text)
-    if (upstream !== undefined) return upstream
-    const what = `upstream ${quote(text)} is not the address of a DNS server`
-    const hint = 'write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT with an IPv4 or IPv6 address'
-    throw new NodeProxyError('NP_DNS_UPSTREAM', `${what}: ${hint}`, { hint })
-  })
-  return [...new Map(upstreams.map((each) => [upstreamName(each), each])).values()]
 }
 
 /** `10.0.0.1:53` or `[fd00::1]:53`. */
