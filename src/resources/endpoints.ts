@@ -1,7 +1,6 @@
 import { type Family, familyOf } from '../lib/ip.ts'
 import { type Note, readAddress } from './address.ts'
 import { decode, UNUSABLE } from './decode.ts'
-import { readHostname } from './hostname.ts'
 import { firstPresent, type Metadata, readMetadata } from './metadata.ts'
 import { NAMES } from './names.ts'
 import { readNodeName } from './node-name.ts'
@@ -9,6 +8,7 @@ import { readEndpointPorts } from './port.ts'
 import { present } from './present.ts'
 import type { Decoded } from './problem.ts'
 import type { Reader } from './reader.ts'
+import { readHostname } from './slice-endpoints.ts'
 import { readTriggerTime } from './timestamp.ts'
 import type { Endpoint, EndpointGroup, EndpointSource, ServiceKey } from './types.ts'
 import { readWeights, type WeightOf } from './weight.ts'
@@ -23,9 +23,11 @@ export function decodeEndpoints(raw: unknown): Decoded<EndpointSource | undefine
 /** An Endpoints object may serve other ends than a Service, and then have dots in its name. */
 export const ENDPOINTS_NAMES = { namespaced: true, name: 'subdomain' } as const
 
-/** v1 Endpoints, those of headless Services too. */
-export function decodeAllEndpoints(raw: unknown): Decoded<EndpointSource | undefined> {
-  return decode(raw, readAllEndpoints)
+/** A decoder of v1 Endpoints, which may include those of headless Services. */
+export function endpointsDecoder(options: {
+  readonly includeHeadless: boolean
+}): typeof decodeEndpoints {
+  return options.includeHeadless ? (raw) => decode(raw, readAllEndpoints) : decodeEndpoints
 }
 
 function readEndpoints(object: Reader): EndpointSource | undefined | typeof UNUSABLE {

@@ -1,7 +1,7 @@
 import { type Family, familyOf } from '../lib/ip.ts'
 import { type Note, readAddress } from './address.ts'
-import { readHostname } from './hostname.ts'
 import { HOSTNAME } from './label-names.ts'
+import { isLabel } from './names.ts'
 import { readNodeName } from './node-name.ts'
 import { present } from './present.ts'
 import { isRaw } from './raw.ts'
@@ -69,4 +69,13 @@ function readHints(hints: Reader, key: 'forZones' | 'forNodes'): readonly string
   const names = hints.objects(key).map((hint) => readNodeName(hint, 'name') || undefined)
   const usable = present(names)
   return usable.length === 0 ? undefined : usable
+}
+
+/** The `hostname` of an endpoint, for spreading into it: no field when there is none, or a wrong one. */
+export function readHostname(endpoint: Reader): { readonly hostname?: string } {
+  const hostname = endpoint.text('hostname')
+  if (hostname === undefined || hostname === '') return {}
+  if (isLabel(hostname)) return { hostname }
+  endpoint.refuse('hostname', 'must be a DNS label', 'the endpoint has no name')
+  return {}
 }

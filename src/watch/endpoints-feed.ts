@@ -9,7 +9,7 @@ import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import { sleep } from '../lib/sleep.ts'
 import { decodeEndpointSlice } from '../resources/endpoint-slice.ts'
-import { decodeAllEndpoints, decodeEndpoints } from '../resources/endpoints.ts'
+import { endpointsDecoder } from '../resources/endpoints.ts'
 import type { EndpointSource } from '../resources/types.ts'
 import type { FeedContext } from './feed.ts'
 import { createFeed } from './feed.ts'
@@ -140,14 +140,13 @@ class DiscoveredEndpointsFeed implements EndpointsFeed {
 
   #start(api: EndpointsApi): Reflector {
     const { context, onEvents, onListed, includeHeadless = false } = this.#options
-    const decodeV1 = includeHeadless ? decodeAllEndpoints : decodeEndpoints
     const path = ENDPOINTS_PATHS[api]
     // While objects of an earlier API are left, events wait until the list is complete.
     let waiting: ClusterEvent[] | undefined = this.#leftover.length > 0 ? [] : undefined
     return createFeed<EndpointSource>(context, {
       name: api === 'v1' ? 'endpoints' : 'endpointslices',
       resource: { path, query: includeHeadless ? {} : NOT_HEADLESS, endWhenMissing: true },
-      decode: api === 'v1' ? decodeV1 : decodeEndpointSlice,
+      decode: api === 'v1' ? endpointsDecoder({ includeHeadless }) : decodeEndpointSlice,
       onChanges(changes) {
         const events = changes.map(({ key, value }) => endpointsEvent(key, value))
         if (waiting === undefined) onEvents(events)

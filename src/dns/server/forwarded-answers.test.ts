@@ -83,7 +83,9 @@ describe('a name of another domain', () => {
       scene,
       names.map((name, id) => question('A', name, { id })),
     )
-    const byId = responses.map((response) => decode(response)).toSorted((one, other) => one.id! - other.id!)
+    const byId = responses
+      .map((response) => decode(response))
+      .toSorted((one, other) => one.id! - other.id!)
     expect(byId.map((packet) => packet.answers?.[0])).toMatchObject([
       { data: '192.0.2.1' },
       { data: '10.96.0.10' },

@@ -5,9 +5,8 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import type { PortRange } from '../../lib/port-range.ts'
-import { listOf } from '../../settings/list-of.ts'
 import { cidrPair, portRange, splitCommas } from '../../settings/network-types.ts'
-import { text } from '../../settings/scalar-types.ts'
+import { listOf, text } from '../../settings/scalar-types.ts'
 import {
   accept,
   type Decoded,

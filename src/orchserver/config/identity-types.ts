@@ -1,6 +1,5 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { listOf } from '../../settings/list-of.ts'
-import { text } from '../../settings/scalar-types.ts'
+import { listOf, text } from '../../settings/scalar-types.ts'
 import type { ValueType } from '../../settings/value-type.ts'
 
 /** Values of the settings about users. */
