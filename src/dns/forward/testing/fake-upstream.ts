@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { type Socket as Connection, createServer, type Server } from 'node:net'
+import { type AddressInfo, type Socket as Connection, createServer, type Server } from 'node:net'
 import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import type { Upstream } from '../upstream/upstream.ts'
 
