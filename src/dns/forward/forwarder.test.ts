@@ -192,6 +192,44 @@ test('an expired answer is used while the upstreams are slow, and their answer i
   expect(summary(fresh)).toEqual(['cache', 0, ['A', '192.0.2.2', 20]])
 })
 
+test('while no upstream is expected to answer, an expired answer is used at once', async () => {
+  await using upstream = await openFakeUpstream(answering(10))
+  await using setup = openForwarder([upstream])
+  await setup.query(NAME)
+  upstream.behave(() => undefined)
+  const silent = setup.query('b.example.com')
+  for (let count = 2; count <= 5; count++) {
+    await upstream.received(count)
+    await setup.clock.advance(800)
+  }
+  await setup.clock.advance(10_000)
+  await silent
+  expect(summary(await setup.query(NAME))).toEqual(stale)
+  expect(setup.forwarder.usage().inFlight).toBe(1)
+})
+
+test('an answer that can no longer be used is removed', async () => {
+  await using upstream = await openFakeUpstream(answering(10))
+  await using setup = openForwarder([upstream], { staleMs: 0 })
+  await setup.query(NAME)
+  upstream.behave(() => undefined)
+  await setup.clock.advance(10_000)
+  expect(setup.forwarder.usage().entries).toBe(1)
+  const pending = setup.query(NAME)
+  expect(setup.forwarder.usage()).toMatchObject({ entries: 0, bytes: 0 })
+  await setup.forwarder.close()
+  expect(setup.forwarder.usage().inFlight).toBe(0)
+  await pending
+})
+
+test('a clock that is set back does not lengthen a TTL', async () => {
+  await using upstream = await openFakeUpstream(answering(300))
+  await using setup = openForwarder([upstream])
+  await setup.query(NAME)
+  setup.clock.elapse(-60_000)
+  expect(summary(await setup.query(NAME))).toEqual(['cache', 0, ['A', address, 300]])
+})
+
 test('an answer that arrives in time is preferred to an expired one', async () => {
   await using upstream = await openFakeUpstream(answering(10))
   await using setup = openForwarder([upstream])

@@ -8,7 +8,7 @@ import type { ForwardedAnswer, ForwardFault } from './forwarded-answer.ts'
 import { type Query, queryOf } from './message/query.ts'
 import type { ForwardQuestion } from './message/question.ts'
 import type { UpstreamAnswer } from './message/read-reply.ts'
-import { comparable } from './message/wire-name.ts'
+import { lowerCase } from './message/wire-name.ts'
 import { presentAnswer } from './present-answer.ts'
 import { queryUpstreams, type UpstreamContext } from './upstream/query-upstreams.ts'
 import { UpstreamHealth } from './upstream/upstream-health.ts'
@@ -90,14 +90,15 @@ class CachingForwarder implements Forwarder {
 
   async #answer(question: ForwardQuestion): Promise<ForwardedAnswer> {
     if (this.#closing.signal.aborted) return { fault: 'closed' }
+    const { name } = question
+    const key = keyOf(question)
+    const cached = this.#cache.get(key)
+    if (cached?.isFresh && cached.answer !== undefined) {
+      return presentAnswer(cached.answer, { name, source: 'cache', ageMs: cached.ageMs })
+    }
     const query = queryOf(question)
     if (query === undefined) return { fault: 'unsupported' }
-    const known = { key: keyOf(query), name: question.name, query }
-    const cached = this.#cache.get(known.key)
-    if (cached?.isFresh && cached.answer !== undefined) {
-      return presentAnswer(cached.answer, { ...known, source: 'cache', ageMs: cached.ageMs })
-    }
-    return this.#fetch(known, cached)
+    return this.#fetch({ key, name, query }, cached)
   }
 
   async #fetch(known: KnownQuestion, cached: CachedAnswer | undefined): Promise<ForwardedAnswer> {
@@ -135,6 +136,7 @@ function staleOr(
   return presentAnswer(cached.answer, { ...known, source: 'stale', ageMs: cached.ageMs })
 }
 
-function keyOf({ name, type, klass, dnssecOk, checkingDisabled }: Query): string {
-  return `${type} ${klass} ${Number(dnssecOk)}${Number(checkingDisabled)} ${comparable(name)}`
+function keyOf({ name, type, klass, dnssecOk, checkingDisabled }: ForwardQuestion): string {
+  const flags = (dnssecOk ? 2 : 0) + (checkingDisabled ? 1 : 0)
+  return `${type} ${klass} ${flags} ${lowerCase(name)}`
 }

@@ -33,9 +33,9 @@ export function presentAnswer(
 }
 
 function inCaseOf(name: string, records: readonly Answer[]): readonly Answer[] {
-  const [length, comparable] = [name.length, lowerCase(name)]
+  const comparable = lowerCase(name)
   return records.map((record) => {
-    const isSame = record.name.length === length && lowerCase(record.name) === comparable
-    return isSame && length > 0 ? { ...record, name } : record
+    const isWritten = record.name === name || record.name.length !== name.length
+    return isWritten || lowerCase(record.name) !== comparable ? record : { ...record, name }
   })
 }

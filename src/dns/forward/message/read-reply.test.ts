@@ -107,13 +107,13 @@ test.each<[string, number, string, string]>([
   expect(again.subarray(-kept.length).toString('latin1')).toBe(kept)
 })
 
-test.each([
-  ['a name that is cut', record('\x09www', 1, '')],
-  ['data that is cut', record(www, 1, '\x7f\x00\x00\x01').subarray(0, -1)],
-  ['a name in data that leaves it', record(www, 5, '\x05a')],
-  ['data shorter than its fixed part', record(www, 15, '\x00')],
-])('%s is undecodable', (_, answer) => {
-  expect(read(withAnswers(1, answer), queryFor(1))).toBe('undecodable')
+test.each<[string, readonly Buffer[]]>([
+  ['a name that is cut', [record('\x09www', 1, '')]],
+  ['data that is cut', [record(www, 1, '\x7f\x00\x00\x01').subarray(0, -1)]],
+  ['a name in data that leaves it', [record(www, 5, '\x05a'), record(www, 5, www)]],
+  ['data shorter than its fixed part', [record(www, 15, '\x00')]],
+])('%s is undecodable', (_, answers) => {
+  expect(read(withAnswers(1, ...answers), queryFor(1))).toBe('undecodable')
 })
 
 test('an owner that text cannot hold is undecodable: another name would have the record', () => {
@@ -211,6 +211,22 @@ const soa: Answer = {
   ...{ name: 'example.com', type: 'SOA', ttl: 60 },
   data: { mname: 'a', rname: 'b', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 5 },
 }
+test('the negative TTL is that of the SOA record or its MINIMUM, the lesser one', () => {
+  const ttlOf = (ttl: number, rcode = 0): unknown => {
+    const reply = read(message({ rcode, authorities: [{ ...soa, ttl }] }), queryFor(1))
+    return typeof reply === 'string' ? reply : reply.negativeTtl
+  }
+  expect([ttlOf(60), ttlOf(4), ttlOf(4, 3)]).toEqual([5, 4, 4])
+  const contradictory = message({ rcode: 3, answers: [a(NAME)], authorities: [soa] })
+  expect(read(contradictory, queryFor(1))).toMatchObject({ rcode: 3, negativeTtl: 0 })
+})
+
+test('FORMERR refuses EDNS, also with records that cannot be read', () => {
+  const reply = message({ rcode: 1 })
+  reply.writeUInt16BE(1, 10)
+  expect(read(reply, queryFor(1))).toBe('edns')
+})
+
 const seeds: readonly Buffer[] = [
   message({ answers: [cname(NAME, 'b.example'), a('b.example'), text('192.0.2.9') as Answer] }),
   message({ rcode: 3, authorities: [soa] }),

@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { type Socket as Connection, createServer, type Server } from 'node:net'
+import { type AddressInfo, type Socket as Connection, createServer, type Server } from 'node:net'
 import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import type { Upstream } from '../upstream/upstream.ts'
 
@@ -33,11 +33,9 @@ export interface FakeUpstream extends Upstream, AsyncDisposable {
 /** Opens one; it leaves queries without a reply until `behave` says otherwise. */
 export async function openFakeUpstream(
   behaviour: Behaviour = () => undefined,
-  { address = '127.0.0.1', port = 0 } = {},
+  { address = '127.0.0.1' } = {},
 ): Promise<FakeUpstream> {
-  const udp = createSocket(address.includes(':') ? 'udp6' : 'udp4')
-  udp.bind(port, address)
-  await once(udp, 'listening')
+  const { udp, tcp } = await openBoth(address)
   const queries: ReceivedQuery[] = []
   const waiting = new Set<() => void>()
   let behave = behaviour
@@ -48,13 +46,11 @@ export async function openFakeUpstream(
   }
   udp.on('message', (bytes, from) => receive(datagram(udp, bytes, from)))
   const connections = new Set<Connection>()
-  const tcp = createServer((connection) => {
+  tcp.on('connection', (connection) => {
     connections.add(connection)
     connection.on('error', () => undefined)
     connection.on('data', (chunk: Buffer) => receive(ofConnection(udp, connection, chunk)))
   })
-  tcp.listen(udp.address().port, address)
-  await once(tcp, 'listening')
   const close = (): Promise<void> => closeAll(udp, tcp, connections)
   return {
     ...{ address, port: udp.address().port, queries, close },
@@ -90,6 +86,24 @@ export function soa(name: string, minimum: number, ttl = 3600): Answer {
   const names = { mname: `ns.${name}`, rname: `root.${name}` }
   const data = { ...names, serial: 1, refresh: 2, retry: 3, expire: 4, minimum }
   return { name, type: 'SOA', class: 'IN', ttl, data }
+}
+
+/** Both at one port: another process may have the UDP port that is free for TCP, so it tries several. */
+async function openBoth(address: string): Promise<{ udp: Socket; tcp: Server }> {
+  for (let left = 20; ; left--) {
+    const tcp = createServer().listen(0, address)
+    await once(tcp, 'listening')
+    const { port } = tcp.address() as AddressInfo
+    const udp = createSocket(address.includes(':') ? 'udp6' : 'udp4').bind(port, address)
+    try {
+      await once(udp, 'listening')
+      return { udp, tcp }
+    } catch (error) {
+      tcp.close()
+      udp.close()
+      if (left === 0) throw error
+    }
+  }
 }
 
 function datagram(udp: Socket, bytes: Buffer, from: RemoteInfo): ReceivedQuery {

@@ -2,6 +2,10 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { systemRandom } from '../../../lib/random.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
+import { DEFAULT_LIMITS } from '../forward-options.ts'
+import { queryOf } from '../message/query.ts'
 import {
   a,
   type Behaviour,
@@ -10,7 +14,9 @@ import {
   replying,
   response,
 } from '../testing/fake-upstream.ts'
-import { openForwarder, summary } from '../testing/forward-fixtures.ts'
+import { openForwarder, question, summary } from '../testing/forward-fixtures.ts'
+import { queryUpstreams } from './query-upstreams.ts'
+import { UpstreamHealth } from './upstream-health.ts'
 
 const NAME = 'www.example.com'
 const RIGHT = '192.0.2.1'
@@ -238,10 +244,14 @@ test('a silent upstream is overtaken, then passed over, then tried with one ques
   const probing = setup.query('c.example.com')
   await setup.query('d.example.com')
   await silent.received(2)
-  silent.queries[1]?.reply(right(silent.queries[1]))
-  await setup.clock.advance(800)
+  replying()(silent.queries[1]!)
   await probing
   expect(silent.queries).toHaveLength(2)
+
+  silent.behave(replying())
+  await setup.query('e.example.com')
+  await setup.query('f.example.com')
+  expect(silent.queries).toHaveLength(4)
 })
 
 test('an upstream that is slow is heard beside the next attempt', async () => {
@@ -306,6 +316,18 @@ test('closing ends what is in flight, and its sockets', async () => {
   expect(setup.clock.pending()).toEqual([])
   await connectionClosed
   for (const { from } of udp.queries) expect(await isFree(from.port)).toBe(true)
+})
+
+test('a query whose signal is aborted sends nothing', async () => {
+  await using upstream = await openFakeUpstream(answersRight)
+  const clock = new FakeClock()
+  const health = new UpstreamHealth([upstream], clock)
+  const observer = { attempted: () => undefined, discarded: () => undefined }
+  const schedule = DEFAULT_LIMITS
+  const context = { clock, health, observer, schedule, random: systemRandom }
+  const query = queryOf(question(NAME))!
+  expect(await queryUpstreams(query, context, AbortSignal.abort())).toBeUndefined()
+  expect([upstream.queries, clock.pending()]).toEqual([[], []])
 })
 
 test('closing before anything was sent ends all, over UDP and TCP', async () => {

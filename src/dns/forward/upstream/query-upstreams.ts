@@ -65,7 +65,7 @@ export async function queryUpstreams(
   } finally {
     cancel()
     signal.removeEventListener('abort', abort)
-    end.abort()
+    end.abort('over')
     await Promise.allSettled([all])
   }
 }
