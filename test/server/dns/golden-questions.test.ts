@@ -25,7 +25,15 @@ beforeAll(async () => {
   held = new AsyncDisposableStack()
   own = await freePort()
   const shared = '--dns-server-address=127.0.0.1'
-  server = held.use(await startOrchServer({ flags: [`--dns-address=127.0.0.1:${own}`, shared] }))
+  server = held.use(
+    await startOrchServer({
+      flags: [
+        '--service-cluster-ip-range=10.96.0.0/16,fd00:96::/112',
+        `--dns-address=127.0.0.1:${own}`,
+        shared,
+      ],
+    }),
+  )
   await makeObjects(server)
   const flags = [`--dns-address=127.0.0.1:${await freePort()}`, '--status-address=', shared]
   dns = held.use(await startOrchDns({ kubeconfig: server.kubeconfig, flags }))
@@ -75,7 +83,7 @@ test.each<DigProgram>(['dig', 'kdig'])(
     const name = 'many.shop.svc.cluster.local'
     const cut = await dig(program, dns.port, '+ignore', '-t', 'A', '-q', name)
     expect(cut.flags).toContain('tc')
-    expect(cut.answers.length).toBeGreaterThan(50)
+    expect(cut.answers.length).toBeGreaterThan(20)
     const whole = await dig(program, dns.port, '-t', 'A', '-q', name)
     expect(new Set(whole.answers).size).toBe(MANY)
     expect(whole.flags).not.toContain('tc')

@@ -23,7 +23,7 @@ export async function dig(
   port: number,
   ...query: readonly string[]
 ): Promise<PrintedAnswer> {
-  const bounds = program === 'dig' ? ['+tries=1', '+time=5'] : ['+retry=0', '+timeout=5']
+  const bounds = program === 'dig' ? ['+tries=1', '+time=5'] : ['+retry=0', '+timeout=5', '+noidn']
   const { stdout } = await run(program, ['@127.0.0.1', '-p', String(port), ...bounds, ...query])
   const sections: Record<string, string[]> = { ANSWER: [], ADDITIONAL: [], AUTHORITY: [] }
   let section: string[] | undefined
