@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { knownControllers } from '../../src/controllers/known-controllers.ts'
 import { SETTINGS_TABLE as nodeProxy } from '../../src/nodeproxy/config/settings-table.ts'
+import { SETTINGS_TABLE as orchDns } from '../../src/orchdns/config/settings-table.ts'
 import { KUBECONFIG_TABLE } from '../../src/orchserver/command/kubeconfig-table.ts'
 import { SETTINGS_TABLE as orchServer } from '../../src/orchserver/config/fields/settings-table.ts'
 import { helpText } from '../../src/settings/help.ts'
@@ -39,9 +40,10 @@ function textOf(wanted: string): string {
 test('commands of the documentation have flags that exist', () => {
   const known = new Map([
     [nodeProxy.program, flagsOf(helpText(nodeProxy))],
+    [orchDns.program, flagsOf(helpText(orchDns))],
     [orchServer.program, flagsOf(helpText(orchServer) + helpText(KUBECONFIG_TABLE))],
   ])
-  const command = /\b(node-proxy|orch-server)((?: (?:[^\s`|#…&;\\]|\\\n +)+)+)/g
+  const command = /\b(node-proxy|orch-server|orch-dns)((?: (?:[^\s`|#…&;\\]|\\\n +)+)+)/g
   const isKnown = ([, program = '', words = '']: RegExpMatchArray): boolean =>
     flagsOf(words).every((flag) => known.get(program)?.includes(flag))
   expect(unknown(command, isKnown)).toEqual([])

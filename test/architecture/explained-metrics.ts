@@ -9,7 +9,7 @@ const explained = readdirSync(docs)
   .join('\n')
 
 /** How the names of our metrics begin, as a part of a regular expression. */
-export const METRIC_PREFIX = '(?:nodeproxy|apiserver|workqueue|controller|orchserver)_'
+export const METRIC_PREFIX = '(?:nodeproxy|apiserver|workqueue|controller|orchserver|orchdns)_'
 
 /** Whether a page of docs explains the metric, or that of which it is a series. */
 export function isExplained(name: string): boolean {

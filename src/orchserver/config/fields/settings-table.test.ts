@@ -35,6 +35,12 @@ describe('the configuration of orch-server', () => {
       bindAddress: '127.0.0.1',
       advertiseAddress: '',
       securePort: 6443,
+      dns: {
+        ...{ addresses: [], domain: 'cluster.local', serverAddresses: [] },
+        clientNetworks: expect.arrayContaining(['127.0.0.0/8', '10.0.0.0/8', 'fc00::/7']),
+        amplifiedBytesPerSecond: 1_048_576,
+        forward: { upstreams: [], resolvConf: '' },
+      },
       authentication: {
         anonymousPaths: ['/healthz', '/livez', '/readyz', '/version'],
         ...{ clientCAFile: '', tokenFile: '' },
