@@ -13,7 +13,7 @@ import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
 import { reachableAddress } from './access/server-addresses.ts'
 import { openServerAudit } from './audit/open-server-audit.ts'
-import { type BackgroundServices, startBackgroundServices } from './background-services.ts'
+import { startBackgroundServices } from './background-services.ts'
 import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
@@ -60,13 +60,10 @@ export async function runServer(
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
   held.defer(() => audit.close())
-  let background: BackgroundServices | undefined
+  const texts = [() => metrics.text(), () => processMetrics.text()]
   const server = createApiServer({
     ...{ store, audit, identity: identity.options },
-    moreMetrics: async () =>
-      (await metrics.text()) +
-      (await processMetrics.text()) +
-      ((await background?.metricsText()) ?? ''),
+    moreMetrics: () => joined(texts),
     ...serverOptions(config, log),
   })
   held.defer(() => server.close())
@@ -85,13 +82,19 @@ export async function runServer(
   })
   const shared = { config, socket, version, election, metrics, processMetrics }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
-  background = await startBackgroundServices({ ...shared, clock, log, identity: contents })
+  const background = await startBackgroundServices({ ...shared, clock, log, identity: contents })
   held.use(background)
+  texts.push(() => background.metricsText())
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
   const end = await Promise.race([stop, broken])
   server.drain()
   if (end instanceof Error) throw end
   log.info({ signal: end }, 'orch-server stops')
+}
+
+/** Metrics of several registries, as one text. */
+async function joined(texts: readonly (() => Promise<string>)[]): Promise<string> {
+  return (await Promise.all(texts.map((text) => text()))).join('')
 }
 
 function ownAddresses(): readonly IpAddress[] {

@@ -62,6 +62,15 @@ test.each<[string, Raw]>([
 test.each(['service.kubernetes.io/headless', 'service.orch.io/headless'])('%s', (label) => {
   const raw = rawEndpoints({ metadata: { labels: { [label]: '' } } })
   expect(sound(decodeEndpoints(raw))).toBeUndefined()
+  const included = sound(decodeEndpoints(raw, { includeHeadless: true }))
+  expect(included).toMatchObject({ service: 'shop/cart' })
+})
+
+test('an address keeps its hostname', () => {
+  const addresses = [{ ip: '10.0.0.1', hostname: 'db-0' }, { ip: '10.0.0.2' }]
+  const [group] =
+    sound(decodeEndpoints(rawEndpoints({ subsets: [{ addresses, ports: [] }] })))?.groups ?? []
+  expect(group?.endpoints.map(({ hostname }) => hostname)).toEqual(['db-0', undefined])
 })
 
 test.each<[unknown, string]>([

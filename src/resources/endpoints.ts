@@ -15,20 +15,22 @@ import { readWeights, type WeightOf } from './weight.ts'
 
 const FAMILIES: readonly Family[] = [4, 6]
 
-/** v1 Endpoints, whose name is its Service's. Undefined for those of a headless Service. */
-export function decodeEndpoints(raw: unknown): Decoded<EndpointSource | undefined> {
-  return decode(raw, readEndpoints)
+/** Which Endpoints are of interest. */
+export interface EndpointsChoice {
+  /** Those of headless Services, too. */
+  readonly includeHeadless: boolean
+}
+
+/** v1 Endpoints, whose name is its Service's. Undefined for those of a headless Service, unless they are included. */
+export function decodeEndpoints(
+  raw: unknown,
+  { includeHeadless }: EndpointsChoice = { includeHeadless: false },
+): Decoded<EndpointSource | undefined> {
+  return decode(raw, includeHeadless ? readAllEndpoints : readEndpoints)
 }
 
 /** An Endpoints object may serve other ends than a Service, and then have dots in its name. */
 export const ENDPOINTS_NAMES = { namespaced: true, name: 'subdomain' } as const
-
-/** A decoder of v1 Endpoints, which may include those of headless Services. */
-export function endpointsDecoder(options: {
-  readonly includeHeadless: boolean
-}): typeof decodeEndpoints {
-  return options.includeHeadless ? (raw) => decode(raw, readAllEndpoints) : decodeEndpoints
-}
 
 function readEndpoints(object: Reader): EndpointSource | undefined | typeof UNUSABLE {
   const metadata = readMetadata(object, ENDPOINTS_NAMES)

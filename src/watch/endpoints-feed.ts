@@ -9,7 +9,7 @@ import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import { sleep } from '../lib/sleep.ts'
 import { decodeEndpointSlice } from '../resources/endpoint-slice.ts'
-import { endpointsDecoder } from '../resources/endpoints.ts'
+import { decodeEndpoints } from '../resources/endpoints.ts'
 import type { EndpointSource } from '../resources/types.ts'
 import type { FeedContext } from './feed.ts'
 import { createFeed } from './feed.ts'
@@ -146,7 +146,8 @@ class DiscoveredEndpointsFeed implements EndpointsFeed {
     return createFeed<EndpointSource>(context, {
       name: api === 'v1' ? 'endpoints' : 'endpointslices',
       resource: { path, query: includeHeadless ? {} : NOT_HEADLESS, endWhenMissing: true },
-      decode: api === 'v1' ? endpointsDecoder({ includeHeadless }) : decodeEndpointSlice,
+      decode:
+        api === 'v1' ? (raw) => decodeEndpoints(raw, { includeHeadless }) : decodeEndpointSlice,
       onChanges(changes) {
         const events = changes.map(({ key, value }) => endpointsEvent(key, value))
         if (waiting === undefined) onEvents(events)

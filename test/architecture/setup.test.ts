@@ -3,15 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ScratchCheckout, scratchCheckout } from './scratch-checkout.ts'
 
-const everyCommand = [
-  'iptables-restore',
-  'nft',
-  'ipset',
-  'conntrack',
-  'ip',
-  'sysctl',
-  'modprobe',
-].concat(['nsenter', 'curl', 'openssl', 'ipvsadm', 'keepalived', 'etcd', 'promtool', 'kubectl'])
+const everyCommand = ['iptables-restore', 'nft', 'ipset', 'conntrack', 'ip', 'sysctl', 'modprobe']
+  .concat(['nsenter', 'curl', 'openssl', 'ipvsadm', 'keepalived', 'etcd', 'promtool', 'kubectl'])
+  .concat(['dig', 'kdig', 'dnsperf'])
 
 /** An npm that records its call and installs what the lock file would. */
 const npm = `

@@ -42,7 +42,7 @@ const RCODES = 24
 export function createStatistics(): Statistics {
   return {
     questions: { udp: 0, tcp: 0 },
-    responses: new Array<number>(RCODES).fill(0),
+    responses: Array.from({ length: RCODES }, () => 0),
     refusals: new Map(),
     ...{ truncated: 0, limited: 0, failures: 0, connections: 0, refusedConnections: 0 },
     forwarding: createForwardingStatistics(),

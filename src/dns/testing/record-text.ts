@@ -17,7 +17,11 @@ function dataText(record: ZoneRecord): string {
       return `"${record.data.cpu}" "${record.data.os}"`
     case 'SOA':
       return `${record.data.mname} ${record.data.rname} ${record.data.serial}`
-    default:
+    case 'A':
+    case 'AAAA':
+    case 'CNAME':
+    case 'NS':
+    case 'PTR':
       return record.data
   }
 }

@@ -65,7 +65,11 @@ function libraryRecord(record: ZoneRecord): LibraryRecord {
       return { type, name, data: { ...record.data } }
     case 'HINFO':
       return { type, name, data: { ...record.data } }
-    default:
+    case 'A':
+    case 'AAAA':
+    case 'CNAME':
+    case 'NS':
+    case 'PTR':
       return { type, name, data: record.data }
   }
 }

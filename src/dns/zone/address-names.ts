@@ -1,4 +1,4 @@
-import { familyOf, formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
+import { formatIp, type IpAddress } from '../../lib/ip.ts'
 
 const V4_ZONE = '.in-addr.arpa'
 const V6_ZONE = '.ip6.arpa'
@@ -6,7 +6,6 @@ const V4_BYTES = 4
 const V6_NIBBLES = 32
 const DECIMAL_BYTE = /^(?:0|[1-9]\d{0,2})$/
 const NIBBLE = /^[0-9a-f]$/
-const HEX = 16
 const MAX_BYTE = 255
 
 /** The name of an endpoint without hostname: its address with dashes, as in `10-0-0-7` and `fd00--7`. */
@@ -16,17 +15,7 @@ export function dashedAddress(ip: IpAddress): string {
   return dashed.replace(/^-/, '0-').replace(/-$/, '-0')
 }
 
-/** The name under which PTR records of the address are (RFC 1035 §3.5, RFC 3596 §2.5). */
-export function reverseName(ip: IpAddress): string {
-  const bytes = [...ipBytes(ip)].toReversed()
-  if (familyOf(ip) === 4) return bytes.join('.') + V4_ZONE
-  return (
-    bytes.map((byte) => `${(byte % HEX).toString(HEX)}.${(byte >> 4).toString(HEX)}`).join('.') +
-    V6_ZONE
-  )
-}
-
-/** The address whose reverse name this is; undefined for any other name. */
+/** The address whose PTR records are under this name (RFC 1035 §3.5, RFC 3596 §2.5); undefined for any other name. */
 export function addressOfReverseName(name: string): IpAddress | undefined {
   if (name.endsWith(V4_ZONE)) return v4Of(name.slice(0, -V4_ZONE.length).split('.'))
   if (name.endsWith(V6_ZONE)) return v6Of(name.slice(0, -V6_ZONE.length).split('.'))

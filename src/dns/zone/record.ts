@@ -20,9 +20,6 @@ export interface StartOfAuthority {
   readonly minimum: number
 }
 
-/** The types of records that a zone has. */
-export type RecordType = ZoneRecord['type']
-
 /** One record of class IN. Names are lower case, without the final dot; `ttl` is in seconds. */
 export type ZoneRecord = { readonly name: string; readonly ttl: number } & (
   | { readonly type: 'A' | 'AAAA' | 'CNAME' | 'NS' | 'PTR'; readonly data: string }

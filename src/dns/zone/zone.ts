@@ -107,18 +107,12 @@ export class Zone {
     if (name === this.domain) return this.#apexAnswer(type)
     if (!name.endsWith(`.${this.domain}`)) return this.#reverseAnswer(name, type)
     const labels = name.slice(0, -this.domain.length - 1).split('.')
-    switch (labels.pop()) {
-      case 'svc':
-        return this.#servicesAnswer(name, labels, type)
-      case 'pod':
-        return labels.length === 0 ? EMPTY : MISSING
-      case 'dns':
-        return this.#serverAnswer(labels, type)
-      case 'dns-version':
-        return labels.length === 0 ? this.#versionAnswer(name, type) : MISSING
-      default:
-        return MISSING
-    }
+    const branch = labels.pop()
+    if (branch === 'svc') return this.#servicesAnswer(name, labels, type)
+    if (branch === 'dns') return this.#serverAnswer(labels, type)
+    if (labels.length > 0) return MISSING
+    if (branch === 'pod') return EMPTY
+    return branch === 'dns-version' ? this.#versionAnswer(name, type) : MISSING
   }
 
   #apexAnswer(type: string): ZoneAnswer {
