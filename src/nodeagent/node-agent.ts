@@ -18,6 +18,7 @@ import { PodFleet } from './pods/pod-fleet.ts'
 import { podPath } from './pods/pod-path.ts'
 import { Prober } from './probing/prober.ts'
 import { endLeftovers } from './process/end-leftovers.ts'
+import type { ClusterResolver } from './resolver/pod-dns.ts'
 import { requireProgram } from './system/find-program.ts'
 import { openVolumeFolders } from './volumes/volume-folders.ts'
 
@@ -34,6 +35,8 @@ export interface NodeAgentOptions {
   readonly addresses: readonly IpAddress[]
   /** A network for Pods of each family: one or two. */
   readonly podCIDRs: readonly Cidr[]
+  /** How Pods resolve names of the cluster. Default: as the node does. */
+  readonly resolver?: ClusterResolver
   /** Labels of the Node besides the standard ones. */
   readonly labels: Readonly<Record<string, string>>
   /** The name of the Pods' bridge, which is created: `cbr0`. */
@@ -129,6 +132,7 @@ async function openTools(
     programs: { nsenter, setpriv },
     nodeNamespace: networkNamespace,
     hostIPs: addresses,
+    ...(options.resolver && { resolver: options.resolver }),
     services: (pod) => servicesOf(client, pod),
     reporter,
     onError,

@@ -1,3 +1,5 @@
+import type { ClusterResolver, PodDns } from '../resolver/pod-dns.ts'
+
 /** A volume of a Pod: a folder that is made before its containers start. */
 export type VolumePlan = EmptyVolume | FilesVolume
 
@@ -19,7 +21,7 @@ export interface FilesVolume {
 }
 
 /** Where files of a volume come from. Paths are relative and have no `..`. */
-export type FileSource = TokenSource | ObjectSource | FieldSource
+export type FileSource = TokenSource | ObjectSource | FieldSource | ResolverSource
 
 /** A token of the Pod's account, bound to the Pod. */
 export interface TokenSource {
@@ -44,6 +46,14 @@ export interface ObjectSource {
 export interface FieldSource {
   readonly kind: 'fields'
   readonly items: readonly FieldFile[]
+}
+
+/** The file of the resolver: `resolv.conf`. */
+export interface ResolverSource {
+  readonly kind: 'resolver'
+  readonly path: string
+  readonly dns: PodDns
+  readonly resolver: ClusterResolver
 }
 
 /** The resources whose keys become files and variables. */

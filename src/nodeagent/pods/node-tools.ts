@@ -8,6 +8,7 @@ import type { PodNetwork } from '../network/pod-network.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { Prober } from '../probing/prober.ts'
 import type { Launch } from '../process/launch.ts'
+import type { ClusterResolver } from '../resolver/pod-dns.ts'
 import type { VolumeFolders } from '../volumes/volume-folders.ts'
 
 /** An environment variable. */
@@ -34,6 +35,8 @@ export interface NodeTools {
   readonly namespacePrefix: string
   /** The node's own namespace; undefined: the one of this process. */
   readonly nodeNamespace: string | undefined
+  /** How Pods resolve names of the cluster; undefined: as their node does. */
+  readonly resolver?: ClusterResolver
   readonly hostIPs: readonly IpAddress[]
   readonly logFolder: string
   /** Variables by which a Pod finds Services. Rejects when the API server cannot be reached. */

@@ -3,6 +3,7 @@ import type { ApiFailure } from '../../client/http/failure/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
 import { type PodPlan, readPod } from '../plan/pod-plan.ts'
+import { withResolver } from '../plan/with-resolver.ts'
 import { advance, isFinished } from '../state/advance.ts'
 import type { PodAction } from '../state/pod-action.ts'
 import type { PodEvent } from '../state/pod-event.ts'
@@ -50,7 +51,7 @@ export class PodWorker {
   constructor(options: PodWorkerOptions) {
     const { client, tools, object, onRefused } = options
     const { clock, addresses, reporter } = tools
-    const pod = readPod(object)
+    const pod = withResolver(readPod(object), object, tools.resolver)
     this.#options = options
     this.#plan = pod
     this.#state = restorePodState(pod, object, clock.now())

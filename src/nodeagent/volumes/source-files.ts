@@ -1,9 +1,12 @@
+import { readFile } from 'node:fs/promises'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { fieldValue } from '../plan/pod-field.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { FileSource, ObjectSource } from '../plan/volume-plan.ts'
+import { podResolvConf } from '../resolver/pod-dns.ts'
+import { formatResolvConf, parseResolvConf } from '../resolver/resolv-conf.ts'
 import { readObjectValues } from './object-values.ts'
 import { requestToken, type TokenTools } from './request-token.ts'
 
@@ -51,8 +54,24 @@ export async function readSourceFiles(
       })
       return { files, validUntil: 0 }
     }
+    case 'resolver': {
+      const host = parseResolvConf(await readHostFile(source.resolver.hostFile))
+      const text = formatResolvConf(podResolvConf(source.dns, source.resolver, host))
+      const file = { path: source.path, mode: undefined, isToken: false }
+      return { files: [{ ...file, content: Buffer.from(text) }], validUntil: 0 }
+    }
     case 'object':
       return { files: await objectFiles(tools, pod, source), validUntil: 0 }
+  }
+}
+
+/** A node without the file resolves nothing by itself. */
+async function readHostFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
   }
 }
 

@@ -118,4 +118,8 @@ export interface SandboxNodeConfiguration {
   readonly podCIDRs: readonly Cidr[]
   readonly bridge: string
   readonly namespacePrefix: string
+  /** Servers of names for Pods, at port 53; empty: `dns.addresses`. */
+  readonly clusterDNS: readonly IpAddress[]
+  /** The file of this machine's resolver. */
+  readonly resolvConf: string
 }

@@ -13,6 +13,7 @@ import type { OrchServerConfiguration } from '../config/configuration.ts'
 import type { ProcessMetrics } from '../metrics/process-metrics.ts'
 import { createFailureLog } from '../system/failure-log.ts'
 import { type Interfaces, machineAddresses } from '../system/machine-addresses.ts'
+import { podResolver } from './pod-resolver.ts'
 
 /** The account that binds Pods to nodes: a scheduler's work, for which agents have no right. */
 const POD_BINDER = 'pod-binder'
@@ -72,6 +73,7 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
     nodeName: node,
     networkNamespace: undefined,
     addresses: found,
+    resolver: podResolver(config, found),
     labels: {},
     logFolder: join(config.dataDir, 'pod-logs'),
     volumeFolder: join(config.dataDir, 'pod-volumes'),

@@ -44,6 +44,20 @@ export const SANDBOX_NODE_FIELDS: FieldsOf<
     doc: 'Name of the bridge of the Pods, which is made.',
     reload: 'restart',
   },
+  'sandboxNode.clusterDNS': {
+    flag: 'cluster-dns',
+    type: fieldTypes.addresses,
+    fallback: [],
+    doc: 'Addresses of the DNS server that the resolv.conf of Pods names, such as that of the Service cluster-dns; their port is 53. Empty: those of dns.addresses with that port; none there: Pods resolve as this machine does.',
+    reload: 'restart',
+  },
+  'sandboxNode.resolvConf': {
+    flag: 'resolv-conf',
+    type: text(),
+    fallback: '/etc/resolv.conf',
+    doc: 'File of the resolver for Pods that use that of their node, and whose search domains follow those of the cluster.',
+    reload: 'restart',
+  },
   'sandboxNode.namespacePrefix': {
     flag: 'pod-namespace-prefix',
     type: fieldTypes.namespacePrefix,
