@@ -1,0 +1,26 @@
+import { flushCompileCache } from 'node:module'
+import { packageVersion } from '../lib/package-version.ts'
+import { runOrchctl } from './program.ts'
+
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    interrupted.abort()
+    process.exitCode = signal === 'SIGINT' ? 130 : 143
+    // A command that does not end by the abort is ended by the next signal.
+  })
+}
+// `orchctl get pods | head` closes the output early.
+process.stdout.on('error', () => process.exit(0))
+process.stderr.on('error', () => process.exit(0))
+
+const code = await runOrchctl(process.argv.slice(2), {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  version: packageVersion(),
+  signal: interrupted.signal,
+})
+process.exitCode ??= code
+flushCompileCache()
