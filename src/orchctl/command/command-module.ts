@@ -26,13 +26,13 @@ export type Run<Flags> = (
   context: CommandContext,
 ) => Promise<ExitCode>
 
-/** Sets the action of a command. */
+/** Sets the action of a command. A flag that the command above it has, too, is parsed there, and belongs to both. */
 export function runs<Flags extends object>(
   command: Command,
   context: CommandContext,
   run: Run<Flags>,
 ): Command {
   return command.action(async () => {
-    context.finish(await run(command.args, command.opts<Flags>(), context))
+    context.finish(await run(command.args, command.optsWithGlobals<Flags>(), context))
   })
 }

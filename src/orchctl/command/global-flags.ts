@@ -5,8 +5,6 @@ import { collect } from './collect.ts'
 export interface GlobalFlags {
   readonly kubeconfig?: string
   readonly context?: string
-  readonly cluster?: string
-  readonly user?: string
   readonly namespace?: string
   readonly server?: string
   readonly token?: string
@@ -22,8 +20,6 @@ export interface GlobalFlags {
 const FLAGS: readonly Option[] = [
   new Option('--kubeconfig <file>', 'the kubeconfig; default: $KUBECONFIG, then ~/.kube/config'),
   new Option('--context <name>', 'the context of the kubeconfig'),
-  new Option('--cluster <name>', 'the cluster of the kubeconfig'),
-  new Option('--user <name>', 'the user of the kubeconfig'),
   new Option('-n, --namespace <name>', 'the namespace; default: that of the context'),
   new Option('--server <url>', 'the API server, instead of that of the kubeconfig'),
   new Option('--token <token>', 'the bearer token, instead of the credentials of the kubeconfig'),

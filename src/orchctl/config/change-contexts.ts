@@ -30,10 +30,16 @@ export async function useContext(
   return 0
 }
 
+interface SetFlags {
+  readonly current?: boolean
+  readonly cluster?: string
+  readonly user?: string
+}
+
 /** `orchctl config set-context NAME|--current [--cluster=] [--user=] [--namespace=]`. */
 export async function setContext(
   [given]: readonly string[],
-  { current = false }: { readonly current?: boolean },
+  { current = false, cluster, user }: SetFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
   const files = await filesOf(context)
@@ -41,7 +47,7 @@ export async function setContext(
   if (name === '' || (current && given !== undefined)) {
     throw usageError('name one context', 'write set-context NAME, or set-context --current')
   }
-  const { cluster, user, namespace } = context.globals()
+  const { namespace } = context.globals()
   const fields = Object.entries({ cluster, user, namespace }).filter(
     ([, text]) => text !== undefined,
   )

@@ -25,9 +25,11 @@ export function define(command: Command, context: CommandContext): void {
   runs(use, context, useContext)
   const set = command
     .command('set-context')
-    .description('Make a context, or change it: --cluster, --user, --namespace.')
+    .description('Make a context, or change its cluster, user or --namespace.')
     .argument('[name]')
     .option('--current', 'change the current context')
+    .option('--cluster <name>', 'its cluster')
+    .option('--user <name>', 'its user')
   runs(set, context, setContext)
   const shown = command
     .command('view')

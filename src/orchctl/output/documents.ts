@@ -64,7 +64,10 @@ export function jsonText(document: Json, options: DocumentOptions): string {
 /** YAML with keys in order; strings with control characters are quoted and escaped, terminal or not. */
 export async function yamlText(document: Json): Promise<string> {
   const { Document, isScalar, visit } = await import('yaml')
-  const parsed = new Document(sortedValue(document), { aliasDuplicateObjects: false })
+  const parsed = new Document(sortedValue(document), {
+    aliasDuplicateObjects: false,
+    schema: 'yaml-1.1',
+  })
   visit(parsed, {
     Scalar(_, node) {
       if (isScalar(node) && typeof node.value === 'string' && UNSAFE.test(node.value)) {
@@ -72,7 +75,9 @@ export async function yamlText(document: Json): Promise<string> {
       }
     },
   })
-  return parsed.toString({ lineWidth: 0, indentSeq: false }).replace(ALL_UNSAFE, escaped)
+  return parsed
+    .toString({ lineWidth: 0, indentSeq: false, singleQuote: true })
+    .replace(ALL_UNSAFE, escaped)
 }
 
 const UNSAFE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u

@@ -55,12 +55,7 @@ export async function targetOf(flags: GlobalFlags, env: Environment): Promise<Ta
 
 function contextOf(config: JsonObject, flags: GlobalFlags): JsonObject {
   const name = flags.context ?? stringAt(config, 'current-context')
-  const context = name === '' ? {} : entry(config, 'contexts', name)
-  return {
-    ...context,
-    ...(flags.cluster === undefined ? {} : { cluster: flags.cluster }),
-    ...(flags.user === undefined ? {} : { user: flags.user }),
-  }
+  return name === '' ? {} : entry(config, 'contexts', name)
 }
 
 /** @throws NP_ORCHCTL_KUBECONFIG when a name is given that no file has */
