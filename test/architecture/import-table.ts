@@ -72,7 +72,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   controllers: ['auth', 'watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
   nodeagent: ['watch', 'client', 'resources', 'telemetry', 'lib'],
   dns: ['watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
-  cli: ['client', 'forwarding', 'cluster', 'auth', 'resources', 'lib'],
+  orchctl: ['client', 'resources', 'lib'],
   orchserver: [
     'storage',
     'auth',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import type { ExitCode } from '../command/exit-code.ts'
@@ -78,11 +79,17 @@ async function applyOne({ manifest, target, flags, session, context }: Applying)
   return []
 }
 
-/** What an apply did to an object that was there before. */
+/** What an apply did to an object that was there before. A dry run changes fields, and never the version. */
 function changeOf(before: JsonObject | undefined, after: JsonObject): string {
   const version = (object: JsonObject): string => stringAt(object, 'metadata', 'resourceVersion')
   if (before === undefined) return 'applied'
-  return version(before) === version(after) ? 'unchanged' : 'configured'
+  const isSame =
+    version(before) === version(after) && isDeepEqual(fieldsOf(before), fieldsOf(after))
+  return isSame ? 'unchanged' : 'configured'
+}
+
+function fieldsOf(object: JsonObject): JsonObject {
+  return { ...object, metadata: without(objectAt(object, 'metadata'), 'managedFields') }
 }
 
 function hintOf({ reason }: CallFailure): string | undefined {

@@ -32,17 +32,26 @@ export async function listRules(flags: ListFlags, context: CommandContext): Prom
   }
   const rows = [
     ...arrayAt(review, 'status', 'resourceRules').flatMap(resourceRows),
-    ...arrayAt(review, 'status', 'nonResourceRules').map((rule) => {
-      return ['', listText(rule, 'nonResourceURLs'), '[]', listText(rule, 'verbs')]
-    }),
+    ...arrayAt(review, 'status', 'nonResourceRules').flatMap((rule) =>
+      arrayAt(rule, 'nonResourceURLs').map((url) => {
+        return ['', `[${scalarText(url)}]`, '[]', listText(rule, 'verbs')]
+      }),
+    ),
   ]
   const header = flags.headers
     ? [['Resources', 'Non-Resource URLs', 'Resource Names', 'Verbs']]
     : []
   const unique = new Map(rows.map((row) => [row.join('\0'), row]))
-  const sorted = [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+  const sorted = [...unique]
+    .sort(([a], [b]) => (order(a) < order(b) ? -1 : 1))
+    .map(([, row]) => row)
   context.print(columns([...header, ...sorted]))
   return 0
+}
+
+/** Resources first, then paths. */
+function order(key: string): string {
+  return key.startsWith('\0') ? `\uffff${key}` : key
 }
 
 function resourceRows(rule: Json): readonly (readonly string[])[] {

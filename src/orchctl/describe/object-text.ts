@@ -37,7 +37,9 @@ export function objectText(object: JsonObject): string {
 
 /** `clusterIP` as `Cluster IP`, `externalIPs` as `External IPs`. */
 export function title(key: string): string {
-  const words = key.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+  const words = key
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/^(?:uid|api|ip|dns)\b/, (word) => word.toUpperCase())
   return `${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`
 }
 
@@ -52,7 +54,7 @@ function redacted(object: JsonObject): JsonObject {
 }
 
 function block(entries: readonly (readonly [string, Json])[], indent: string): string {
-  const flat = entries.filter(([, value]) => isFlat(value)).map(([key]) => key.length)
+  const flat = entries.filter(([key, value]) => isFlat(key, value)).map(([key]) => key.length)
   const width = Math.max(0, ...flat) + 3
   return entries.map(([key, value]) => entryText(key, value, { indent, width })).join('')
 }
@@ -63,36 +65,48 @@ interface Layout {
 }
 
 function entryText(key: string, value: Json, { indent, width }: Layout): string {
-  if (isFlat(value))
+  if (isFlat(key, value)) {
     return `${indent}${`${key}:`.padEnd(width)}${flatText(value, width + indent.length)}\n`
+  }
   const inner = `${indent}  `
   const below = Array.isArray(value)
     ? value.map((item) => itemText(item, inner)).join('')
-    : block(Object.entries(value as JsonObject).map(titled), inner)
+    : block(fieldsOf(value, RAW_KEYS.has(key)), inner)
   return `${indent}${key}:\n${below}`
 }
 
-function titled([key, value]: [string, Json]): readonly [string, Json] {
-  // Keys of maps, such as labels, are shown as they are.
-  return [/^[a-z][A-Za-z0-9]*$/.test(key) ? title(key) : key, value]
+function fieldsOf(value: Json, isRaw: boolean): readonly (readonly [string, Json])[] {
+  const entries = isJsonObject(value) ? Object.entries(value) : []
+  return isRaw ? entries : entries.map(([key, inner]) => [title(key), inner])
 }
 
 function itemText(item: Json, indent: string): string {
-  if (isFlat(item)) return `${indent}- ${flatText(item, indent.length + 2)}\n`
-  const entries = isJsonObject(item) ? Object.entries(item).map(titled) : [['', item] as const]
-  const text = block(entries, `${indent}  `)
-  return `${indent}- ${text.slice(indent.length + 2)}`
+  if (!isJsonObject(item)) return `${indent}- ${flatText(item, indent.length + 2)}\n`
+  return `${indent}- ${block(fieldsOf(item, false), `${indent}  `).slice(indent.length + 2)}`
 }
 
-/** Scalars, empty values, and maps of scalars such as labels. */
-function isFlat(value: Json): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return Object.keys(value).length === 0 || (isJsonObject(value) && isLabels(value))
-}
+/** Maps whose keys are names of users, not of fields, in the form of a title. */
+const RAW_KEYS: ReadonlySet<string> = new Set([
+  'Data',
+  'Binary Data',
+  'Limits',
+  'Requests',
+  'Capacity',
+  'Allocatable',
+])
+const PAIRS: ReadonlySet<string> = new Set([
+  'Labels',
+  'Annotations',
+  'Selector',
+  'Match Labels',
+  'Node Selector',
+])
 
-function isLabels(value: JsonObject): boolean {
-  const entries = Object.entries(value)
-  return entries.every(([key, inner]) => typeof inner === 'string' && /[./-]|^app$/.test(key))
+/** Scalars, empty values, and maps such as labels. */
+function isFlat(key: string, value: Json): boolean {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return true
+  const isOfTexts = Object.values(value).every((inner) => typeof inner === 'string')
+  return PAIRS.has(key) && isJsonObject(value) && isOfTexts
 }
 
 function flatText(value: Json, indent: number): string {
@@ -107,7 +121,6 @@ function flatText(value: Json, indent: number): string {
 
 /** Further lines of a text stand below its first one. */
 function stringText(text: string, indent: number): string {
-  return text === ''
-    ? '<none>'
-    : text.replace(/\n$/, '').replaceAll('\n', `\n${' '.repeat(indent)}`)
+  const lines = text.replace(/\n$/, '').replaceAll('\n', `\n${' '.repeat(indent)}`)
+  return text === '' ? '<none>' : lines
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { runs } from '../command/command-module.ts'
@@ -80,7 +81,8 @@ async function changeOne(
   const taken = overwritten(object, kind.field, changes)
   if (taken !== undefined && flags.overwrite !== true) {
     const message = `${stringAt(object, 'metadata', 'name')}: ${quote(taken)} has another value`
-    context.report(usageError(message, 'give --overwrite to replace it'))
+    const hint = 'give --overwrite to replace it'
+    context.report(new NodeProxyError('NP_ORCHCTL_PRECONDITION', message, { hint }))
     return false
   }
   if (isUnchanged(object, kind.field, changes)) {
