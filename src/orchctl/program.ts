@@ -1,9 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { NodeProxyError } from '../lib/error.ts'
 import type { CommandContext } from './command/context.ts'
-import { type ExitCode, exitCodeOf } from './command/exit-code.ts'
-import { addGlobalFlags, type GlobalFlags } from './command/global-flags.ts'
-import type { Host } from './command/host.ts'
 import { COMMANDS } from './commands.ts'
 import { commandNames, unknownCommand } from './line/command-names.ts'
 import { explainRefusal } from './line/explain-refusal.ts'
@@ -11,6 +8,9 @@ import { normalised } from './line/normalise.ts'
 import { reportError } from './output/report-error.ts'
 import { oneLine } from './output/terminal-text.ts'
 import type { Session } from './session/session.ts'
+import { type ExitCode, exitCodeOf } from './usage/exit-code.ts'
+import { addGlobalFlags, type GlobalFlags } from './usage/global-flags.ts'
+import type { Host } from './usage/host.ts'
 
 const ABOUT =
   'The command line of an API server: orch-server, or any that is compatible with Kubernetes.'
@@ -81,8 +81,12 @@ async function assemble(args: readonly string[], host: Host, state: State): Prom
 function contextOf(program: Command, host: Host, state: State): CommandContext {
   const globals = (): GlobalFlags => program.opts<GlobalFlags>()
   const notice = (line: string): void => void host.stderr.write(`${oneLine(line)}\n`)
-  return {
-    ...{ host, globals, notice, commands: COMMANDS },
+  const commands = COMMANDS.map((entry) => ({
+    ...entry,
+    define: async (command: Command) => (await entry.load()).define(command, context),
+  }))
+  const context: CommandContext = {
+    ...{ host, globals, notice, commands },
     session: () => {
       state.session ??= import('./session/open-session.ts').then(({ openSession }) =>
         openSession({ flags: globals(), env: host.env, version: host.version, notice }),
@@ -98,4 +102,5 @@ function contextOf(program: Command, host: Host, state: State): CommandContext {
       if (code !== 0) state.code = code
     },
   }
+  return context
 }

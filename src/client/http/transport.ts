@@ -159,7 +159,10 @@ function requestHeaders(
   userAgent: string,
 ): Record<string, string | string[]> {
   const given = Object.entries(headers ?? {})
-  const own = given.map(([name, value]) => [name, typeof value === 'string' ? value : [...value]])
+  const own = given.map(([name, value]): [string, string | string[]] => [
+    name,
+    typeof value === 'string' ? value : [...value],
+  ])
   return {
     accept: 'application/json',
     'accept-encoding': 'identity',

@@ -3,13 +3,13 @@ import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
 import { type ApiResource, groupVersion, qualifiedName } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { columns } from '../output/columns.ts'
 import { jsonText } from '../output/documents.ts'
 import { oneLine } from '../output/terminal-text.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 
 interface ResourceFlags {
   readonly output?: string

@@ -1,12 +1,12 @@
 import { type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
 import type { ApiResource } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { jsonText } from '../output/documents.ts'
 import { oneLine } from '../output/terminal-text.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { listRules } from './list-rules.ts'
 
 /** The flags of `orchctl auth can-i`. */

@@ -1,8 +1,8 @@
 import { arrayAt, type Json, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
 import { columns } from '../output/columns.ts'
 import { jsonText } from '../output/documents.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
 
 export interface ListFlags {
   readonly output?: string

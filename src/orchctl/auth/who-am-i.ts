@@ -1,9 +1,9 @@
 import { arrayAt, type Json, objectAt, stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
 import { columns } from '../output/columns.ts'
 import { documentText } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
 
 /** `orchctl auth whoami`. */
 export async function whoAmI(

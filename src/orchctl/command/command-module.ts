@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import type { ExitCode } from '../usage/exit-code.ts'
 import type { CommandContext } from './context.ts'
-import type { ExitCode } from './exit-code.ts'
 
 /** One command, in a folder of its own, loaded when it is needed. */
 export interface CommandModule {

@@ -1,13 +1,13 @@
 import { Command } from 'commander'
 import { stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
-import { addGlobalFlags, takesNextArgument } from '../command/global-flags.ts'
 import { collectionPath } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
 import { readKubeconfigFiles } from '../kubeconfig/kubeconfig-files.ts'
 import { entryNames, merged } from '../kubeconfig/merged.ts'
 import { FORMATS } from '../output/output-format.ts'
 import { objectsOf } from '../reading/list-pages.ts'
+import { addGlobalFlags, takesNextArgument } from '../usage/global-flags.ts'
 
 /** How a command uses its operands. */
 const TYPES_AND_NAMES: ReadonlySet<string> = new Set([
@@ -73,8 +73,7 @@ async function loaded(name: string, context: CommandContext): Promise<Command | 
   const entry = context.commands.find((one) => [one.name, ...(one.aliases ?? [])].includes(name))
   if (entry === undefined) return undefined
   const command = new Command(entry.name)
-  const module = await entry.load()
-  module.define(command, context)
+  await entry.define(command)
   return command
 }
 

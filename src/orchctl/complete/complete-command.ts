@@ -1,10 +1,10 @@
 import { Command } from 'commander'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { addGlobalFlags, type GlobalFlags } from '../command/global-flags.ts'
 import { oneLine } from '../output/terminal-text.ts'
 import { openSession } from '../session/open-session.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { addGlobalFlags, type GlobalFlags } from '../usage/global-flags.ts'
 import { candidatesFor } from './candidates.ts'
 
 /** `orchctl __complete -- WORD...`: what the last word may become, one a line; used by the scripts of shells. */

@@ -3,8 +3,8 @@ import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { SCRIPTS } from './scripts.ts'
 
 const ABOUT = `

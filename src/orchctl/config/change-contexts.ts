@@ -4,14 +4,14 @@ import type { Document } from 'yaml'
 import { NodeProxyError } from '../../lib/error.ts'
 import { arrayAt, stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
 import {
   type KubeconfigFile,
   newKubeconfigPath,
   readKubeconfigFiles,
 } from '../kubeconfig/kubeconfig-files.ts'
 import { entryNames, merged } from '../kubeconfig/merged.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { noContext } from './read-contexts.ts'
 
 /** `orchctl config use-context NAME`. */

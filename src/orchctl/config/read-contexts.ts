@@ -2,13 +2,13 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
 import { readKubeconfigFiles } from '../kubeconfig/kubeconfig-files.ts'
 import { entryNames, entryOf, merged } from '../kubeconfig/merged.ts'
 import { columns } from '../output/columns.ts'
 import { jsonText } from '../output/documents.ts'
 import { oneLine } from '../output/terminal-text.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 
 /** The kubeconfig that the flags and the environment name, all files in one. */
 export async function mergedKubeconfig(context: CommandContext) {

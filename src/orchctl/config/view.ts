@@ -8,11 +8,11 @@ import {
 } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
 import { LISTS } from '../kubeconfig/merged.ts'
 import { documentText } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { mergedKubeconfig, noContext } from './read-contexts.ts'
 
 interface ViewFlags {

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { quote } from '../../lib/quote.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
-import { collect } from '../command/collect.ts'
 import type { CommandContext } from '../command/context.ts'
-import { usageError } from '../command/usage-error.ts'
+import { collect } from '../usage/collect.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { generates } from './generates.ts'
 
 interface BindingFlags {

@@ -2,10 +2,10 @@ import { type Command, Option } from 'commander'
 import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
-import { collect } from '../command/collect.ts'
 import type { CommandContext } from '../command/context.ts'
-import { usageError } from '../command/usage-error.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { collect } from '../usage/collect.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { generates } from './generates.ts'
 
 interface RoleFlags {

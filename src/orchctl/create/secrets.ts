@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/context.ts'
-import { usageError } from '../command/usage-error.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { addDataFlags, type DataFlags, dataOf } from './file-data.ts'
 import { generates } from './generates.ts'
 

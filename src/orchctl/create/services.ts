@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { collect } from '../command/collect.ts'
 import type { CommandContext } from '../command/context.ts'
-import { usageError } from '../command/usage-error.ts'
+import { collect } from '../usage/collect.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { generates } from './generates.ts'
 
 interface ServiceFlags {

@@ -1,15 +1,15 @@
 import { type Command, Option } from 'commander'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { collect } from '../command/collect.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { documentText } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
+import { collect } from '../usage/collect.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { parseLifetime } from './parse-lifetime.ts'
 
 interface TokenFlags {

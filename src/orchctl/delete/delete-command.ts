@@ -3,8 +3,6 @@ import { stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
 import {
   type ApiResource,
   collectionPath,
@@ -19,6 +17,8 @@ import { listObjects } from '../reading/list-pages.ts'
 import { namespaceOf, selectorQuery } from '../reading/scope.ts'
 import { selectedBy } from '../selection/selected.ts'
 import { failureError } from '../session/call-failure.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { manifestTarget } from '../writing/manifest-target.ts'
 import { addFileFlags, dryRunSuffix } from '../writing/write-flags.ts'
 import { addDeleteFlags, type DeleteFlags, deleteOptions, timeoutOf } from './delete-flags.ts'

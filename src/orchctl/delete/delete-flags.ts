@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander'
 import { parseDuration } from '../../lib/duration.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/usage-error.ts'
 import type { FileFlags } from '../manifest/read-manifests.ts'
 import type { ScopeFlags } from '../reading/scope.ts'
+import { usageError } from '../usage/usage-error.ts'
 
 /** The flags of `orchctl delete`. */
 export interface DeleteFlags extends FileFlags, ScopeFlags {

@@ -4,14 +4,14 @@ import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { API_SERVICE_NAMESPACE, podEnvironment } from '../../resources/pod-environment.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { usageError } from '../command/usage-error.ts'
 import { collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { jsonText } from '../output/documents.ts'
 import { oneLine } from '../output/terminal-text.ts'
 import { listObjects } from '../reading/list-pages.ts'
 import { selectedObject } from '../selection/selected.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
 
 const ABOUT = `
 A container gets these variables when it starts. Services that were created or changed

@@ -1,5 +1,4 @@
 import type { CommandContext } from '../command/context.ts'
-import type { ExitCode } from '../command/exit-code.ts'
 import {
   type ApiResource,
   collectionPath,
@@ -13,6 +12,7 @@ import { namespaceOf, selectorQuery } from '../reading/scope.ts'
 import type { Selected } from '../selection/selected.ts'
 import type { Call } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
 import type { GetFlags } from './get-flags.ts'
 import { sortedBy } from './sort-by.ts'
 import { tableText } from './table-text.ts'

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectAt, ownValue, scalarText } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/usage-error.ts'
+import { usageError } from '../usage/usage-error.ts'
 
 /** `key=value` and `key-` of a command line. */
 export interface MapChanges {

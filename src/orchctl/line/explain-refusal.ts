@@ -1,6 +1,6 @@
 import type { CommanderError } from 'commander'
 import type { NodeProxyError } from '../../lib/error.ts'
-import { usageError } from '../command/usage-error.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { commandNames } from './command-names.ts'
 
 /** The error of the argument parser in one line, with what was probably meant. */

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/usage-error.ts'
+import { usageError } from '../usage/usage-error.ts'
 import type { Manifest } from './manifest.ts'
 import { parseManifests, type Source } from './parse-manifests.ts'
 

@@ -1,11 +1,11 @@
 import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/usage-error.ts'
 import { evaluate } from '../jsonpath/evaluate.ts'
 import { valueText } from '../jsonpath/expand.ts'
 import { parseSinglePath } from '../jsonpath/parse-template.ts'
 import { TemplateError } from '../jsonpath/scanner.ts'
 import type { Path } from '../jsonpath/template.ts'
+import { usageError } from '../usage/usage-error.ts'
 
 /** A column of `-o custom-columns`. */
 export interface CustomColumn {

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/usage-error.ts'
 import { parseTemplate } from '../jsonpath/parse-template.ts'
 import { TemplateError } from '../jsonpath/scanner.ts'
 import type { Template } from '../jsonpath/template.ts'
+import { usageError } from '../usage/usage-error.ts'
 import { type CustomColumn, parseCustomColumns } from './custom-columns.ts'
 
 /** What `-o` requests. */

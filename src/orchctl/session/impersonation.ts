@@ -1,5 +1,5 @@
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import type { GlobalFlags } from '../command/global-flags.ts'
+import type { GlobalFlags } from '../usage/global-flags.ts'
 
 /** Another user as whom requests are made. */
 export interface Impersonation {

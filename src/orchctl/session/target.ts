@@ -8,9 +8,9 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt, without } from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import type { GlobalFlags } from '../command/global-flags.ts'
 import { readKubeconfigFiles } from '../kubeconfig/kubeconfig-files.ts'
 import { entryNames, entryOf, type ListName, merged } from '../kubeconfig/merged.ts'
+import type { GlobalFlags } from '../usage/global-flags.ts'
 import { type Impersonation, impersonationOf } from './impersonation.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

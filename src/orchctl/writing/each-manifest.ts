@@ -1,7 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import type { CommandContext } from '../command/context.ts'
-import { type ExitCode, exitCodeOf } from '../command/exit-code.ts'
 import type { Manifest } from '../manifest/manifest.ts'
+import { type ExitCode, exitCodeOf } from '../usage/exit-code.ts'
 
 /** Does something with one manifest. @returns the errors; none: it is done */
 export type ManifestAction = (manifest: Manifest) => Promise<readonly NodeProxyError[]>
