@@ -1,4 +1,3 @@
-import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
 import { runOrchctl } from './program.ts'
 
@@ -23,4 +22,3 @@ const code = await runOrchctl(process.argv.slice(2), {
   signal: interrupted.signal,
 })
 process.exitCode ??= code
-flushCompileCache()

@@ -95,7 +95,7 @@ async function removeOne(
   }
   const kind = qualifiedKind(resource)
   const suffix = `${flags.force === true ? ' force' : ''} deleted${dryRunSuffix(flags)}`
-  context.print(isName ? `${kind}/${name}\n` : `${kind} "${oneLine(name)}"${suffix}\n`)
+  context.print(`${oneLine(isName ? `${kind}/${name}` : `${kind} "${name}"${suffix}`)}\n`)
   const { body: result } = answer.value
   return stringAt(result, 'details', 'uid') || stringAt(result, 'metadata', 'uid')
 }

@@ -4,7 +4,7 @@ import { sortedValue } from '../jsonpath/sorted-value.ts'
 import { columns } from './columns.ts'
 import { customCells } from './custom-columns.ts'
 import type { OutputFormat } from './output-format.ts'
-import { escaped } from './terminal-text.ts'
+import { escaped, oneLine } from './terminal-text.ts'
 
 /** Every format but a table of the server. */
 export type DocumentFormat = Exclude<OutputFormat, { type: 'table' }>
@@ -36,7 +36,7 @@ export async function documentText(
       return yamlText(shown)
     case 'name':
       return itemsOf(document)
-        .map((object) => `${objectName(object)}\n`)
+        .map((object) => `${oneLine(objectName(object))}\n`)
         .join('')
     case 'jsonpath':
       return safe(expand(format.template, shown), options)

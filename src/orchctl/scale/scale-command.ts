@@ -6,6 +6,7 @@ import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import { objectPath, qualifiedKind, qualifiedName } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { oneLine } from '../output/terminal-text.ts'
 import { type Selected, selectedBy } from '../selection/selected.ts'
 import { failureError } from '../session/call-failure.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
@@ -91,7 +92,7 @@ async function scaleOne(
     if (!answer.ok) return failureError(answer.failure)
   }
   const done = flags.output === 'name' ? '' : ` scaled${dryRunSuffix(flags)}`
-  context.print(`${qualifiedKind(resource)}/${name}${done}\n`)
+  context.print(`${oneLine(`${qualifiedKind(resource)}/${name}`)}${done}\n`)
   return undefined
 }
 
