@@ -1,12 +1,16 @@
 import { packageVersion } from '../lib/package-version.ts'
 import { runOrchctl } from './program.ts'
 
+/** Milliseconds from a signal to the end of the process. */
+const GRACE_MS = 500
+
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     interrupted.abort()
     process.exitCode = signal === 'SIGINT' ? 130 : 143
-    // A command that does not end by the abort is ended by the next signal.
+    // What the abort does not end, such as reading standard input, ends with the process.
+    setTimeout(() => process.exit(), GRACE_MS).unref()
   })
 }
 // `orchctl get pods | head` closes the output early.

@@ -30,6 +30,10 @@ Environment:
 /** The program, from its arguments (without node and script) to its exit code. */
 export async function runOrchctl(args: readonly string[], host: Host): Promise<ExitCode> {
   const state: State = { code: 0, session: undefined }
+  const close = (): Promise<void> | undefined =>
+    state.session?.then((session) => session.close()).catch(() => undefined)
+  // Requests that are under way end when the user interrupts the program.
+  host.signal.addEventListener('abort', () => void close(), { once: true })
   try {
     const program = await assemble(args, host, state)
     await program.parseAsync([...normalised(args, program)], { from: 'user' })
@@ -40,7 +44,7 @@ export async function runOrchctl(args: readonly string[], host: Host): Promise<E
     reportError(shown, host)
     return exitCodeOf(shown)
   } finally {
-    await state.session?.then((session) => session.close()).catch(() => undefined)
+    await close()
   }
   return state.code
 }

@@ -32,8 +32,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const timeoutMs = timeoutOf(flags.requestTimeout)
   const verbosity = verbosityOf(flags.v)
   const { connection, namespace, impersonation } = await targetOf(flags, env)
+  const authenticated = withToken(connection, flags, notice)
   const transport = createTransport({
-    connection: withToken(connection, flags, notice),
+    connection: authenticated,
     userAgent: `orchctl/${version}`,
     clock: systemClock,
     observer: noObserver,
@@ -45,6 +46,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       clock: systemClock,
       headers: impersonationHeaders(impersonation),
     }),
+    connection: authenticated,
     namespace: flags.namespace ?? namespace ?? 'default',
     isNamespaceGiven: flags.namespace !== undefined,
     impersonation,
