@@ -73,7 +73,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   nodeagent: ['watch', 'client', 'resources', 'telemetry', 'lib'],
   dns: ['watch', 'client', 'cluster', 'resources', 'settings', 'telemetry', 'lib'],
   orchdns: ['dns', 'client', 'settings', 'telemetry', 'lib'],
-  cli: ['client', 'forwarding', 'cluster', 'auth', 'resources', 'lib'],
+  orchctl: ['client', 'resources', 'lib'],
   orchserver: [
     'storage',
     'auth',

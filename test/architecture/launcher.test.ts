@@ -11,6 +11,7 @@ console.log(JSON.stringify({ args: argv.slice(2), version, cwd: cwd() }))
 test.each([
   ['bin/node-proxy', 'src/nodeproxy/main.ts'],
   ['bin/orch-server', 'src/orchserver/main.ts'],
+  ['bin/orchctl', 'src/orchctl/main.ts'],
 ])(
   '%s runs on the Node that npm installed, from any directory, with all arguments',
   async (program, main) => {

@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { parseDocument } from 'yaml'
 import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
 import type { Connection } from './connection.ts'
 import type { FieldReader } from './field-reader.ts'
 import { createFieldReader } from './field-reader.ts'
+import { kubeconfigValue, readKubeconfigDocument } from './kubeconfig-document.ts'
 import { kubeconfigTls } from './kubeconfig-tls.ts'
 import { kubeconfigUser } from './kubeconfig-user.ts'
 import { parseServerUrl } from './server-url.ts'
@@ -18,19 +16,23 @@ export interface KubeconfigOptions {
   readonly clock: Clock
 }
 
-const SIZE_LIMIT = 4 * 1024 * 1024
-
 /** The connection of the current-context. @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL */
 export async function loadKubeconfig(options: KubeconfigOptions): Promise<Connection> {
   const file = resolve(options.path)
-  return kubeconfigConnection(parseKubeconfig(await readText(file), file), file, options)
+  return kubeconfigConnection(kubeconfigValue(await readKubeconfigDocument(file), file), options)
 }
 
-async function kubeconfigConnection(
-  config: FieldReader,
-  file: string,
-  { master, clock }: KubeconfigOptions,
+/**
+ * The connection of the current-context of a kubeconfig that is already parsed, such as one that was merged from
+ * several files. `path` is for messages, and its folder is where relative paths begin.
+ * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL
+ */
+export async function kubeconfigConnection(
+  value: unknown,
+  { path, master, clock }: KubeconfigOptions,
 ): Promise<Connection> {
+  const file = resolve(path)
+  const config = createFieldReader(value, '', file)
   const context = namedEntry(config, 'context', config.text('current-context'))
   const cluster = namedEntry(config, 'cluster', context.text('cluster'))
   const userName = context.text('user')
@@ -56,27 +58,6 @@ async function kubeconfigConnection(
   }
 }
 
-/** Parses the YAML. Errors name line and column, and never quote the text, which holds secrets. */
-function parseKubeconfig(text: string, file: string): FieldReader {
-  const document = parseDocument(text, { prettyErrors: true, logLevel: 'silent' })
-  const error = document.errors[0]
-  if (error !== undefined) {
-    const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
-    const message = `not YAML at line ${line}, column ${col} (${error.code})`
-    throw new NodeProxyError('NP_CLIENT_KUBECONFIG', message, { object: file })
-  }
-  return createFieldReader(expand(document, file), '', file)
-}
-
-function expand(document: ReturnType<typeof parseDocument>, file: string): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 100 })
-  } catch {
-    const message = 'too many YAML aliases, or an alias without its anchor'
-    throw new NodeProxyError('NP_CLIENT_KUBECONFIG', message, { object: file })
-  }
-}
-
 /** The entry of that name in `clusters`, `users` or `contexts`. */
 function namedEntry(
   config: FieldReader,
@@ -93,16 +74,4 @@ function namedEntry(
   if (part !== undefined) return part
   if (kind === 'user') return createFieldReader({}, 'user', '')
   throw entry.refuse(kind, 'is missing')
-}
-
-async function readText(file: string): Promise<string> {
-  const bytes = await readFile(file).catch((cause: unknown) => {
-    const message = `the kubeconfig ${JSON.stringify(file)} cannot be read`
-    throw new NodeProxyError('NP_CLIENT_KUBECONFIG', message, { object: file, cause })
-  })
-  if (bytes.length > SIZE_LIMIT) {
-    const message = `the kubeconfig is larger than ${SIZE_LIMIT} bytes`
-    throw new NodeProxyError('NP_CLIENT_KUBECONFIG', message, { object: file })
-  }
-  return bytes.toString('utf8')
 }

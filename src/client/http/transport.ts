@@ -12,10 +12,12 @@ import { Pool } from './undici.ts'
 
 /** One HTTP request. */
 export interface TransportRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path and query below the server's base path. */
   readonly path: string
   readonly body?: string
+  /** Beside the usual ones, or instead of them; names in lower case. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly contentType?: string
   readonly signal: AbortSignal
 }
@@ -152,14 +154,20 @@ async function faultOfCertificate(
 }
 
 function requestHeaders(
-  { contentType }: TransportRequest,
+  { contentType, headers }: TransportRequest,
   { authorization }: Credential,
   userAgent: string,
-): Record<string, string> {
+): Record<string, string | string[]> {
+  const given = Object.entries(headers ?? {})
+  const own = given.map(([name, value]): [string, string | string[]] => [
+    name,
+    typeof value === 'string' ? value : [...value],
+  ])
   return {
     accept: 'application/json',
     'accept-encoding': 'identity',
     'user-agent': userAgent,
+    ...Object.fromEntries(own),
     ...(contentType === undefined ? {} : { 'content-type': contentType }),
     ...(authorization === undefined ? {} : { authorization }),
   }

@@ -1,0 +1,116 @@
+import { type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import type { CommandContext } from '../command/context.ts'
+import type { ApiResource } from '../discovery/api-resource.ts'
+import { openCatalogue } from '../discovery/catalogue.ts'
+import { jsonText } from '../output/documents.ts'
+import { oneLine } from '../output/terminal-text.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { listRules } from './list-rules.ts'
+
+/** The flags of `orchctl auth can-i`. */
+export interface CanIFlags {
+  readonly subresource?: string
+  readonly list?: boolean
+  readonly allNamespaces?: boolean
+  readonly quiet?: boolean
+  readonly output?: string
+  readonly headers: boolean
+}
+
+/** `orchctl auth can-i VERB RESOURCE [NAME]`: exit code 0 if it is allowed, 1 if not. */
+export async function canI(
+  args: readonly string[],
+  flags: CanIFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  if (flags.output !== undefined && flags.output !== 'json') {
+    throw usageError(`-o ${quote(flags.output)} is no output format`, 'write json')
+  }
+  if (flags.list === true) {
+    if (args.length > 0) throw usageError('--list has no operands')
+    return listRules(flags, context)
+  }
+  const [verb, resource, name] = args
+  if (verb === undefined || resource === undefined) {
+    throw usageError('a verb and a resource are missing', 'write can-i VERB RESOURCE, or --list')
+  }
+  const { api } = await context.session()
+  const review = await api.send({
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    body: {
+      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' },
+      spec: await specOf({ verb, resource, name }, flags, context),
+    },
+  })
+  const isAllowed = valueAt(review, 'status', 'allowed') === true
+  if (flags.quiet !== true) {
+    const text = flags.output === 'json' ? jsonText(review, { isTerminal: true }) : answer(review)
+    context.print(text)
+  }
+  return isAllowed ? 0 : 1
+}
+
+function answer(review: Json): string {
+  if (valueAt(review, 'status', 'allowed') === true) return 'yes\n'
+  const reason = oneLine(stringAt(review, 'status', 'reason'))
+  const failure = oneLine(stringAt(review, 'status', 'evaluationError'))
+  return `no${reason === '' ? '' : ` - ${reason}`}${failure === '' ? '' : ` - ${failure}`}\n`
+}
+
+interface Question {
+  readonly verb: string
+  readonly resource: string
+  readonly name: string | undefined
+}
+
+async function specOf(
+  { verb, resource, name }: Question,
+  flags: CanIFlags,
+  context: CommandContext,
+): Promise<JsonObject> {
+  if (resource.startsWith('/')) {
+    if (name !== undefined || flags.subresource !== undefined) {
+      throw usageError('a path has no name and no subresource')
+    }
+    return { nonResourceAttributes: { verb, path: resource } }
+  }
+  const [type = '', inside, ...rest] = resource.split('/')
+  if (rest.length > 0 || (inside !== undefined && name !== undefined)) {
+    throw usageError(`${quote(resource)} is not TYPE or TYPE/NAME`, '--subresource names a part')
+  }
+  const session = await context.session()
+  const found = await resourceOf(type, context)
+  const isInside = found.namespaced && flags.allNamespaces !== true
+  return {
+    resourceAttributes: {
+      ...{ verb, group: found.group, resource: found.plural },
+      name: inside ?? name ?? '',
+      subresource: flags.subresource ?? '',
+      namespace: isInside ? session.namespace : '',
+    },
+  }
+}
+
+/** A resource that the server does not have can be checked, too: roles may name it. */
+async function resourceOf(
+  type: string,
+  context: CommandContext,
+): Promise<Pick<ApiResource, 'group' | 'plural' | 'namespaced'>> {
+  if (type === '*') return { group: '*', plural: '*', namespaced: true }
+  const { findResource } = await import('../discovery/find-resource.ts')
+  const catalogue = await openCatalogue(context)
+  const found = findResource(await catalogue.all(), type)
+  if (found === undefined) {
+    context.notice(`Warning: the server doesn't have a resource type ${quote(type)}`)
+    const [plural = '', ...group] = type.split('.')
+    return { group: group.join('.'), plural, namespaced: true }
+  }
+  if (!found.namespaced) {
+    const group = found.group === '' ? '' : ` in group ${quote(found.group)}`
+    context.notice(`Warning: resource '${found.plural}' is not namespace scoped${group}`)
+  }
+  return found
+}

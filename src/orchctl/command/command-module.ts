@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import type { ExitCode } from '../usage/exit-code.ts'
+import type { CommandContext } from './context.ts'
+
+/** One command, in a folder of its own, loaded when it is needed. */
+export interface CommandModule {
+  /** Adds arguments, flags and, by `runs`, the action to the command, which has its name already. */
+  define(command: Command, context: CommandContext): void
+}
+
+/** A line of the table of commands. */
+export interface CommandEntry {
+  readonly name: string
+  readonly aliases?: readonly string[]
+  /** One line for the help. */
+  readonly summary: string
+  /** Whether the help leaves it out. */
+  readonly isHidden?: boolean
+  load(): Promise<CommandModule>
+}
+
+/** What a command does, with its operands and flags. @returns the exit code of the program */
+export type Run<Flags> = (
+  args: readonly string[],
+  flags: Flags,
+  context: CommandContext,
+) => Promise<ExitCode>
+
+/** Sets the action of a command. A flag that the command above it has, too, is parsed there, and belongs to both. */
+export function runs<Flags extends object>(
+  command: Command,
+  context: CommandContext,
+  run: Run<Flags>,
+): Command {
+  return command.action(async () => {
+    context.finish(await run(command.args, command.optsWithGlobals<Flags>(), context))
+  })
+}

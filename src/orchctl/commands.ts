@@ -1,0 +1,87 @@
+import type { CommandEntry } from './command/command-module.ts'
+
+/** Every command: one folder and one entry each. A module is loaded when its command runs. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'get',
+    aliases: ['list'],
+    summary: 'show objects',
+    load: () => import('./get/get-command.ts'),
+  },
+  {
+    name: 'describe',
+    summary: 'show objects in detail, with their events',
+    load: () => import('./describe/describe-command.ts'),
+  },
+  {
+    name: 'apply',
+    summary: 'create objects of files, or change them as the files say',
+    load: () => import('./apply/apply-command.ts'),
+  },
+  {
+    name: 'create',
+    summary: 'create objects of files, or one of a name and flags',
+    load: () => import('./create/create-command.ts'),
+  },
+  {
+    name: 'edit',
+    summary: 'change an object in an editor',
+    load: () => import('./edit/edit-command.ts'),
+  },
+  {
+    name: 'label',
+    summary: 'set and remove labels',
+    load: () => import('./label/label-command.ts'),
+  },
+  {
+    name: 'annotate',
+    summary: 'set and remove annotations',
+    load: () => import('./annotate/annotate-command.ts'),
+  },
+  {
+    name: 'scale',
+    summary: 'set the number of Pods of a Deployment',
+    load: () => import('./scale/scale-command.ts'),
+  },
+  {
+    name: 'delete',
+    summary: 'delete objects',
+    load: () => import('./delete/delete-command.ts'),
+  },
+  {
+    name: 'auth',
+    summary: 'check permissions and identity',
+    load: () => import('./auth/auth-command.ts'),
+  },
+  {
+    name: 'env',
+    summary: 'show the variables by which a Pod finds Services',
+    load: () => import('./env/env-command.ts'),
+  },
+  {
+    name: 'api-resources',
+    summary: 'list the resources of the server',
+    load: () => import('./api-resources/api-resources-command.ts'),
+  },
+  {
+    name: 'config',
+    summary: 'show and change the kubeconfig',
+    load: () => import('./config/config-command.ts'),
+  },
+  {
+    name: 'completion',
+    summary: 'print the completion script of a shell',
+    load: () => import('./completion/completion-command.ts'),
+  },
+  {
+    name: 'version',
+    summary: 'show the version of orchctl and of the server',
+    load: () => import('./version/version-command.ts'),
+  },
+  {
+    name: '__complete',
+    summary: 'what a word may become, for completion',
+    isHidden: true,
+    load: () => import('./complete/complete-command.ts'),
+  },
+]

@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import { runs } from '../command/command-module.ts'
+import type { CommandContext } from '../command/context.ts'
+import { openCatalogue } from '../discovery/catalogue.ts'
+import { type FileFlags, readManifests } from '../manifest/read-manifests.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { eachManifest } from '../writing/each-manifest.ts'
+import { manifestTarget } from '../writing/manifest-target.ts'
+import { manifestRefusal } from '../writing/refusal-lines.ts'
+import { showWritten } from '../writing/show-written.ts'
+import { addFileFlags, addWriteFlags, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
+import { defineBindings } from './bindings.ts'
+import { defineConfigMap } from './config-map.ts'
+import { defineNamespace } from './namespace.ts'
+import { defineRoles } from './roles.ts'
+import { defineSecrets } from './secrets.ts'
+import { defineServiceAccount } from './service-account.ts'
+import { defineServices } from './services.ts'
+import { defineToken } from './token.ts'
+
+/** `orchctl create -f`, and `orchctl create KIND NAME` for some kinds. */
+export function define(command: Command, context: CommandContext): void {
+  command.usage('-f FILE, or: create KIND NAME [flags]')
+  addWriteFlags(addFileFlags(command))
+  runs<FileFlags & WriteFlags>(command, context, createFiles)
+  for (const defineKind of [
+    ...[defineNamespace, defineServiceAccount, defineToken, defineSecrets, defineConfigMap],
+    ...[defineServices, defineRoles, defineBindings],
+  ]) {
+    defineKind(command, context)
+  }
+}
+
+async function createFiles(
+  args: readonly string[],
+  flags: FileFlags & WriteFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  if (args.length > 0 || flags.filename === undefined) {
+    throw usageError('create needs -f FILE, or a kind and a name', 'see orchctl create --help')
+  }
+  const manifests = await readManifests(flags, context.host.stdin)
+  const catalogue = await openCatalogue(context)
+  const session = await context.session()
+  return eachManifest(manifests, context, async (manifest) => {
+    const { object, collection } = await manifestTarget(manifest, catalogue, session)
+    if (flags.dryRun === 'client') {
+      await showWritten(object, 'created', flags, context)
+      return []
+    }
+    const query = { ...writeQuery(flags), fieldValidation: 'Strict' }
+    const call = { method: 'POST', path: collection, body: object, query } as const
+    const answer = await session.api.request(call)
+    if (!answer.ok) return manifestRefusal(answer.failure, manifest)
+    await showWritten(answer.value.body, 'created', flags, context)
+    return []
+  })
+}

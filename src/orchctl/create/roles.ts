@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander'
+import type { Json } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import { RBAC_GROUP } from '../../resources/api-groups.ts'
+import type { CommandContext } from '../command/context.ts'
+import { openCatalogue } from '../discovery/catalogue.ts'
+import { collect } from '../usage/collect.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { generates } from './generates.ts'
+
+interface RoleFlags {
+  readonly verb?: readonly string[]
+  readonly resource?: readonly string[]
+  readonly resourceName?: readonly string[]
+  readonly nonResourceUrl?: readonly string[]
+}
+
+/** `orchctl create role|clusterrole NAME`. */
+export function defineRoles(create: Command, context: CommandContext): void {
+  const role = create.command('role').description('Create a Role.')
+  generates<RoleFlags>(addRuleFlags(role), context, build('Role'))
+  const clusterRole = create.command('clusterrole').description('Create a ClusterRole.')
+  addRuleFlags(clusterRole).addOption(
+    new Option('--non-resource-url <path>', 'a path such as /metrics').argParser(collect),
+  )
+  generates<RoleFlags>(clusterRole, context, build('ClusterRole'))
+}
+
+function addRuleFlags(command: Command): Command {
+  return command
+    .addOption(new Option('--verb <verbs>', 'get,list,… or *; repeat for more').argParser(collect))
+    .addOption(
+      new Option('--resource <resources>', 'pods,deployments.apps,pods/log').argParser(collect),
+    )
+    .addOption(
+      new Option('--resource-name <names>', 'only the objects of these names').argParser(collect),
+    )
+}
+
+function build(kind: 'Role' | 'ClusterRole') {
+  return async (name: string, flags: RoleFlags, context: CommandContext) => ({
+    apiVersion: `${RBAC_GROUP}/v1`,
+    kind,
+    metadata: { name },
+    rules: await rulesOf(flags, context),
+  })
+}
+
+/** One rule for the resources of each group, as kubectl writes them. */
+async function rulesOf(flags: RoleFlags, context: CommandContext): Promise<Json[]> {
+  const verbs = split(flags.verb)
+  const urls = split(flags.nonResourceUrl)
+  const resources = split(flags.resource)
+  if (verbs.length === 0) throw usageError('--verb is missing', 'write --verb=get,list,watch')
+  if (resources.length === 0 && urls.length === 0) {
+    throw usageError('--resource is missing', 'write --resource=pods,deployments.apps')
+  }
+  if (resources.length > 0 && urls.length > 0) {
+    throw usageError('--resource and --non-resource-url do not go together')
+  }
+  if (urls.length > 0) return [{ verbs, nonResourceURLs: urls }]
+  const groups = new Map<string, string[]>()
+  for (const text of resources) {
+    const { group, resource } = await resourceOf(text, context)
+    groups.set(group, [...(groups.get(group) ?? []), resource])
+  }
+  const resourceNames = split(flags.resourceName)
+  return [...groups].map(([group, names]) => ({
+    ...{ verbs, apiGroups: [group], resources: names },
+    ...(resourceNames.length === 0 ? {} : { resourceNames }),
+  }))
+}
+
+async function resourceOf(text: string, context: CommandContext) {
+  const [type = '', ...rest] = text.split('/')
+  const suffix = rest.length === 0 ? '' : `/${rest.join('/')}`
+  if (type === '') throw usageError(`${quote(text)} is no resource`)
+  if (type === '*') return { group: '*', resource: `*${suffix}` }
+  const catalogue = await openCatalogue(context)
+  const { group, plural } = await catalogue.named(type)
+  return { group, resource: plural + suffix }
+}
+
+function split(values: readonly string[] | undefined): string[] {
+  const all = (values ?? []).flatMap((value) => value.split(','))
+  return [...new Set(all.map((value) => value.trim()).filter((value) => value !== ''))]
+}

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { quote } from '../../lib/quote.ts'
+import type { CommandContext } from '../command/context.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { addDataFlags, type DataFlags, dataOf } from './file-data.ts'
+import { generates } from './generates.ts'
+
+interface GenericFlags extends DataFlags {
+  readonly type?: string
+}
+
+interface TlsFlags {
+  readonly cert: string
+  readonly key: string
+}
+
+/** `orchctl create secret generic|tls NAME`. */
+export function defineSecrets(create: Command, context: CommandContext): void {
+  const secret = create.command('secret').description('Create a Secret.')
+  const generic = secret
+    .command('generic')
+    .description('Create a Secret from files and values.')
+    .option('--type <type>', 'the type of the Secret')
+  generates<GenericFlags>(addDataFlags(generic), context, async (name, flags) =>
+    secretObject(name, flags.type ?? 'Opaque', await dataOf(flags)),
+  )
+  const tls = secret
+    .command('tls')
+    .description('Create a Secret from a certificate and its key.')
+    .requiredOption('--cert <file>', 'the certificate, PEM')
+    .requiredOption('--key <file>', 'its private key, PEM')
+  generates<TlsFlags>(tls, context, async (name, { cert, key }) => {
+    const data = new Map([
+      ['tls.crt', await bytesOf(cert)],
+      ['tls.key', await bytesOf(key)],
+    ])
+    return secretObject(name, 'kubernetes.io/tls', data)
+  })
+}
+
+function secretObject(name: string, type: string, data: ReadonlyMap<string, Buffer>) {
+  const encoded = [...data].map(([key, bytes]) => [key, bytes.toString('base64')] as const)
+  return {
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name }, type },
+    ...(encoded.length === 0 ? {} : { data: Object.fromEntries(encoded) }),
+  }
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  return readFile(path).catch(() => {
+    throw usageError(`the file ${quote(path)} cannot be read`)
+  })
+}

@@ -1,0 +1,70 @@
+import { type Command, Option } from 'commander'
+import type { JsonObject } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import type { CommandContext } from '../command/context.ts'
+import { collect } from '../usage/collect.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { generates } from './generates.ts'
+
+interface ServiceFlags {
+  readonly tcp?: readonly string[]
+  readonly clusterip?: string
+  readonly nodePort?: string
+  readonly externalName?: string
+}
+
+/** `orchctl create service clusterip|nodeport|loadbalancer|externalname NAME`. */
+export function defineServices(create: Command, context: CommandContext): void {
+  const service = create.command('service').alias('svc').description('Create a Service.')
+  for (const type of ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'] as const) {
+    const command = service
+      .command(type.toLowerCase())
+      .description(`Create a Service of type ${type} for Pods with the label app=NAME.`)
+      .addOption(
+        new Option('--tcp <port[:target]>', 'a port, and the port of the Pods').argParser(collect),
+      )
+    if (type === 'ClusterIP') {
+      command.option('--clusterip <address>', 'the address; None: a headless Service')
+    }
+    if (type === 'NodePort') command.option('--node-port <port>', 'the port of the nodes')
+    if (type === 'ExternalName') {
+      command.requiredOption('--external-name <name>', 'the DNS name for which it stands')
+    }
+    generates<ServiceFlags>(command, context, (name, flags) => serviceObject(name, type, flags))
+  }
+}
+
+function serviceObject(name: string, type: string, flags: ServiceFlags): JsonObject {
+  const { tcp = [], clusterip, nodePort, externalName } = flags
+  if (tcp.length === 0 && type !== 'ExternalName' && clusterip !== 'None') {
+    throw usageError('--tcp is missing', 'write --tcp=80:8080')
+  }
+  const labels = { app: name }
+  const ports = tcp.map((text) => ({
+    ...portOf(text),
+    ...(nodePort === undefined ? {} : { nodePort: Number(nodePort) }),
+  }))
+  return {
+    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, labels } },
+    spec: {
+      type,
+      selector: labels,
+      ...(ports.length === 0 ? {} : { ports }),
+      ...(clusterip === undefined ? {} : { clusterIP: clusterip }),
+      ...(externalName === undefined ? {} : { externalName }),
+    },
+  }
+}
+
+function portOf(text: string): JsonObject {
+  const [, port, target = port] = /^(\d{1,5})(?::([\w-]+))?$/.exec(text) ?? []
+  if (port === undefined || target === undefined) {
+    throw usageError(`--tcp ${quote(text)} is no port`, 'write PORT or PORT:TARGET')
+  }
+  return {
+    name: target === port ? port : `${port}-${target}`,
+    port: Number(port),
+    protocol: 'TCP',
+    targetPort: /^\d+$/.test(target) ? Number(target) : target,
+  }
+}

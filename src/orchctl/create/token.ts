@@ -1,0 +1,91 @@
+import { type Command, Option } from 'commander'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import { runs } from '../command/command-module.ts'
+import type { CommandContext } from '../command/context.ts'
+import { objectPath } from '../discovery/api-resource.ts'
+import { openCatalogue } from '../discovery/catalogue.ts'
+import { documentText } from '../output/documents.ts'
+import { outputFormat } from '../output/output-format.ts'
+import { collect } from '../usage/collect.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { parseLifetime } from './parse-lifetime.ts'
+
+interface TokenFlags {
+  readonly duration?: string
+  readonly audience?: readonly string[]
+  readonly boundObjectKind?: string
+  readonly boundObjectName?: string
+  readonly boundObjectUid?: string
+  readonly output?: string
+}
+
+/** `orchctl create token ACCOUNT`. */
+export function defineToken(create: Command, context: CommandContext): void {
+  const command = create
+    .command('token')
+    .description('Request a token of a ServiceAccount, and print it.')
+    .argument('<account>')
+    .option('--duration <duration>', 'how long it is valid: 10m, 24h, 30d, 2y')
+    .addOption(
+      new Option('--audience <name>', 'who is to accept it; repeat for more').argParser(collect),
+    )
+    .addOption(
+      new Option('--bound-object-kind <kind>', 'the token ends with this object').choices([
+        'Pod',
+        'Secret',
+        'Node',
+      ]),
+    )
+    .option('--bound-object-name <name>', 'the name of that object')
+    .option('--bound-object-uid <uid>', 'the UID of that object')
+    .option('-o, --output <format>', 'the whole TokenRequest as json|yaml')
+  runs<TokenFlags>(command, context, createToken)
+}
+
+async function createToken(
+  [account = '']: readonly string[],
+  flags: TokenFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const format = await outputFormat(flags.output)
+  const body = tokenRequest(flags)
+  const catalogue = await openCatalogue(context)
+  const resource = await catalogue.named('serviceaccounts')
+  const { api, namespace } = await context.session()
+  const path = `${objectPath(resource, namespace, account)}/token`
+  const answer = await api.send({ method: 'POST', path, body })
+  const isTerminal = context.host.stdout.isTTY === true
+  if (format.type === 'table') context.print(`${stringAt(answer, 'status', 'token')}\n`)
+  else context.print(await documentText(format, answer, { isTerminal }))
+  return 0
+}
+
+/** @throws NP_ORCHCTL_USAGE */
+function tokenRequest(flags: TokenFlags): JsonObject {
+  const { duration, audience = [] } = flags
+  const seconds = duration === undefined ? undefined : parseLifetime(duration)
+  if (duration !== undefined && seconds === undefined) {
+    throw usageError(`--duration ${quote(duration)} is no duration`, 'write 10m, 24h, 30d or 2y')
+  }
+  const reference = boundObject(flags)
+  return {
+    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+    spec: {
+      ...(seconds === undefined ? {} : { expirationSeconds: seconds }),
+      ...(audience.length === 0 ? {} : { audiences: [...audience] }),
+      ...(reference === undefined ? {} : { boundObjectRef: reference }),
+    },
+  }
+}
+
+function boundObject(flags: TokenFlags): JsonObject | undefined {
+  const { boundObjectKind: kind, boundObjectName: name, boundObjectUid: uid } = flags
+  if (kind === undefined) {
+    if (name === undefined && uid === undefined) return undefined
+    throw usageError('--bound-object-kind is missing', 'write Pod, Secret or Node')
+  }
+  if (name === undefined) throw usageError('--bound-object-name is missing')
+  return { apiVersion: 'v1', kind, name, ...(uid === undefined ? {} : { uid }) }
+}

@@ -1,0 +1,47 @@
+import { arrayAt, type Json, stringAt } from '../../lib/json.ts'
+import type { ApiResource, Subresource } from './api-resource.ts'
+
+/** The Accept header of aggregated discovery (KEP-3352), with the plain documents as the last choice. */
+export const DISCOVERY_ACCEPT = ['v2', 'v2beta1']
+  .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
+  .concat('application/json')
+  .join(',')
+
+/** The resources of an APIGroupDiscoveryList; undefined: the server has sent another document. */
+export function readAggregated(document: Json): readonly ApiResource[] | undefined {
+  if (stringAt(document, 'kind') !== 'APIGroupDiscoveryList') return undefined
+  return arrayAt(document, 'items').flatMap((group) =>
+    arrayAt(group, 'versions').flatMap((version) =>
+      arrayAt(version, 'resources').map((resource) =>
+        readResource(resource, stringAt(group, 'metadata', 'name'), stringAt(version, 'version')),
+      ),
+    ),
+  )
+}
+
+function readResource(entry: Json, group: string, version: string): ApiResource {
+  const kind = stringAt(entry, 'responseKind', 'kind')
+  return {
+    ...{ group, version, kind },
+    plural: stringAt(entry, 'resource'),
+    singular: stringAt(entry, 'singularResource') || kind.toLowerCase(),
+    shortNames: texts(entry, 'shortNames'),
+    namespaced: stringAt(entry, 'scope') === 'Namespaced',
+    verbs: texts(entry, 'verbs'),
+    categories: texts(entry, 'categories'),
+    subresources: arrayAt(entry, 'subresources').map(readSubresource),
+  }
+}
+
+function readSubresource(entry: Json): Subresource {
+  return {
+    name: stringAt(entry, 'subresource'),
+    kind: stringAt(entry, 'responseKind', 'kind'),
+    verbs: texts(entry, 'verbs'),
+  }
+}
+
+/** The strings of a list. */
+export function texts(entry: Json, field: string): readonly string[] {
+  return arrayAt(entry, field).filter((item) => typeof item === 'string')
+}

@@ -1,0 +1,74 @@
+import type { Command } from 'commander'
+import { runs } from '../command/command-module.ts'
+import type { CommandContext } from '../command/context.ts'
+import { openCatalogue } from '../discovery/catalogue.ts'
+import { outputFormat } from '../output/output-format.ts'
+import { type Selected, selectedBy } from '../selection/selected.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { getDocuments } from './get-documents.ts'
+import { addGetFlags, type GetFlags } from './get-flags.ts'
+import { getTables } from './get-tables.ts'
+
+const EXAMPLES = `
+Examples:
+  orchctl get services
+  orchctl get svc,endpointslices -A -o wide
+  orchctl get svc/web -o jsonpath='{.spec.clusterIP}'
+  orchctl get pods -l app=web --watch
+`
+
+/** `orchctl get`, also `orchctl list`. */
+export function define(command: Command, context: CommandContext): void {
+  command.argument('[operands...]', 'TYPE[,TYPE] [NAME...], or TYPE/NAME ...')
+  addGetFlags(command)
+  command.addHelpText('after', EXAMPLES)
+  runs<GetFlags>(command, context, get)
+}
+
+async function get(
+  args: readonly string[],
+  flags: GetFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const format = await outputFormat(flags.output)
+  if (!/^\d{1,6}$/.test(flags.chunkSize)) {
+    throw usageError('--chunk-size is no number', 'write for example 500')
+  }
+  if (flags.raw !== undefined) return raw(flags.raw, args, context)
+  const catalogue = await openCatalogue(context)
+  const selected = await selectedBy(args, catalogue)
+  checkNames(selected, flags)
+  if (flags.watch === true) {
+    const { watchObjects } = await import('./watch-objects.ts')
+    return watchObjects({ selected, flags, format }, context)
+  }
+  return format.type === 'table'
+    ? getTables({ selected, flags, isWide: format.isWide }, context)
+    : getDocuments({ selected, flags, format }, context)
+}
+
+function checkNames(selected: readonly Selected[], flags: GetFlags): void {
+  if (!selected.some(({ name }) => name !== undefined)) return
+  if (flags.allNamespaces === true) {
+    throw usageError('an object has a name in one namespace', 'give --namespace instead of -A')
+  }
+  if (flags.selector !== undefined || flags.fieldSelector !== undefined) {
+    throw usageError('selectors go with a type, not with names')
+  }
+}
+
+async function raw(
+  path: string,
+  args: readonly string[],
+  context: CommandContext,
+): Promise<ExitCode> {
+  const url = URL.parse(path, 'http://server')
+  if (!path.startsWith('/') || url === null || url.host !== 'server' || args.length > 0) {
+    throw usageError('--raw needs a path that begins with / and no operands')
+  }
+  const { api } = await context.session()
+  const query = Object.fromEntries(url.searchParams)
+  context.print(await api.text({ path: url.pathname, query, accept: '*/*' }))
+  return 0
+}

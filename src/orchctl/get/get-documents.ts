@@ -1,0 +1,72 @@
+import type { JsonObject } from '../../lib/json.ts'
+import type { CommandContext } from '../command/context.ts'
+import { collectionPath, objectPath } from '../discovery/api-resource.ts'
+import { pathOf } from '../output/custom-columns.ts'
+import { type DocumentFormat, documentText, listOf } from '../output/documents.ts'
+import { listObjects } from '../reading/list-pages.ts'
+import { namespaceOf, selectorQuery } from '../reading/scope.ts'
+import type { Selected } from '../selection/selected.ts'
+import { failureError } from '../session/call-failure.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import type { GetFlags } from './get-flags.ts'
+import { sortedBy } from './sort-by.ts'
+
+export interface DocumentsRequest {
+  readonly selected: readonly Selected[]
+  readonly flags: GetFlags
+  readonly format: DocumentFormat
+}
+
+/** Prints objects in every format but a table: one as it is, several as a list. */
+export async function getDocuments(
+  { selected, flags, format }: DocumentsRequest,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const objects: JsonObject[] = []
+  let code: ExitCode = 0
+  for (const one of selected) {
+    const found = one.name === undefined ? listed(one, flags, context) : named(one, flags, context)
+    for (const object of await found) {
+      if (object === undefined) code = 1
+      else objects.push(object)
+    }
+  }
+  const [only] = objects
+  const isOne = selected.length === 1 && selected[0]?.name !== undefined
+  if (isOne && only === undefined) return code
+  const path = flags.sortBy === undefined ? undefined : pathOf(flags.sortBy)
+  const sorted = sortedBy(objects, path, (object) => object)
+  const document = isOne && only !== undefined ? only : listOf(sorted)
+  const options = {
+    isTerminal: context.host.stdout.isTTY === true,
+    showManagedFields: flags.showManagedFields === true,
+    noHeaders: !flags.headers,
+  }
+  context.print(await documentText(format, document, options))
+  return code
+}
+
+async function listed(
+  { resource }: Selected,
+  flags: GetFlags,
+  context: CommandContext,
+): Promise<readonly JsonObject[]> {
+  const session = await context.session()
+  const path = collectionPath(resource, namespaceOf(session, flags))
+  const call = { path, query: selectorQuery(flags) }
+  return listObjects(session.api, call, Number(flags.chunkSize))
+}
+
+/** Undefined for an object that cannot be read, which is reported. */
+async function named(
+  { resource, name = '' }: Selected,
+  { ignoreNotFound }: GetFlags,
+  context: CommandContext,
+): Promise<readonly (JsonObject | undefined)[]> {
+  const { api, namespace } = await context.session()
+  const answer = await api.request({ path: objectPath(resource, namespace, name) })
+  if (answer.ok) return [answer.value.body]
+  if (answer.failure.code === 404 && ignoreNotFound === true) return []
+  context.report(failureError(answer.failure))
+  return [undefined]
+}

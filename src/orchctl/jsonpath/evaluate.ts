@@ -1,0 +1,73 @@
+import { isDeepEqual } from '../../lib/equal.ts'
+import { isJsonObject, type Json, ownValue } from '../../lib/json.ts'
+import type { Filter, Operand, Operator, Path, Step } from './template.ts'
+
+/** The values that a path finds, starting at `current`; `$` starts at `root`. What is absent is left out. */
+export function evaluate(path: Path, current: Json, root: Json): readonly Json[] {
+  let values: readonly Json[] = [current]
+  for (const step of path) {
+    values = step.type === 'root' ? [root] : values.flatMap((value) => follow(step, value, root))
+  }
+  return values
+}
+
+function follow(step: Step, value: Json, root: Json): readonly Json[] {
+  switch (step.type) {
+    case 'root':
+      return [root]
+    case 'field':
+      return field(value, step.name)
+    case 'wildcard':
+      return children(value)
+    case 'descend':
+      return descendants(value)
+    case 'slice':
+      return slice(value, step)
+    case 'union':
+      return step.parts.flatMap((part) => follow(part, value, root))
+    case 'filter':
+      return children(value).filter((child) => passes(step.filter, child, root))
+  }
+}
+
+function field(value: Json, name: string): readonly Json[] {
+  const found = isJsonObject(value) ? ownValue(value, name) : undefined
+  return found === undefined ? [] : [found]
+}
+
+function children(value: Json): readonly Json[] {
+  if (Array.isArray(value)) return value
+  return isJsonObject(value) ? Object.values(value) : []
+}
+
+/** The value and all below it, in the order of the text. */
+function descendants(value: Json): readonly Json[] {
+  return [value, ...children(value).flatMap(descendants)]
+}
+
+function slice(value: Json, { from, to, step = 1 }: Extract<Step, { type: 'slice' }>) {
+  if (!Array.isArray(value) || step <= 0) return []
+  return value.slice(from ?? 0, to).filter((_, index) => index % step === 0)
+}
+
+function passes({ left, operator, right }: Filter, child: Json, root: Json): boolean {
+  const [one] = operandValues(left, child, root)
+  if (operator === undefined || right === undefined) return one !== undefined
+  const [other] = operandValues(right, child, root)
+  return one !== undefined && other !== undefined && compare(operator, one, other)
+}
+
+function operandValues(operand: Operand, child: Json, root: Json): readonly Json[] {
+  return 'literal' in operand ? [operand.literal] : evaluate(operand.path, child, root)
+}
+
+function compare(operator: Operator, one: Json, other: Json): boolean {
+  if (operator === '==') return isDeepEqual(one, other)
+  if (operator === '!=') return !isDeepEqual(one, other)
+  if (typeof one !== typeof other) return false
+  if (typeof one !== 'number' && typeof one !== 'string') return false
+  const order = one < (other as typeof one) ? -1 : one > (other as typeof one) ? 1 : 0
+  if (operator === '<') return order < 0
+  if (operator === '<=') return order <= 0
+  return operator === '>' ? order > 0 : order >= 0
+}

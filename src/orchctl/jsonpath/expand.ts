@@ -1,0 +1,27 @@
+import type { Json } from '../../lib/json.ts'
+import { evaluate } from './evaluate.ts'
+import { sortedValue } from './sorted-value.ts'
+import type { Template } from './template.ts'
+
+/** The text of a template for a document. The values of one path are separated by spaces. */
+export function expand(template: Template, document: Json): string {
+  return expandParts(template, document, document)
+}
+
+function expandParts(template: Template, current: Json, root: Json): string {
+  return template
+    .map((part) => {
+      if (part.type === 'text') return part.text
+      const values = evaluate(part.path, current, root)
+      return part.type === 'path'
+        ? values.map(valueText).join(' ')
+        : values.map((value) => expandParts(part.body, value, root)).join('')
+    })
+    .join('')
+}
+
+/** A string as it is, everything else as JSON. */
+export function valueText(value: Json): string {
+  if (typeof value === 'string') return value
+  return typeof value === 'object' ? JSON.stringify(sortedValue(value)) : String(value)
+}

@@ -1,0 +1,46 @@
+import { access } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Document } from 'yaml'
+import {
+  kubeconfigValue,
+  readKubeconfigDocument,
+} from '../../client/connection/kubeconfig-document.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { kubeconfigPaths, type Where } from './paths.ts'
+
+/** One file of the kubeconfig. */
+export interface KubeconfigFile {
+  /** Absolute. */
+  readonly path: string
+  readonly document: Document
+  readonly value: JsonObject
+}
+
+/**
+ * The files that exist, in the order in which their entries count.
+ * @throws NP_CLIENT_KUBECONFIG
+ */
+export async function readKubeconfigFiles(where: Where): Promise<readonly KubeconfigFile[]> {
+  const { paths, isRequired } = kubeconfigPaths(where)
+  const files: KubeconfigFile[] = []
+  for (const path of paths.map((one) => resolve(one))) {
+    if (!isRequired && !(await exists(path))) continue
+    const document = await readKubeconfigDocument(path)
+    const value = kubeconfigValue(document, path) as Json
+    files.push({ path, document, value: isJsonObject(value) ? value : {} })
+  }
+  return files
+}
+
+/** Where a new kubeconfig belongs: the last of the files that are named. Undefined: there is no home either. */
+export function newKubeconfigPath(where: Where): string | undefined {
+  const last = kubeconfigPaths(where).paths.at(-1)
+  return last === undefined ? undefined : resolve(last)
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

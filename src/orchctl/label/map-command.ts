@@ -1,0 +1,136 @@
+import type { Command } from 'commander'
+import { NodeProxyError } from '../../lib/error.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import { runs } from '../command/command-module.ts'
+import type { CommandContext } from '../command/context.ts'
+import { collectionPath, objectPath } from '../discovery/api-resource.ts'
+import { openCatalogue } from '../discovery/catalogue.ts'
+import { listObjects } from '../reading/list-pages.ts'
+import { namespaceOf, type ScopeFlags, selectorQuery } from '../reading/scope.ts'
+import { selectedBy } from '../selection/selected.ts'
+import { failureError } from '../session/call-failure.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { showWritten } from '../writing/show-written.ts'
+import { addWriteFlags, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
+import { isUnchanged, type MapChanges, mapPatch, overwritten, splitChanges } from './change-map.ts'
+
+interface MapFlags extends ScopeFlags, WriteFlags {
+  readonly overwrite?: boolean
+  readonly all?: boolean
+}
+
+/** Which map of the metadata a command changes. */
+export interface MapKind {
+  readonly field: 'labels' | 'annotations'
+  /** What is reported: `labeled`. */
+  readonly done: string
+}
+
+/** Defines `orchctl label` or `orchctl annotate`. */
+export function defineMapCommand(command: Command, context: CommandContext, kind: MapKind): void {
+  command
+    .argument('[operands...]', 'TYPE NAME... or TYPE/NAME ..., then KEY=VALUE ... and KEY- ...')
+    .option('--overwrite', 'also where the key has another value')
+    .option('--all', 'all objects of the type')
+    .option('-l, --selector <labels>', 'objects with these labels')
+    .option('-A, --all-namespaces', 'objects of all namespaces')
+  addWriteFlags(command)
+  runs<MapFlags>(command, context, (args, flags) => change(args, flags, { context, kind }))
+}
+
+interface Changing {
+  readonly context: CommandContext
+  readonly kind: MapKind
+}
+
+async function change(
+  args: readonly string[],
+  flags: MapFlags,
+  { context, kind }: Changing,
+): Promise<ExitCode> {
+  const { names, changes } = splitChanges(args)
+  if (changes.set.size + changes.removed.size === 0) {
+    throw usageError('a change is missing', 'write KEY=VALUE, or KEY- to remove it')
+  }
+  let code: ExitCode = 0
+  for (const path of await pathsOf(names, flags, context)) {
+    if (!(await changeOne(path, { flags, changes, context, kind }))) code = 1
+  }
+  return code
+}
+
+interface ChangingOne extends Changing {
+  readonly flags: MapFlags
+  readonly changes: MapChanges
+}
+
+/** Whether it is done; a failure is reported. */
+async function changeOne(
+  path: string,
+  { flags, changes, context, kind }: ChangingOne,
+): Promise<boolean> {
+  const { api } = await context.session()
+  const before = await api.request({ path })
+  if (!before.ok) {
+    context.report(failureError(before.failure))
+    return false
+  }
+  const object = before.value.body
+  const taken = overwritten(object, kind.field, changes)
+  if (taken !== undefined && flags.overwrite !== true) {
+    const message = `${stringAt(object, 'metadata', 'name')}: ${quote(taken)} has another value`
+    const hint = 'give --overwrite to replace it'
+    context.report(new NodeProxyError('NP_ORCHCTL_PRECONDITION', message, { hint }))
+    return false
+  }
+  if (isUnchanged(object, kind.field, changes)) {
+    await showWritten(object, `not ${kind.done}`, flags, context)
+    return true
+  }
+  if (flags.dryRun === 'client') {
+    await showWritten(object, kind.done, flags, context)
+    return true
+  }
+  const guard = flags.overwrite === true ? undefined : versionOf(object)
+  const answer = await api.request({
+    ...{ method: 'PATCH', path, contentType: 'application/merge-patch+json' },
+    body: mapPatch(kind.field, changes, guard),
+    query: writeQuery(flags),
+  })
+  if (answer.ok) await showWritten(answer.value.body, kind.done, flags, context)
+  else context.report(failureError(answer.failure))
+  return answer.ok
+}
+
+function versionOf(object: JsonObject): string {
+  return stringAt(object, 'metadata', 'resourceVersion')
+}
+
+async function pathsOf(
+  names: readonly string[],
+  flags: MapFlags,
+  context: CommandContext,
+): Promise<readonly string[]> {
+  const session = await context.session()
+  const paths: string[] = []
+  for (const { resource, name } of await selectedBy(names, await openCatalogue(context))) {
+    if (name !== undefined) {
+      paths.push(objectPath(resource, session.namespace, name))
+      continue
+    }
+    if (flags.all !== true && flags.selector === undefined) {
+      throw usageError('no object is named', 'name objects, or give -l SELECTOR or --all')
+    }
+    const path = collectionPath(resource, namespaceOf(session, flags))
+    const objects = await listObjects(session.api, { path, query: selectorQuery(flags) })
+    for (const object of objects) {
+      const [own = '', inside] = ['name', 'namespace'].map((key) =>
+        stringAt(object, 'metadata', key),
+      )
+      paths.push(objectPath(resource, inside, own))
+    }
+  }
+  return paths
+}

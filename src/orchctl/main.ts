@@ -1,0 +1,28 @@
+import { packageVersion } from '../lib/package-version.ts'
+import { runOrchctl } from './program.ts'
+
+/** Milliseconds from a signal to the end of the process. */
+const GRACE_MS = 500
+
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    interrupted.abort()
+    process.exitCode = signal === 'SIGINT' ? 130 : 143
+    // What the abort does not end, such as reading standard input, ends with the process.
+    setTimeout(() => process.exit(), GRACE_MS).unref()
+  })
+}
+// `orchctl get pods | head` closes the output early.
+process.stdout.on('error', () => process.exit(0))
+process.stderr.on('error', () => process.exit(0))
+
+const code = await runOrchctl(process.argv.slice(2), {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  version: packageVersion(),
+  signal: interrupted.signal,
+})
+process.exitCode ??= code

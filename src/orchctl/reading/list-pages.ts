@@ -1,0 +1,51 @@
+import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
+import type { Api, Call } from '../session/api.ts'
+import { type CallFailure, failureError } from '../session/call-failure.ts'
+
+/** How many objects a page has unless the user wants another number; 0: one page. */
+export const PAGE_SIZE = 500
+
+export type PagesResult =
+  | { readonly ok: true; readonly pages: readonly JsonObject[] }
+  | { readonly ok: false; readonly failure: CallFailure }
+
+/** All pages of a collection. When the pages expire meanwhile (410), the rest is one list. */
+export async function listPages(api: Api, call: Call, size: number): Promise<PagesResult> {
+  const pages: JsonObject[] = []
+  let next = ''
+  for (;;) {
+    const query = {
+      ...call.query,
+      ...(size > 0 ? { limit: String(size) } : {}),
+      ...(next === '' ? {} : { continue: next }),
+    }
+    const answer = await api.request({ ...call, query })
+    if (!answer.ok) {
+      const isExpired = answer.failure.code === 410 && next !== ''
+      return isExpired ? listPages(api, call, 0) : answer
+    }
+    pages.push(answer.value.body)
+    next = stringAt(answer.value.body, 'metadata', 'continue')
+    if (next === '') return { ok: true, pages }
+  }
+}
+
+/** The objects of a collection, with apiVersion and kind, which lists leave out. @throws NodeProxyError */
+export async function listObjects(
+  api: Api,
+  call: Call,
+  size: number = PAGE_SIZE,
+): Promise<readonly JsonObject[]> {
+  const result = await listPages(api, call, size)
+  if (!result.ok) throw failureError(result.failure)
+  return result.pages.flatMap(objectsOf)
+}
+
+/** The objects of one page. */
+export function objectsOf(page: JsonObject): readonly JsonObject[] {
+  const apiVersion = stringAt(page, 'apiVersion')
+  const kind = stringAt(page, 'kind').replace(/List$/, '')
+  return arrayAt(page, 'items')
+    .filter(isJsonObject)
+    .map((object) => ({ apiVersion, kind, ...object }))
+}

@@ -1,0 +1,23 @@
+import { NodeProxyError } from '../../lib/error.ts'
+
+/** 0 done; 1 refused, not found or failed; 2 wrong usage or configuration; 3 the server cannot be reached. */
+export type ExitCode = 0 | 1 | 2 | 3
+
+/** The codes of errors, by the exit code that they cause; every other error causes 1. */
+const CAUSES: ReadonlyMap<string, ExitCode> = new Map([
+  ['NP_ORCHCTL_USAGE', 2],
+  ['NP_ORCHCTL_NO_SERVER', 2],
+  ['NP_ORCHCTL_KUBECONFIG', 2],
+  ['NP_CLIENT_KUBECONFIG', 2],
+  ['NP_CLIENT_SERVER_URL', 2],
+  ['NP_CLIENT_UNREACHABLE', 3],
+  ['NP_CLIENT_TIMEOUT', 3],
+  ['NP_CLIENT_TLS', 3],
+  ['NP_CLIENT_GARBAGE', 3],
+  ['NP_CLIENT_REDIRECT', 3],
+])
+
+/** The exit code of the program after an error. */
+export function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof NodeProxyError ? (CAUSES.get(error.code) ?? 1) : 1
+}

@@ -1,0 +1,33 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import type { CommandContext } from '../command/context.ts'
+import type { Manifest } from '../manifest/manifest.ts'
+import { type ExitCode, exitCodeOf } from '../usage/exit-code.ts'
+
+/** Does something with one manifest. @returns the errors; none: it is done */
+export type ManifestAction = (manifest: Manifest) => Promise<readonly NodeProxyError[]>
+
+/**
+ * Handles the manifests one by one; one that fails is reported and does not stop the others, unless the server cannot be
+ * reached.
+ */
+export async function eachManifest(
+  manifests: readonly Manifest[],
+  context: CommandContext,
+  action: ManifestAction,
+): Promise<ExitCode> {
+  let code: ExitCode = 0
+  for (const manifest of manifests) {
+    const errors = await action(manifest).catch((error: unknown) => [expected(error)])
+    for (const error of errors) {
+      context.report(error)
+      code = exitCodeOf(error)
+    }
+    if (code === 3) return code
+  }
+  return code
+}
+
+function expected(error: unknown): NodeProxyError {
+  if (error instanceof NodeProxyError) return error
+  throw error
+}

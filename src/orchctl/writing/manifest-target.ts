@@ -1,0 +1,46 @@
+import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
+import type { Catalogue } from '../discovery/catalogue.ts'
+import type { Manifest } from '../manifest/manifest.ts'
+import { manifestError } from '../manifest/parse-manifests.ts'
+import type { Session } from '../session/session.ts'
+
+/** Where the object of a manifest belongs. */
+export interface ManifestTarget {
+  readonly resource: ApiResource
+  /** With its namespace. */
+  readonly object: JsonObject
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly collection: string
+  /** The path of the object, if it has a name. */
+  readonly path: string
+}
+
+/** @throws NP_ORCHCTL_MANIFEST, NP_ORCHCTL_NO_RESOURCE */
+export async function manifestTarget(
+  manifest: Manifest,
+  catalogue: Catalogue,
+  session: Session,
+): Promise<ManifestTarget> {
+  const { object } = manifest
+  const [apiVersion, kind] = [stringAt(object, 'apiVersion'), stringAt(object, 'kind')]
+  const resource = await catalogue.ofKind(apiVersion, kind)
+  const name = stringAt(object, 'metadata', 'name')
+  const own = stringAt(object, 'metadata', 'namespace')
+  if (resource.namespaced && own !== '' && session.isNamespaceGiven && own !== session.namespace) {
+    const message = `the namespace ${quote(own)} is not that of --namespace, ${quote(session.namespace)}`
+    throw manifestError(manifest.position('metadata.namespace'), message)
+  }
+  const namespace = resource.namespaced ? own || session.namespace : undefined
+  const metadata = {
+    ...objectAt(object, 'metadata'),
+    ...(namespace !== undefined && { namespace }),
+  }
+  return {
+    ...{ resource, name, namespace, object: { ...object, metadata } },
+    collection: collectionPath(resource, namespace),
+    path: objectPath(resource, namespace, name),
+  }
+}

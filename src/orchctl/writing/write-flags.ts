@@ -1,0 +1,49 @@
+import { type Command, Option } from 'commander'
+import type { Query } from '../../client/http/query.ts'
+import { collect } from '../usage/collect.ts'
+
+/** Flags of commands that write. */
+export interface WriteFlags {
+  readonly dryRun?: 'none' | 'client' | 'server'
+  readonly output?: string
+  readonly fieldManager: string
+}
+
+/** The manager of the fields that orchctl writes. */
+export const FIELD_MANAGER = 'orchctl'
+
+/** Adds `--dry-run`, `-o` and `--field-manager`. */
+export function addWriteFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--dry-run <where>',
+        'client: show what would be sent; server: let the server check it and keep nothing',
+      ).choices(['none', 'client', 'server']),
+    )
+    .option('-o, --output <format>', 'the result as json|yaml|name|jsonpath=TEMPLATE')
+    .option('--field-manager <name>', 'who manages the written fields', FIELD_MANAGER)
+}
+
+/** Adds `-f` and `-R`. */
+export function addFileFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '-f, --filename <path>',
+        'a file, a folder, or - for standard input; repeat for more',
+      ).argParser(collect),
+    )
+    .option('-R, --recursive', 'with -f: folders inside of folders, too')
+}
+
+/** The parameters of a request that writes. */
+export function writeQuery({ dryRun, fieldManager }: WriteFlags): Query {
+  return { fieldManager, ...(dryRun === 'server' ? { dryRun: 'All' } : {}) }
+}
+
+/** What is written behind the result of a dry run. */
+export function dryRunSuffix({ dryRun }: Pick<WriteFlags, 'dryRun'>): string {
+  if (dryRun === 'server') return ' (server dry run)'
+  return dryRun === 'client' ? ' (dry run)' : ''
+}

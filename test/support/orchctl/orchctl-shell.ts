@@ -1,0 +1,106 @@
+import { execFile, spawn } from 'node:child_process'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { tieToUs } from '../tie-to-us.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../../bin/orchctl', import.meta.url))
+
+/** What a run of orchctl wrote, and its exit code. */
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  /** For standard input. */
+  readonly input?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A run that goes on until `stop`. */
+export interface Running {
+  /** The next line of standard output. */
+  line(): Promise<string>
+  /** The next line of standard error. */
+  complaint(): Promise<string>
+  /** SIGINT. Resolves to the exit code. */
+  stop(): Promise<number | null>
+}
+
+/** A user of orchctl with a home, so a cache, of their own. */
+export interface OrchctlShell extends AsyncDisposable {
+  readonly home: string
+  /** Runs it to its end, in the home. */
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** The same, for a run that must end with 0. @returns standard output */
+  ok(args: readonly string[], options?: RunOptions): Promise<string>
+  /** Runs another program with the same home and kubeconfig, which must end with 0. */
+  program(file: string, args: readonly string[]): Promise<string>
+  start(args: readonly string[]): Running
+  write(name: string, text: string): Promise<string>
+}
+
+const TIMEOUT_MS = 60_000
+
+/** Opens a shell for the server of a kubeconfig, of which it takes a copy. */
+export async function openOrchctlShell(kubeconfig: string): Promise<OrchctlShell> {
+  const home = await mkdtemp(join(tmpdir(), 'np-orchctl-'))
+  await copyFile(kubeconfig, join(home, 'kubeconfig'))
+  const variables = { ...process.env, HOME: home, KUBECONFIG: join(home, 'kubeconfig') }
+  const ended: (() => Promise<unknown>)[] = []
+
+  const runProgram = (file: string, args: readonly string[], { input, env }: RunOptions) =>
+    new Promise<Ran>((resolve) => {
+      const settings = {
+        cwd: home,
+        env: { ...variables, XDG_CACHE_HOME: '', ...env },
+        timeout: TIMEOUT_MS,
+      }
+      const child = execFile(file, [...args], settings, (_error, stdout, stderr) =>
+        resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+      )
+      child.stdin?.end(input ?? '')
+    })
+
+  async function must(file: string, args: readonly string[], options: RunOptions): Promise<string> {
+    const { code, stdout, stderr } = await runProgram(file, args, options)
+    if (code === 0) return stdout
+    throw new Error(`${file} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
+  }
+
+  return {
+    home,
+    run: (args, options = {}) => runProgram(PROGRAM, args, options),
+    ok: (args, options = {}) => must(PROGRAM, args, options),
+    program: (file, args) => must(file, args, {}),
+    start(args) {
+      const child = spawn(PROGRAM, [...args], { cwd: home, env: variables })
+      tieToUs(child)
+      const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
+      const stop = (): Promise<number | null> => {
+        child.kill('SIGINT')
+        return exit
+      }
+      ended.push(stop)
+      const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+      const complaints = createInterface(child.stderr)[Symbol.asyncIterator]()
+      return {
+        stop,
+        line: async () => String((await lines.next()).value),
+        complaint: async () => String((await complaints.next()).value),
+      }
+    },
+    async write(name, text) {
+      await writeFile(join(home, name), text)
+      return name
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(ended.map((stop) => stop()))
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
