@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { rangeWarnings } from './range-warnings.ts'
 
-const SANDBOX = { name: '', addresses: [], bridge: 'cbr0', namespacePrefix: 'p' }
+const SANDBOX = {
+  ...{ name: '', addresses: [], bridge: 'cbr0', namespacePrefix: 'p' },
+  ...{ clusterDNS: [], resolvConf: '' },
+}
 
 function warnings(change: { own?: string; pods?: string; pool?: string; port?: number }) {
   const { own = '192.0.2.1', pods = '10.244.0.0/24', pool = '192.0.2.0/28', port = 6443 } = change

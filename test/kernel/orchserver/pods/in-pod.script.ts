@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { request } from 'node:https'
@@ -12,7 +13,8 @@ interface ApiAnswer {
 }
 
 /**
- * The process of a Pod. `GET /token-files` names the mounted tokens; any other path is requested of the API
+ * The process of a Pod. `GET /token-files` names the mounted tokens, `/getent/NAME` what libc finds for a name, and
+ * `/resolv.conf` is that file; any other path is requested of the API
  * with the mounted token, as a program in a Pod does it.
  */
 createServer(({ url = '/' }, response) => {
@@ -21,13 +23,27 @@ createServer(({ url = '/' }, response) => {
       ? Promise.resolve(
           FOLDERS.map((folder) => `${folder}/token`).filter((path) => existsSync(path)),
         )
-      : requestApi(url)
+      : url.startsWith('/getent/')
+        ? getent(url.slice('/getent/'.length))
+        : url === '/resolv.conf'
+          ? Promise.resolve({ text: readFileSync('/etc/resolv.conf', 'utf8') })
+          : requestApi(url)
   answer.then(
     (content) => response.end(JSON.stringify(content)),
     (error: unknown) => response.end(JSON.stringify({ error: String(error) })),
   )
 }).listen(8080)
 process.on('SIGTERM', () => process.exit(0))
+
+/** The addresses that libc finds for a name, each once; none for a name that does not exist. */
+function getent(name: string): Promise<{ readonly addresses: readonly string[] }> {
+  const { promise, resolve } = Promise.withResolvers<{ readonly addresses: readonly string[] }>()
+  execFile('getent', ['ahosts', name], (_error, stdout) => {
+    const addresses = stdout.split('\n').flatMap((line) => line.split(/\s/, 1))
+    resolve({ addresses: [...new Set(addresses)].filter((address) => address !== '').toSorted() })
+  })
+  return promise
+}
 
 /** At https://orch.default.svc: the address from the environment, the name from the certificate. */
 function requestApi(path: string): Promise<ApiAnswer> {

@@ -28,8 +28,11 @@ export interface PodCluster {
   close(): Promise<void>
 }
 
-/** Starts it in a network namespace of its own. */
-export async function startPodCluster(): Promise<PodCluster> {
+/** The address of the machine. */
+export const NODE_ADDRESS = NODE_IP
+
+/** Starts it in a network namespace of its own; `flags` are further ones of orch-server. */
+export async function startPodCluster(flags: readonly string[] = []): Promise<PodCluster> {
   const run = `np-ident-${process.pid}`
   const folder = mkdtempSync(join(tmpdir(), `${run}-`))
   const node = await addNamespace(`${run}-node`)
@@ -51,6 +54,7 @@ export async function startPodCluster(): Promise<PodCluster> {
       '--sandbox-node',
     ],
     ...[`--pod-cidr=${POD_NETWORK}`, `--pod-namespace-prefix=${run}-pod`],
+    ...flags,
   ])
   await server.said('orch-server is ready')
   const socket = join(dataDir, 'server.sock')
