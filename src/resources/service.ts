@@ -61,12 +61,11 @@ function readUid(metadata: Reader): string {
   return ''
 }
 
+/** For spreading into the Service: no field when there is none, or one that DNS cannot answer with. */
 function readExternalName(spec: Reader): { readonly externalName?: string } {
-  const name = spec.text('externalName')
-  if (name === undefined || name === '') return {}
-  if (isDnsName(name)) return { externalName: name.toLowerCase().replace(/\.$/, '') }
-  spec.refuse('externalName', 'must be a DNS name', 'the Service has no name to stand for')
-  return {}
+  const name = spec.value('externalName')
+  const isUsable = typeof name === 'string' && isDnsName(name)
+  return isUsable ? { externalName: name.toLowerCase().replace(/\.$/, '') } : {}
 }
 
 function readIngress(loadBalancer: Reader): readonly IpAddress[] {

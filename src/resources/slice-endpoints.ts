@@ -71,11 +71,8 @@ function readHints(hints: Reader, key: 'forZones' | 'forNodes'): readonly string
   return usable.length === 0 ? undefined : usable
 }
 
-/** The `hostname` of an endpoint, for spreading into it: no field when there is none, or a wrong one. */
+/** The `hostname` of an endpoint, for spreading into it: no field when there is none, or one that is no label. */
 export function readHostname(endpoint: Reader): { readonly hostname?: string } {
-  const hostname = endpoint.text('hostname')
-  if (hostname === undefined || hostname === '') return {}
-  if (isLabel(hostname)) return { hostname }
-  endpoint.refuse('hostname', 'must be a DNS label', 'the endpoint has no name')
-  return {}
+  const hostname = endpoint.value('hostname')
+  return typeof hostname === 'string' && isLabel(hostname) ? { hostname } : {}
 }
