@@ -16,7 +16,7 @@ export class SpdyFrameReader {
   readonly #headers = new HeaderBlockReader()
   #kept: Buffer = Buffer.alloc(0)
   /** What is still to come of a frame of data. */
-  #data: { readonly streamId: number; readonly isLast: boolean; rest: number } | undefined
+  #data: { readonly streamId: number; readonly isLast: boolean; rest: number } | undefined;
 
   /** The frames that end in this chunk, and the part of its data. */
   *read(chunk: Buffer): Generator<SpdyFrame> {

@@ -167,7 +167,10 @@ test('more streams than permitted are refused, and the others go on', async () =
   hand.send(synStream(3))
   await expect
     .poll(() => hand.frames)
-    .toMatchObject([{ type: 'syn-reply', streamId: 1 }, { type: 'reset', streamId: 3, status: 3 }])
+    .toMatchObject([
+      { type: 'syn-reply', streamId: 1 },
+      { type: 'reset', streamId: 3, status: 3 },
+    ])
 })
 
 test.each<[string, SpdyFrame]>([
@@ -227,7 +230,9 @@ test('mutated frames end the session or pass, without another exception', async 
       for (let at = 0; at < bad.length; at += cut + 1) near.write(bad.subarray(at, at + cut + 1))
       near.end()
       const error = await session.closed
-      expect([undefined, 'NP_STREAMS_SPDY']).toContain((error as { code?: string } | undefined)?.code)
+      expect([undefined, 'NP_STREAMS_SPDY']).toContain(
+        (error as { code?: string } | undefined)?.code,
+      )
     }),
     { numRuns: 500 },
   )

@@ -100,6 +100,7 @@ class Session implements SpdySession, StreamCarrier {
   send(stream: StreamEnd, chunk: Buffer, done: (error?: Error) => void): void {
     if (this.#isOver || !this.#streams.has(stream.id)) return done(closedError())
     let rest = chunk
+    let isDone = false
     const goOn = (): void => {
       while (rest.length > 0 && this.#room(stream) > 0 && !this.#channel.writableNeedDrain) {
         const data = rest.subarray(0, Math.min(FRAME_BYTES, this.#room(stream)))
@@ -107,7 +108,9 @@ class Session implements SpdySession, StreamCarrier {
         for (const window of [stream.window, this.#window]) window.sent(data.length)
         this.#write({ type: 'data', streamId: stream.id, isLast: false, data })
       }
-      if (rest.length > 0 && this.#streams.has(stream.id)) return
+      // A write may bring a window at once, by which the rest was sent already.
+      if (isDone || (rest.length > 0 && this.#streams.has(stream.id))) return
+      isDone = true
       this.#blocked.delete(goOn)
       done(rest.length > 0 ? closedError() : undefined)
     }
