@@ -30,6 +30,7 @@ export const apiserverLayers: readonly Layer[] = [
   { folder: 'openapi', holds: 'schemas that clients read' },
   { folder: 'discovery', holds: 'groups, versions and resources that clients read' },
   { folder: 'watch', holds: 'streams of changes' },
+  { folder: 'pod-streams', holds: 'logs of Pods, commands in them, connections to them' },
   { folder: 'verbs', holds: 'get, list, create, update, patch, apply, delete' },
   { folder: 'context', holds: 'what all verbs work with: store, caches, limits, write turns' },
   { folder: 'admission', holds: 'defaults, validation, metadata, namespaces, write rules' },
