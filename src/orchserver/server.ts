@@ -6,6 +6,7 @@ import { apiServicesOf } from '../apiserver/background/api-services/api-services
 import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
+import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createComponentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig-path.ts'
@@ -60,8 +61,10 @@ export async function runServer(
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
   held.defer(() => audit.close())
+  const nodes = new Map<string, NodeStreams>()
   const server = createApiServer({
-    ...{ store, audit, identity: identity.options },
+    ...{ store, audit, identity: identity.options, ownAddresses },
+    nodeStreams: (node) => nodes.get(node),
     moreMetrics: async () => (await metrics.text()) + (await processMetrics.text()),
     ...serverOptions(config, log),
   })
@@ -79,7 +82,7 @@ export async function runServer(
   const socket = await openOwnSocket({
     ...{ server, dataDir: config.dataDir, tokens: own, clock },
   })
-  const shared = { config, socket, version, election, metrics, processMetrics }
+  const shared = { config, socket, version, election, metrics, processMetrics, nodes }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
   held.use(await startBackgroundServices({ ...shared, clock, log, identity: contents }))
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')

@@ -21,7 +21,7 @@ async function stage(script: string) {
   const clock = new FakeClock()
   const tools = nodeTools({
     ...{ clock, logFolder, namespacePrefix: PREFIX },
-    programs: { nsenter: '', setpriv: await requireProgram('setpriv') },
+    programs: { nsenter: '', setpriv: await requireProgram('setpriv'), setsid: '' },
     onError: (error) => expect.fail(String(error)),
   })
   const ended = Promise.withResolvers<void>()

@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
-import { quote } from '../../lib/quote.ts'
 import { createSpdySession } from '../spdy/spdy-session.ts'
 import { HEADER } from './protocol.ts'
 
@@ -45,7 +44,17 @@ function failWith(error: Duplex, data: Duplex): void {
     why = (why + chunk.toString()).slice(0, MAX_ERROR_BYTES)
   })
   error.once('end', () => {
-    if (why !== '') data.destroy(new NodeProxyError('NP_STREAMS_FORWARD', quote(why)))
+    if (why !== '') data.destroy(new NodeProxyError('NP_STREAMS_FORWARD', shown(why)))
   })
   data.once('close', () => error.resume())
 }
+
+/** Without characters that could rewrite a screen or a log's line. */
+function shown(text: string): string {
+  return text
+    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_SHOWN)
+}
+
+const MAX_SHOWN = 400

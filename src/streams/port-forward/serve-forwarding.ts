@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { StreamRefusal } from '../node-streams.ts'
 import { createSpdySession, type SpdySession } from '../spdy/spdy-session.ts'
 import type { SpdyStream } from '../spdy/spdy-stream.ts'
@@ -83,12 +84,16 @@ async function forward(
     return
   }
   if (bytes.destroyed) connection.destroy()
-  connection.on('error', () => connection.destroy())
+  connection.on('error', (failure) => {
+    const isTold = failure instanceof NodeProxyError && failure.code === 'NP_STREAMS_FORWARD'
+    if (isTold && !error.writableEnded) error.end(failure.message)
+    connection.destroy()
+  })
   bytes.pipe(connection).pipe(bytes)
   bytes.once('close', () => connection.destroy())
   connection.once('close', () => {
     if (!bytes.writableEnded) bytes.end()
     bytes.resume()
-    error.end()
+    if (!error.writableEnded) error.end()
   })
 }
