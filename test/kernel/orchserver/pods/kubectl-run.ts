@@ -15,7 +15,12 @@ export interface KubectlRun {
   readonly child: ChildProcessWithoutNullStreams
   /** The next line of its output that matches; fails when it ends without one. */
   line(matches: RegExp): Promise<RegExpExecArray>
+  /** What it writes until it ends; not after `line`. */
   said(): Promise<Said>
+  /** Its exit status. */
+  readonly ended: Promise<number | null>
+  /** What it has written to its standard error so far. */
+  errors(): string
 }
 
 /** Seconds after which it is killed. */
@@ -31,18 +36,24 @@ export function startKubectl(
   const child = spawn('ip', command, { env: { ...process.env, KUBECONFIG: kubeconfig } })
   child.stdin.on('error', () => undefined)
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  let errors = ''
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  let lines: AsyncIterator<string> | undefined
   return {
     child,
     line: async (matches) => {
-      for await (const line of createInterface(child.stdout)) {
-        const found = matches.exec(line)
+      lines ??= createInterface(child.stdout)[Symbol.asyncIterator]()
+      for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
+        const found = matches.exec(next.value)
         if (found !== null) return found
       }
       throw new Error(`kubectl ended before it said ${String(matches)}`)
     },
+    ended,
+    errors: () => errors,
     said: async () => {
-      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
-      return { stdout, stderr, status: await ended }
+      const stdout = await text(child.stdout)
+      return { stdout, status: await ended, stderr: errors }
     },
   }
 }
