@@ -123,7 +123,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     checks: healthChecks({ ...context, store: health }),
     onError,
   }
-  const closeListeners = () => Promise.all([...listeners].map((listener) => listener.close()))
+  const closeListeners = () => Promise.all([...listeners].map((one) => one.close()))
   return {
     listen: async (listenOptions = {}) => {
       const listener = await listen(handler, listenOptions)

@@ -6,7 +6,7 @@ import { badRequest } from '../status/status-errors.ts'
 
 /**
  * 400 for a Pod that connections must not lead to: one in the network of its node, or whose
- * addresses are none, loopback, link-local or those of this server. A status is what somebody wrote, so it is
+ * addresses are none, loopback, link-local or those of this server. A status is what a client wrote, so it is
  * looked at for each connection.
  */
 export function undialable(

@@ -73,7 +73,7 @@ async function runFor(
   await client.finish({ exitCode })
 }
 
-/** Resolves when everything was passed on, or cannot be. Output that nobody wants is read and dropped. */
+/** Resolves when everything was passed on, or cannot be. Output that the client does not want is read and dropped. */
 async function copied(from: Readable | undefined, to: Writable | undefined): Promise<void> {
   if (from === undefined) return
   if (to === undefined || to.destroyed) from.resume()

@@ -1,6 +1,10 @@
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import type { ContainerTarget, NodeStreams, PodTarget } from '../../streams/node-streams.ts'
-import { StreamRefusal } from '../../streams/node-streams.ts'
+import type {
+  ContainerTarget,
+  NodeStreams,
+  PodTarget,
+  StreamRefusal,
+} from '../../streams/node-streams.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
 import { type StreamRequest, subjectOf } from '../request/api-request.ts'

@@ -7,7 +7,7 @@ import type { StreamRequest } from '../request/api-request.ts'
 import type { Upgrade } from '../request/exchange.ts'
 import { switchProtocols } from '../request/switch-protocols.ts'
 import { refusalOf } from '../status/not-permitted.ts'
-import { StatusError } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import { badRequest, serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
 
 /** The names of the protocols that a subresource has, the best one first. */

@@ -1,4 +1,4 @@
-/** Tells the readers of a log that there is more of it, and when it is complete. */
+/** Notifies the readers of a log when there is more of it, and when it is complete. */
 export class LogProgress {
   #next = Promise.withResolvers<void>()
   #isClosed = false

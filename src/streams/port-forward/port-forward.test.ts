@@ -16,7 +16,7 @@ function forwarded(dial: ForwardingOptions['connect']) {
   return { client: createForwardingClient(near), session }
 }
 
-/** A server on the loopback that returns what it gets; `ports` are those that were asked for. */
+/** A server on the loopback that returns what it gets; `ports` are those that were requested. */
 async function echo() {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined)

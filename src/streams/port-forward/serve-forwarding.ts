@@ -85,8 +85,8 @@ async function forward(
   }
   if (bytes.destroyed) connection.destroy()
   connection.on('error', (failure) => {
-    const isTold = failure instanceof NodeProxyError && failure.code === 'NP_STREAMS_FORWARD'
-    if (isTold && !error.writableEnded) error.end(failure.message)
+    const isReported = failure instanceof NodeProxyError && failure.code === 'NP_STREAMS_FORWARD'
+    if (isReported && !error.writableEnded) error.end(failure.message)
     connection.destroy()
   })
   bytes.pipe(connection).pipe(bytes)

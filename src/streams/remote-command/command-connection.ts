@@ -19,7 +19,7 @@ export interface CommandConnection {
   readonly stderr: Writable | undefined
   /** Calls the listener with each size of the client's terminal, the latest one so far included. */
   onResize(listener: (size: TerminalSize) => void): void
-  /** Ends the output, tells the result, and closes the connection. */
+  /** Ends the output, reports the result, and closes the connection. */
   finish(result: CommandResult): Promise<void>
   /** Resolves when the connection is over. */
   readonly closed: Promise<void>

@@ -110,7 +110,7 @@ test('a command over SPDY', async () => {
   expect(await client.closed).toBeUndefined()
 })
 
-test('streams that do not come in time, or that nobody wants, are refused', async () => {
+test('streams that do not come in time, or that the server does not want, are refused', async () => {
   const clock = new FakeClock()
   const { server, streams, client } = await spdyClient(['error', 'resize', 'error'], clock)
   const failed = streams.slice(1).map((stream) => new Promise((done) => stream.once('error', done)))

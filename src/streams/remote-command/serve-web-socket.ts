@@ -5,7 +5,7 @@ import { statusOf } from './command-result.ts'
 import { SizeRelay } from './size-relay.ts'
 
 /**
- * A client of `v4.channel.k8s.io` or `v5.channel.k8s.io`; `messages` are those of its WebSocket. Tells the
+ * A client of `v4.channel.k8s.io` or `v5.channel.k8s.io`; `messages` are those of its WebSocket. Notifies the
  * client with an empty message that its streams are there, as kube-apiserver does.
  */
 export function serveCommandOverWebSocket(

@@ -1,7 +1,7 @@
 /** Takes a chunk, or null for the end; returns whether more is wanted now. */
 export type Push = (chunk: Buffer | null) => boolean
 
-/** Bytes of a stream that arrived and that its consumer has not asked for yet. */
+/** Bytes of a stream that arrived and that its consumer has not taken yet. */
 export class InboundQueue {
   readonly #push: Push
   readonly #chunks: Buffer[] = []

@@ -4,7 +4,7 @@ import { DEFAULT_WINDOW_BYTES, INITIAL_WINDOW_SIZE, RESET, type SpdyFrame } from
 import { SpdyFrameReader } from './frame-reader.ts'
 import { SpdyFrameWriter } from './frame-writer.ts'
 import type { SpdyHeaders } from './header-block.ts'
-import { SendWindow } from './send-window.ts'
+import { Outbound } from './outbound.ts'
 import { spdyFault } from './spdy-fault.ts'
 import {
   createStream,
@@ -37,10 +37,9 @@ export interface SpdySession {
 }
 
 const MAX_STREAMS = 2_000
-const FRAME_BYTES = 16 << 10
 /** A window is renewed when so much of it was taken. */
 const CREDIT_BYTES = STREAM_BUFFER_BYTES / 2
-/** Answers that the peer asks for and does not take. */
+/** Answers that the peer requests and does not take. */
 const MAX_UNTAKEN_BYTES = 1 << 20
 const MAX_ID = 0x7fff_ffff
 
@@ -58,13 +57,10 @@ class Session implements SpdySession, StreamCarrier {
   readonly #streams = new Map<number, StreamEnd>()
   /** Streams with as many bytes as may wait: while there is one, nothing is read. */
   readonly #full = new Set<StreamEnd>()
-  /** What goes on when the connection or a window takes more. */
-  readonly #blocked = new Set<() => void>()
   readonly #chunks: Buffer[] = []
   readonly #end = Promise.withResolvers<Error | undefined>()
-  readonly #window = new SendWindow()
+  readonly #outbound: Outbound
   #peerWindowBytes = DEFAULT_WINDOW_BYTES
-  #hasFlowControl = false
   #nextId: number
   #lastPeerId = 0
   #isLeaving = false
@@ -75,8 +71,14 @@ class Session implements SpdySession, StreamCarrier {
     this.#options = options
     this.#nextId = options.role === 'client' ? 1 : 2
     this.closed = this.#end.promise
+    this.#outbound = new Outbound({
+      channel,
+      write: (frame) => this.#write(frame),
+      isOpen: ({ id }) => this.#streams.has(id),
+      closed: closedError,
+    })
     channel.on('data', (chunk: Buffer) => this.#received(chunk))
-    channel.on('drain', () => this.#goOn())
+    channel.on('drain', () => this.#outbound.goOn())
     channel.once('end', () => this.#over(undefined))
     channel.once('error', (error) => this.#over(error))
     channel.once('close', () => this.#over(undefined))
@@ -98,24 +100,8 @@ class Session implements SpdySession, StreamCarrier {
   }
 
   send(stream: StreamEnd, chunk: Buffer, done: (error?: Error) => void): void {
-    if (this.#isOver || !this.#streams.has(stream.id)) return done(closedError())
-    let rest = chunk
-    let isDone = false
-    const goOn = (): void => {
-      while (rest.length > 0 && this.#room(stream) > 0 && !this.#channel.writableNeedDrain) {
-        const data = rest.subarray(0, Math.min(FRAME_BYTES, this.#room(stream)))
-        rest = rest.subarray(data.length)
-        for (const window of [stream.window, this.#window]) window.sent(data.length)
-        this.#write({ type: 'data', streamId: stream.id, isLast: false, data })
-      }
-      // A write may bring a window at once, by which the rest was sent already.
-      if (isDone || (rest.length > 0 && this.#streams.has(stream.id))) return
-      isDone = true
-      this.#blocked.delete(goOn)
-      done(rest.length > 0 ? closedError() : undefined)
-    }
-    this.#blocked.add(goOn)
-    goOn()
+    if (this.#isOver || !this.#streams.has(stream.id)) done(closedError())
+    else this.#outbound.send(stream, chunk, done)
   }
 
   finish(stream: StreamEnd): void {
@@ -140,14 +126,8 @@ class Session implements SpdySession, StreamCarrier {
   consumed(stream: StreamEnd): void {
     const { inbound, id: streamId } = stream
     if (inbound.bytes <= STREAM_BUFFER_BYTES) this.#release(stream)
-    if (!this.#hasFlowControl || this.#isOver || inbound.delivered < CREDIT_BYTES) return
+    if (!this.#outbound.hasFlowControl || this.#isOver || inbound.delivered < CREDIT_BYTES) return
     this.#write({ type: 'window-update', streamId, delta: inbound.takeDelivered() })
-  }
-
-  #room(stream: StreamEnd): number {
-    if (!this.#streams.has(stream.id)) return 0
-    if (!this.#hasFlowControl) return FRAME_BYTES
-    return Math.min(stream.window.rest, this.#window.rest)
   }
 
   /** What a frame leads to may bring more bytes at once: they wait until the frame was handled. */
@@ -197,7 +177,7 @@ class Session implements SpdySession, StreamCarrier {
   }
 
   #data({ streamId, isLast, data }: Extract<SpdyFrame, { type: 'data' }>): void {
-    if (this.#hasFlowControl && data.length > 0) {
+    if (this.#outbound.hasFlowControl && data.length > 0) {
       this.#write({ type: 'window-update', streamId: 0, delta: data.length })
     }
     const stream = this.#streams.get(streamId)
@@ -256,9 +236,9 @@ class Session implements SpdySession, StreamCarrier {
       }
       this.#peerWindowBytes = wanted
     }
-    if (!this.#hasFlowControl && this.#options.role === 'server') this.#nameWindow()
-    this.#hasFlowControl = true
-    this.#goOn()
+    if (!this.#outbound.hasFlowControl && this.#options.role === 'server') this.#nameWindow()
+    this.#outbound.hasFlowControl = true
+    this.#outbound.goOn()
   }
 
   /** Own pings are never sent, so an answer to one is not awaited. */
@@ -267,11 +247,11 @@ class Session implements SpdySession, StreamCarrier {
   }
 
   #granted(streamId: number, delta: number): void {
-    this.#hasFlowControl = true
-    const window = streamId === 0 ? this.#window : this.#streams.get(streamId)?.window
+    this.#outbound.hasFlowControl = true
+    const window = streamId === 0 ? this.#outbound.window : this.#streams.get(streamId)?.window
     window?.granted(delta)
     if (window !== undefined && window.rest > MAX_ID) throw spdyFault('a window is too large')
-    this.#goOn()
+    this.#outbound.goOn()
   }
 
   #nameWindow(): void {
@@ -301,11 +281,7 @@ class Session implements SpdySession, StreamCarrier {
   #forget(stream: StreamEnd): void {
     this.#streams.delete(stream.id)
     this.#release(stream)
-    this.#goOn()
-  }
-
-  #goOn(): void {
-    for (const goOn of [...this.#blocked]) goOn()
+    this.#outbound.goOn()
   }
 
   #write(frame: SpdyFrame): void {
@@ -322,7 +298,7 @@ class Session implements SpdySession, StreamCarrier {
     for (const { bytes, isPeerEndReceived } of left) {
       if (!bytes.destroyed) bytes.destroy(isPeerEndReceived ? undefined : (error ?? closedError()))
     }
-    this.#goOn()
+    this.#outbound.goOn()
     if (error === undefined) this.#channel.end()
     else this.#channel.destroy()
     this.#channel.resume()

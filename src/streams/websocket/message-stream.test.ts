@@ -137,7 +137,7 @@ test('a consumer that takes nothing holds the sender back', async () => {
   await expect.poll(() => written).toBe(1000)
 })
 
-test('a ping is answered, and a fault is told to the peer and fails the stream', async () => {
+test('a ping is answered, and a fault is reported to the peer and fails the stream', async () => {
   const [near, far] = duplexPair()
   const server = createMessageStream(far, { role: 'server', clock: new FakeClock() })
   const reader = new WebSocketFrameReader({ isMasked: false, maxMessageBytes: 1000 })

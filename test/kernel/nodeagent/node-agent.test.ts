@@ -96,7 +96,10 @@ test('a Pod is bound, runs, loses readiness, is restarted, drains and goes', asy
 
   const uid = stringAt(pod, 'metadata', 'uid')
   const log = await readFile(join(stage.logFolder, `default_web_${uid}`, 'web.log'), 'utf8')
-  const before = await readFile(join(stage.logFolder, `default_web_${uid}`, 'web.log.previous'), 'utf8')
+  const before = await readFile(
+    join(stage.logFolder, `default_web_${uid}`, 'web.log.previous'),
+    'utf8',
+  )
   expect([before, log].map((text) => text.replace(/^\S+Z /, ''))).toEqual([LISTENING, LISTENING])
 
   const unready = until(`${PODS}/web`, (one) => !isReady(one) && isRunning(one))

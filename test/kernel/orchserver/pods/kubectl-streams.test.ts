@@ -27,7 +27,8 @@ function runPod(name: string): Promise<string> {
 }
 
 describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
-  const start = (...words: readonly string[]) => startKubectl(cluster, path, ['-n', 'shop', ...words])
+  const start = (...words: readonly string[]) =>
+    startKubectl(cluster, path, ['-n', 'shop', ...words])
   const run = (...words: readonly string[]): Promise<Said> => {
     const started = start(...words)
     started.child.stdin.end()
@@ -39,14 +40,20 @@ describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
     for (const word of ['one', 'two']) await cluster.node.exec(['curl', '-sS', `${address}${word}`])
     expect((await run('logs', 'web')).stdout).toContain('ready\n')
     expect((await run('logs', 'web')).stdout).toContain('a warning\n')
-    expect(await run('logs', 'web', '--tail=2')).toEqual({ stdout: 'one\ntwo\n', stderr: '', status: 0 })
+    expect(await run('logs', 'web', '--tail=2')).toEqual({
+      stdout: 'one\ntwo\n',
+      stderr: '',
+      status: 0,
+    })
     const { stdout } = await run('logs', 'web', '--tail=1', '--timestamps')
     expect(stdout).toMatch(/^20\d\d-\d\d-\d\dT[\d:.]+Z two\n$/)
     expect((await run('logs', 'web', '--tail=1', '--limit-bytes=2')).stdout).toBe('tw')
     expect((await run('logs', 'web', '--since-time=2090-01-01T00:00:00Z')).stdout).toBe('')
     const previous = await run('logs', 'web', '--previous')
     expect(previous.stderr).toContain('previous terminated container "main" in pod "web" not found')
-    expect((await run('logs', 'web', '-c', 'other')).stderr).toContain('container other is not valid')
+    expect((await run('logs', 'web', '-c', 'other')).stderr).toContain(
+      'container other is not valid',
+    )
   })
 
   test('logs -f goes on until the container ends', async () => {
@@ -76,7 +83,9 @@ describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
     const { stdout } = await run('exec', 'web', '--', 'cat', '/proc/net/fib_trie')
     expect(stdout).toContain(String(await podAddress('web')))
     const absent = await run('exec', 'web', '--', 'no-such-program')
-    expect(absent.stderr).toContain('there is no program \\"no-such-program\\"'.replaceAll('\\', ''))
+    expect(absent.stderr).toContain(
+      'there is no program \\"no-such-program\\"'.replaceAll('\\', ''),
+    )
     expect(absent.status).not.toBe(0)
   })
 
@@ -139,7 +148,15 @@ describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
     await runPod(name)
     const forwarding = start('port-forward', name, ':8082')
     const [, port] = await forwarding.line(/127\.0\.0\.1:(\d+) -> 8082$/)
-    const reading = cluster.node.exec(['curl', '-sS', '-m', '50', '-o', '/dev/null', `telnet://127.0.0.1:${port}`])
+    const reading = cluster.node.exec([
+      'curl',
+      '-sS',
+      '-m',
+      '50',
+      '-o',
+      '/dev/null',
+      `telnet://127.0.0.1:${port}`,
+    ])
     const over = reading.catch(() => 'broken off').then(() => 'over')
     await run('delete', 'pod', name, '--wait=false', '--grace-period=1')
     expect(await over).toBe('over')
@@ -160,7 +177,10 @@ describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
     })
     const as = ['--as', user]
     expect((await run('logs', 'web', '--tail=1', ...as)).status).toBe(0)
-    for (const words of [['exec', 'web', '--', 'true'], ['port-forward', 'web', ':8080']]) {
+    for (const words of [
+      ['exec', 'web', '--', 'true'],
+      ['port-forward', 'web', ':8080'],
+    ]) {
       const refused = await run(...words.slice(0, 2), ...as, ...words.slice(2))
       expect(refused.status).toBe(1)
       expect(refused.stderr).toMatch(/cannot create resource "pods\/(exec|portforward)"/)
