@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
+import { NodeProxyError } from '../../lib/error.ts'
 import { type PodDialer, StreamRefusal } from '../../streams/node-streams.ts'
 import { createForwardingClient } from '../../streams/port-forward/forwarding-client.ts'
 import { namespaceNamed } from '../network/namespace.ts'
@@ -30,10 +31,15 @@ export function openPodDialer(
   return {
     ended,
     connect: (port) =>
-      client.connect(port).catch(() => new StreamRefusal('failed', 'the pod has ended')),
+      client.connect(port).catch((error: unknown) => new StreamRefusal('failed', reasonOf(error))),
     close: () => {
       client.close()
       child.kill('SIGKILL')
     },
   }
+}
+
+function reasonOf(error: unknown): string {
+  const isRefused = error instanceof NodeProxyError && error.code === 'NP_STREAMS_FORWARD'
+  return isRefused ? error.message : 'the pod has ended'
 }

@@ -6,8 +6,8 @@ import { HEADER } from './protocol.ts'
 /** Connections to the ports of one Pod. */
 export interface ForwardingClient {
   /**
-   * A connection to a port. It fails with NP_STREAMS_FORWARD, in the server's words, when the Pod does not
-   * accept it or breaks it off.
+   * A connection to a port. When the Pod does not accept it, it fails with NP_STREAMS_FORWARD in the server's words:
+   * at once, or later as the error of the connection.
    */
   connect(port: number): Promise<Duplex>
   /** Resolves when the server is gone or the client was closed. */
@@ -32,6 +32,7 @@ export function createForwardingClient(channel: Duplex): ForwardingClient {
       error.bytes.end()
       failWith(error.bytes, data.bytes)
       await Promise.all([error.accepted, data.accepted])
+      if (data.bytes.errored !== null) throw data.bytes.errored
       return data.bytes
     },
   }
