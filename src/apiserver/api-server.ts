@@ -142,7 +142,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       stopUpkeep()
       health.stop()
       context.watches.endAll()
-      context.streams.endAll()
       await closeListeners()
       await context.feed.stop()
     },
