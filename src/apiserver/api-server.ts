@@ -13,7 +13,7 @@ import { ensureServiceCidr } from './background/service-cidr.ts'
 import { ensureSystemNamespaces } from './background/system-namespaces.ts'
 import { withSharedRevision } from './cache/shared-revision.ts'
 import type { Limits } from './context/limits.ts'
-import type { OperatorLog } from './context/server-context.ts'
+import type { OperatorLog, ServerContext } from './context/server-context.ts'
 import { healthChecks } from './health/health-checks.ts'
 import { StoreHealth } from './health/store-health.ts'
 import { createHttpContext } from './http/create-http-context.ts'
@@ -38,6 +38,10 @@ export interface ApiServerOptions {
   /** Where requests are recorded; absent: nowhere. Close it after the server. */
   readonly audit?: Pick<AuditLog, 'begin'>
   readonly store: Store
+  /** The streams of the Pods of a node; absent: of none. */
+  readonly nodeStreams?: ServerContext['nodeStreams']
+  /** The addresses of this server, to which no Pod may lead; absent: none is known. */
+  readonly ownAddresses?: ServerContext['ownAddresses']
   readonly clock?: Clock
   readonly random?: Random
   readonly limits?: Partial<Limits>
@@ -119,7 +123,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     checks: healthChecks({ ...context, store: health }),
     onError,
   }
-  const closeListeners = () => Promise.all([...listeners].map((listener) => listener.close()))
+  const closeListeners = () => Promise.all([...listeners].map((one) => one.close()))
   return {
     listen: async (listenOptions = {}) => {
       const listener = await listen(handler, listenOptions)

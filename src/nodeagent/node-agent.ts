@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../lib/json.ts'
 import type { Random } from '../lib/random.ts'
+import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { namespaceNamed } from './network/namespace.ts'
 import { PodAddresses } from './network/pod-addresses.ts'
@@ -16,6 +17,7 @@ import type { PodPlan } from './plan/pod-plan.ts'
 import type { NodeTools, Variable } from './pods/node-tools.ts'
 import { PodFleet } from './pods/pod-fleet.ts'
 import { podPath } from './pods/pod-path.ts'
+import { RunningFleet } from './pods/running-fleet.ts'
 import { Prober } from './probing/prober.ts'
 import { endLeftovers } from './process/end-leftovers.ts'
 import type { ClusterResolver } from './resolver/pod-dns.ts'
@@ -73,6 +75,8 @@ export interface NodeAgent {
    * @throws when the node's network cannot be created
    */
   run(signal: AbortSignal): Promise<void>
+  /** The logs of its Pods, commands in them, and connections to them; of none before and after it runs. */
+  readonly streams: NodeStreams
 }
 
 const MAX_PODS = 110
@@ -81,10 +85,15 @@ const REFRESH_MS = 60_000
 
 /** Runs the Pods of one node as processes in network namespaces. See the module's README. */
 export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
-  return { run: (signal) => runAgent(options, signal) }
+  const running = new RunningFleet()
+  return { run: (signal) => runAgent(options, signal, running), streams: running }
 }
 
-async function runAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
+async function runAgent(
+  options: NodeAgentOptions,
+  signal: AbortSignal,
+  running: RunningFleet,
+): Promise<void> {
   const { logger, stopGraceMs = STOP_GRACE_MS, onRegistered } = options
   await using stack = new AsyncDisposableStack()
   const tools = await openTools(options, stack)
@@ -96,9 +105,11 @@ async function runAgent(options: NodeAgentOptions, signal: AbortSignal): Promise
   logger.info({ node: node.nodeName, podCIDRs: node.podCIDRs }, 'the node is registered')
   onRegistered?.()
   const fleet = createFleet(options, node, tools)
+  running.fleet = fleet
   const beating = registration.run(heart.signal, () => fleet.heard())
   stack.defer(async () => {
     await fleet.close(stopGraceMs)
+    running.fleet = undefined
     heart.abort()
     await beating
     await registration.close()
@@ -114,6 +125,7 @@ async function openTools(
   const { onError, reporter, networkNamespace, namespacePrefix: prefix } = options
   const namespace = namespaceNamed(networkNamespace)
   const [nsenter, setpriv] = [await requireProgram('nsenter'), await requireProgram('setpriv')]
+  const setsid = await requireProgram('setsid')
   const endAll = (): Promise<void> => endLeftovers(prefix, clock).catch(onError)
   await endAll()
   stack.defer(endAll)
@@ -129,7 +141,7 @@ async function openTools(
     ...{ clock, random, client, folders, network, prober, logFolder, namespacePrefix: prefix },
     refreshMs: options.refreshMs ?? REFRESH_MS,
     addresses: new PodAddresses(podCIDRs),
-    programs: { nsenter, setpriv },
+    programs: { nsenter, setpriv, setsid },
     nodeNamespace: networkNamespace,
     hostIPs: addresses,
     ...(options.resolver && { resolver: options.resolver }),

@@ -5,6 +5,7 @@ import { type IdentityContents, knownControllers } from '../controllers/known-co
 import type { RunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Election } from '../storage/election.ts'
+import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { controllerUser } from './access/component-users.ts'
 import type { OwnSocket } from './access/own-socket.ts'
@@ -21,6 +22,8 @@ export interface BackgroundServicesOptions {
   readonly election: Election
   readonly metrics: RunnerMetrics
   readonly processMetrics: ProcessMetrics
+  /** Receives the streams of the node that runs here, by its name. */
+  readonly nodes: Map<string, NodeStreams>
   readonly clock: Clock
   readonly log: Logger
   /** What the controllers give to accounts; absent: neither tokens in Secrets nor certificates. */
@@ -40,7 +43,7 @@ export interface BackgroundServices extends AsyncDisposable {
 export async function startBackgroundServices(
   options: BackgroundServicesOptions,
 ): Promise<BackgroundServices> {
-  const { config, socket, version, processMetrics, identity, ...shared } = options
+  const { config, socket, version, processMetrics, identity, nodes, ...shared } = options
   await using held = new AsyncDisposableStack()
   const clients = new Map<string, ApiClient>()
   const clientOf = (component: string, user: User): ApiClient =>
@@ -63,7 +66,7 @@ export async function startBackgroundServices(
   if (config.sandboxNode.enabled) {
     const { runNodeAgent } = await import('./node/run-node-agent.ts')
     const agent = runNodeAgent({
-      ...{ ...shared, config, metrics: processMetrics },
+      ...{ ...shared, config, nodes, metrics: processMetrics },
       interfaces: networkInterfaces(),
       clientOf,
     })

@@ -6,6 +6,7 @@ import { apiServicesOf } from '../apiserver/background/api-services/api-services
 import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
+import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createComponentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig-path.ts'
@@ -60,9 +61,11 @@ export async function runServer(
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
   held.defer(() => audit.close())
+  const nodes = new Map<string, NodeStreams>()
   const texts = [() => metrics.text(), () => processMetrics.text()]
   const server = createApiServer({
-    ...{ store, audit, identity: identity.options },
+    ...{ store, audit, identity: identity.options, ownAddresses },
+    nodeStreams: (node) => nodes.get(node),
     moreMetrics: () => joined(texts),
     ...serverOptions(config, log),
   })
@@ -80,7 +83,7 @@ export async function runServer(
   const socket = await openOwnSocket({
     ...{ server, dataDir: config.dataDir, tokens: own, clock },
   })
-  const shared = { config, socket, version, election, metrics, processMetrics }
+  const shared = { config, socket, version, election, metrics, processMetrics, nodes }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
   const background = await startBackgroundServices({ ...shared, clock, log, identity: contents })
   held.use(background)

@@ -16,6 +16,10 @@ export interface Limits {
   readonly mutatingRequestsInFlight: number
   /** Watches at one time. */
   readonly watches: number
+  /** Followed logs and connections to Pods at one time. */
+  readonly streams: number
+  /** Milliseconds after which a connection to a Pod ends that carries nothing. */
+  readonly idleStreamTimeout: number
   /** Changes per resource that the cache keeps: a watch can start from them, or be behind by as many. */
   readonly watchWindowChanges: number
   /** Bytes per resource of the changes that the cache keeps. */
@@ -42,6 +46,8 @@ export const defaultLimits: Limits = {
   requestsInFlight: 400,
   mutatingRequestsInFlight: 200,
   watches: 10_000,
+  streams: 1000,
+  idleStreamTimeout: 4 * 3_600_000,
   watchWindowChanges: 10_000,
   watchWindowBytes: 24 << 20,
   stalledClientTimeout: 60_000,

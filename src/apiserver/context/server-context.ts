@@ -2,8 +2,10 @@ import type { TokenReviews } from '../../auth/authentication/token-reviewer.ts'
 import type { Authorizer } from '../../auth/rbac/authorizer.ts'
 import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
+import type { NodeStreams } from '../../streams/node-streams.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Feed } from '../cache/feed.ts'
@@ -35,6 +37,12 @@ export interface ServerContext {
   readonly issuance: TokenIssuance | undefined
   /** The running watches. */
   readonly watches: WatchRegistry
+  /** The logs that are followed, and the connections to Pods. */
+  readonly streams: WatchRegistry
+  /** The streams of the Pods of a node; undefined: no agent of that node is known here. */
+  readonly nodeStreams: (node: string) => NodeStreams | undefined
+  /** The addresses of this server, to which no Pod leads. */
+  readonly ownAddresses: () => readonly IpAddress[]
   /** The queues of writers of one object. */
   readonly turns: WriteTurns
   readonly log: OperatorLog

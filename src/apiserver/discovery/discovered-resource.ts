@@ -51,6 +51,7 @@ function subresourcesOf({
   reserved,
   derived = [],
   answered = [],
+  streamed = [],
 }: Resource): readonly DiscoveredSubresource[] {
   if (isReadOnly) return []
   const { group, version, kind: scaleKind } = SCALE
@@ -74,5 +75,9 @@ function subresourcesOf({
   const requested = answered.map(({ name, type: { kind: posted, ...groupVersion } }) => ({
     ...{ name, kind: posted, groupVersion, verbs: ['create'] },
   }))
-  return [...written, ...read, ...requested]
+  const streams = streamed.map(({ name, kind: options, methods }) => ({
+    ...{ name, kind: options },
+    verbs: methods.map((method) => (method === 'GET' ? 'get' : 'create')).toSorted(),
+  }))
+  return [...written, ...read, ...requested, ...streams]
 }

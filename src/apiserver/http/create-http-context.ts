@@ -28,7 +28,7 @@ import { createIdentifier, everySenderIsMaster } from '../authentication/request
 import { type CacheReader, Feed, type Follower } from '../cache/feed.ts'
 import { reportUnreadable } from '../cache/unreadable.ts'
 import { defaultLimits, type Limits } from '../context/limits.ts'
-import type { OperatorLog } from '../context/server-context.ts'
+import type { OperatorLog, ServerContext } from '../context/server-context.ts'
 import { WatchRegistry } from '../context/watch-registry.ts'
 import { WriteTurns } from '../context/write-turns.ts'
 import { InFlightLimits } from '../flow-control/in-flight-limits.ts'
@@ -60,6 +60,10 @@ export interface HttpContextOptions {
   readonly random?: Random
   /** Replaces single limits of `defaultLimits`. */
   readonly limits?: Partial<Limits>
+  /** Absent: no node has streams. */
+  readonly nodeStreams?: ServerContext['nodeStreams']
+  /** Absent: none is known. */
+  readonly ownAddresses?: ServerContext['ownAddresses']
   /** Absent: nothing is audited. */
   readonly audit?: Pick<AuditLog, 'begin'> | undefined
   /** Undefined: every request is an administrator's, so only this machine may reach the server. */
@@ -102,6 +106,9 @@ export function createHttpContext<A extends FollowingAllocator>(
     audit: options.audit ?? { begin: () => NOT_AUDITED },
     ...createIdentity({ ...shared, feed, onAccepted: options.onAccountToken }, identity),
     watches: new WatchRegistry(limits.watches),
+    streams: new WatchRegistry(limits.streams),
+    nodeStreams: options.nodeStreams ?? (() => undefined),
+    ownAddresses: options.ownAddresses ?? (() => []),
     turns: new WriteTurns(),
     lifecycle: new Lifecycle(),
     inFlight: new InFlightLimits({

@@ -14,7 +14,7 @@ import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { documentReply } from '../negotiation/served-document.ts'
 import { storeStatusError } from '../persist/store-failure.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
-import type { Exchange } from '../request/exchange.ts'
+import type { Exchange, Upgrade } from '../request/exchange.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import type { FoundRoute, Route } from '../routing/routes.ts'
 import { StatusError } from '../status/status.ts'
@@ -49,8 +49,9 @@ export async function handleRequest(
   options: HandlerOptions,
   request: IncomingMessage,
   response: ServerResponse,
+  upgrade?: Upgrade,
 ): Promise<void> {
-  const exchange = { request, response }
+  const exchange = { request, response, upgrade }
   let record = NOT_AUDITED
   try {
     const begun = await begin(options, exchange)
@@ -121,7 +122,8 @@ async function resultOf(options: HandlerOptions, begun: BegunRequest): Promise<H
   if (found === undefined) return noSuchPath()
   const { context, metrics, bodies } = options
   const { request } = exchange
-  const body = takesBody(found, request) ? await bodies.receive(exchange) : NO_BODY
+  const hasBody = exchange.upgrade === undefined && takesBody(found, request)
+  const body = hasBody ? await bodies.receive(exchange) : NO_BODY
   if (body instanceof StatusError) return body
   record.received(body, request.headers['content-type'] ?? '')
   const serve = async (): Promise<HandlerResult> =>
@@ -192,7 +194,7 @@ interface ResourceExchange extends ReceivedExchange {
 function apiRequest(
   { clock, limits }: HttpContext,
   found: FoundRoute,
-  { request, response, query, user, body, route }: ResourceExchange,
+  { request, response, upgrade, query, user, body, route }: ResourceExchange,
 ): StreamRequest {
   return {
     method: request.method ?? 'GET',
@@ -208,7 +210,7 @@ function apiRequest(
     body,
     deadline: new RequestDeadline({ clock, timeoutMs: limits.requestTimeout, response }),
     warn: (text) => addWarning(response, text),
-    response,
+    ...{ response, upgrade, headers: request.headers },
   }
 }
 

@@ -13,6 +13,7 @@ import { httpArrival } from '../../lib/http-arrival.ts'
 import { CertifiedConnections } from './certified-connections.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
 import type { HttpContext } from './http-context.ts'
+import { isUpgrade, withUpgrades } from './upgrades.ts'
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -119,14 +120,16 @@ function createServer(
     maxHeaderSize: limits.headerBytes,
     keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
+    shouldUpgradeCallback: (request) => isUpgrade(handler, request),
   }
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     void handleRequest(handler, request, response)
-  if (tls === undefined) return createHttpServer(http, serve)
+  if (tls === undefined) return withUpgrades(createHttpServer(http, serve), handler)
   const handshakeTimeout = Math.min(HANDSHAKE_MS, limits.requestTimeout)
   const context = secureContext(tls, clientAuthorities)
   const clients = { requestCert: clientAuthorities !== undefined, rejectUnauthorized: false }
-  return createHttpsServer({ ...http, ...context, ...clients, handshakeTimeout }, serve)
+  const options = { ...http, ...context, ...clients, handshakeTimeout }
+  return withUpgrades(createHttpsServer(options, serve), handler)
 }
 
 /** A certificate that no authority signed does not end the handshake: it proves nothing. */
@@ -155,8 +158,9 @@ const CLOSE_MS = 2000
  */
 const LINGER_MS = 250
 
-function closeServer(server: Server, { clock, watches }: HttpContext): Promise<void> {
+function closeServer(server: Server, { clock, watches, streams }: HttpContext): Promise<void> {
   watches.endAll()
+  streams.endAll()
   return new Promise((resolve) => {
     const cancelLinger = clock.after(LINGER_MS, () => server.closeIdleConnections())
     const cancel = clock.after(CLOSE_MS, () => server.closeAllConnections())

@@ -1,9 +1,10 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { User } from '../../auth/user.ts'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import type { ServedVersion } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
 import type { Subject } from '../status/status-errors.ts'
+import type { Upgrade } from './exchange.ts'
 import type { RequestDeadline } from './request-deadline.ts'
 
 /** One request for a resource, as the router understood it. */
@@ -36,6 +37,9 @@ export interface ApiRequest {
 /** A request that may be answered by a stream, as watches are. */
 export interface StreamRequest extends ApiRequest {
   readonly response: ServerResponse
+  readonly headers: IncomingHttpHeaders
+  /** Present: the client requests another protocol. */
+  readonly upgrade: Upgrade | undefined
 }
 
 /** A response with a body of known length or a list of chunks. */

@@ -30,6 +30,8 @@ export interface Resource extends ObjectRules {
   readonly derived?: readonly DerivedSubresource[]
   /** What can be requested of an object by POST; absent: nothing. */
   readonly answered?: readonly AnsweredSubresource[]
+  /** What of an object is a stream of bytes; absent: nothing. */
+  readonly streamed?: readonly StreamedSubresource[]
   /** Present: its objects are questions, which are answered and never stored. */
   readonly review?: Review
   /** Present: the number of its replicas can be read and written through the subresource `scale`. */
@@ -184,6 +186,14 @@ export interface AnsweredSubresource {
     object: JsonObject,
     document: JsonObject,
   ) => Promise<JsonObject | StatusError>
+}
+
+/** A subresource whose answer is a stream: the route table knows what serves it. */
+export interface StreamedSubresource {
+  readonly name: 'log' | 'exec' | 'attach' | 'portforward'
+  /** The kind of its options, or of the object. */
+  readonly kind: string
+  readonly methods: readonly ('GET' | 'POST')[]
 }
 
 /** A resource that has `spec.replicas` and `status.replicas`. */

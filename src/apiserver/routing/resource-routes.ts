@@ -1,4 +1,5 @@
 import type { ServerContext } from '../context/server-context.ts'
+import { podStreamVerbs } from '../pod-streams/pod-stream-verbs.ts'
 import type { HandlerResult, StreamRequest } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'
 import type { ScaledResource, ServedVersion } from '../resource/resource.ts'
@@ -57,6 +58,7 @@ function objectRoutes(served: ServedVersion): Paths {
     reserved,
     scale,
     status,
+    streamed = [],
   } = resource
   const { everywhere, collection, one } = resourcePaths(served, groupVersionPath(served), parameter)
   const whole = deletedOneByOne ? growingVerbs : collectionVerbs
@@ -76,6 +78,10 @@ function objectRoutes(served: ServedVersion): Paths {
   for (const each of answered) {
     const verbs = { POST: postAnswered.bind(undefined, each) }
     paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
+  }
+  for (const { name, methods } of streamed) {
+    const verbs = Object.fromEntries(methods.map((method) => [method, podStreamVerbs[name]]))
+    paths.set(`${one}/${name}`, routeOf(served, verbs, name))
   }
   return paths
 }

@@ -30,7 +30,7 @@ export interface NodeTools {
   readonly network: Pick<PodNetwork, 'connect' | 'disconnect' | 'nameOf'>
   readonly addresses: Pick<PodAddresses, 'keep' | 'claim' | 'release'>
   readonly prober: Pick<Prober, 'probe'>
-  readonly programs: Pick<Launch, 'nsenter' | 'setpriv'>
+  readonly programs: Pick<Launch, 'nsenter' | 'setpriv'> & { readonly setsid: string }
   /** What the names of Pods' network namespaces begin with, and the marks of their processes. */
   readonly namespacePrefix: string
   /** The node's own namespace; undefined: the one of this process. */

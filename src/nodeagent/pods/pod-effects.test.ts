@@ -21,7 +21,7 @@ async function stage(script: string) {
   const clock = new FakeClock()
   const tools = nodeTools({
     ...{ clock, logFolder, namespacePrefix: PREFIX },
-    programs: { nsenter: '', setpriv: await requireProgram('setpriv') },
+    programs: { nsenter: '', setpriv: await requireProgram('setpriv'), setsid: '' },
     onError: (error) => expect.fail(String(error)),
   })
   const ended = Promise.withResolvers<void>()
@@ -52,7 +52,8 @@ test('a Pod that has ended for good holds no log open, although a process still 
   await ended
   const written = async () => (await readFile(log, 'utf8').catch(() => '')).trim()
   while ((await written()) === '') await new Promise(setImmediate)
-  expect([await written(), await isOpen(log)]).toEqual([`${PREFIX}/u1`, true])
+  const said = (await written()).replace(/^\S+Z /, '')
+  expect([said, await isOpen(log)]).toEqual([`stdout F ${PREFIX}/u1`, true])
   let isOver = false
   const over = effects.perform({ do: 'disconnect' }).then(() => (isOver = true))
   while (!isOver && clock.pending().length === 0) await new Promise(setImmediate)

@@ -6,6 +6,7 @@ import type { PodAction } from '../state/pod-action.ts'
 import type { PodEvent, ProbeResult } from '../state/pod-event.ts'
 import { PodVolumes } from '../volumes/pod-volumes.ts'
 import type { NodeTools } from './node-tools.ts'
+import { PodAccess } from './pod-access.ts'
 import { FAILED_MOUNT } from './pod-events.ts'
 import { PodProcesses } from './pod-processes.ts'
 
@@ -16,6 +17,8 @@ export class PodEffects {
   readonly #emit: (event: PodEvent) => void
   readonly #processes: PodProcesses
   readonly #volumes: PodVolumes
+  /** What clients reach of the Pod. */
+  readonly access: PodAccess
   #ips: readonly IpAddress[] = []
   #isDisconnected = false
 
@@ -27,6 +30,7 @@ export class PodEffects {
       emit({ is: 'noticed', reason, message })
     this.#volumes = new PodVolumes(tools, pod, (message) => notice(FAILED_MOUNT, message))
     this.#processes = new PodProcesses({ tools, pod, volumes: this.#volumes, notice })
+    this.access = new PodAccess(tools, pod, this.#processes)
   }
 
   /** The Pod's labels and annotations as they are now. */
@@ -112,7 +116,7 @@ export class PodEffects {
 
   async #start({ container, run }: Extract<PodAction, { do: 'start' }>): Promise<void> {
     const plan = this.#planOf(container)
-    const started = await this.#processes.start(plan, this.#ips).catch(messageOf)
+    const started = await this.#processes.start(plan, this.#ips, run).catch(messageOf)
     if (typeof started === 'string') {
       return this.#emit({ is: 'refused', container, run, message: started })
     }

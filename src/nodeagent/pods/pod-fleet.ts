@@ -2,6 +2,7 @@ import type { ApiClient } from '../../client/http/api-client.ts'
 import type { ApiFailure } from '../../client/http/failure/failure.ts'
 import type { Change } from '../../client/reflector/object-tracker.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
+import type { PodTarget } from '../../streams/node-streams.ts'
 import { bind, isToBind } from './binder.ts'
 import type { NodeTools } from './node-tools.ts'
 import { PodWorker } from './pod-worker.ts'
@@ -56,6 +57,12 @@ export class PodFleet {
       }
     }
     this.#fill()
+  }
+
+  /** The Pod of this name and uid, if it is here. */
+  find({ namespace, name, uid }: PodTarget): PodWorker | undefined {
+    const worker = this.#workers.get(`${namespace}/${name}`)
+    return worker?.uid === uid ? worker : undefined
   }
 
   /** The server took a heartbeat of the node. */

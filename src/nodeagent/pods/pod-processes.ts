@@ -3,6 +3,13 @@ import { join } from 'node:path'
 import type { IpAddress } from '../../lib/ip.ts'
 import { sleep } from '../../lib/sleep.ts'
 import {
+  type CommandOptions,
+  type RunningCommand,
+  StreamRefusal,
+} from '../../streams/node-streams.ts'
+import { type ContainerLog, openContainerLog } from '../logs/container-log.ts'
+import type { LogProgress } from '../logs/log-progress.ts'
+import {
   type ContainerMounts,
   makeInnerPlaces,
   mountForContainer,
@@ -12,13 +19,14 @@ import type { ContainerPlan } from '../plan/container-plan.ts'
 import { expand } from '../plan/expand.ts'
 import type { MountPlan } from '../plan/mount-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
+import { startAttached, startInTerminal } from '../process/attached-process.ts'
 import {
   type ContainerProcess,
+  type ProcessOutputs,
   type ProcessPlan,
   startProcess,
 } from '../process/container-process.ts'
 import { podMark } from '../process/pod-mark.ts'
-import { openRotatingLog, type RotatingLog } from '../process/rotating-log.ts'
 import { runOnce } from '../process/run-once.ts'
 import type { ProbeResult } from '../state/pod-event.ts'
 import type { PodVolumes } from '../volumes/pod-volumes.ts'
@@ -45,7 +53,9 @@ export class PodProcesses {
   /** By the name of the container: the latest of each. */
   readonly #processes = new Map<string, ContainerProcess>()
   readonly #environments = new Map<string, ReadonlyMap<string, string>>()
-  readonly #logs = new Map<string, RotatingLog>()
+  readonly #logs = new Map<string, RunLog>()
+  /** Commands of clients that run. */
+  readonly #commands = new Set<RunningCommand>()
   readonly #mounts = new Map<string, ContainerMounts>()
   readonly #volumes: PodVolumes
   readonly #objects: EnvironmentObjects
@@ -73,18 +83,19 @@ export class PodProcesses {
   async start(
     plan: ContainerPlan,
     podIPs: readonly IpAddress[],
+    run: number,
   ): Promise<ContainerProcess | Unconfigured | string> {
     const environment = await this.#environmentOf(plan, podIPs)
     if ('problem' in environment) return environment
     this.#environments.set(plan.name, environment)
     await this.#mountFor(plan)
-    const path = join(this.#logFolder(), `${plan.name}.log`)
-    const log = this.#logs.get(plan.name) ?? (await openRotatingLog(path))
-    this.#logs.set(plan.name, log)
+    const log = await this.#logFor(plan.name, run)
     const command = plan.command.map((word) => expand(word, environment))
     const [shownProgram] = plan.command
     const started = await startProcess({ ...this.#processPlan(plan, command, log), shownProgram })
-    if (typeof started !== 'string') this.#processes.set(plan.name, started)
+    if (typeof started === 'string') return started
+    this.#processes.set(plan.name, started)
+    void started.closed.then(() => log.close())
     return started
   }
 
@@ -96,6 +107,28 @@ export class PodProcesses {
   run(plan: ContainerPlan, command: readonly string[], timeoutMs: number): Promise<ProbeResult> {
     const process = this.#processPlan(plan, command, undefined)
     return runOnce(process, timeoutMs, this.#tools.clock)
+  }
+
+  /** Runs a command of a client beside the container's process, as part of it. */
+  async attach(
+    plan: ContainerPlan,
+    { command, tty }: CommandOptions,
+  ): Promise<RunningCommand | StreamRefusal> {
+    if (this.#closed !== undefined) return new StreamRefusal('absent', 'the pod has ended')
+    const process = this.#processPlan(plan, command, undefined)
+    const { setsid } = this.#tools.programs
+    const started = tty ? await startInTerminal(process, setsid) : await startAttached(process)
+    if (started instanceof StreamRefusal) return started
+    this.#commands.add(started)
+    void started.ended.then(() => this.#commands.delete(started))
+    if (this.#closed !== undefined) started.kill()
+    return started
+  }
+
+  /** Where the output of a container is, and whether there is more to come. */
+  logOf(container: string): { readonly path: string; readonly progress: LogProgress | undefined } {
+    const log = this.#logs.get(container)?.log
+    return { path: this.#logPath(container), progress: log?.progress }
   }
 
   /** Closes the logs, once, with the last output of the processes that have ended. Nothing is started after that. */
@@ -111,9 +144,10 @@ export class PodProcesses {
   async #close(): Promise<void> {
     const processes = [...this.#processes.values()]
     const outputs = Promise.all(processes.map(({ closed }) => closed))
+    for (const command of this.#commands) command.kill()
     await Promise.race([outputs, sleep(this.#tools.clock, LAST_OUTPUT_MS)])
     for (const one of processes) one.release()
-    await Promise.all([...this.#logs.values()].map((log) => log.close()))
+    await Promise.all([...this.#logs.values()].map(({ log }) => log.close()))
     await Promise.all([...this.#mounts.values()].map((mounts) => mounts.close()))
     this.#mounts.clear()
   }
@@ -162,7 +196,7 @@ export class PodProcesses {
   #processPlan(
     { name, user, workingDir }: ContainerPlan,
     command: readonly string[],
-    log: RotatingLog | undefined,
+    log: ProcessOutputs | undefined,
   ): ProcessPlan {
     const { programs, network, nodeNamespace, namespacePrefix } = this.#tools
     const { hostNetwork, uid } = this.#pod
@@ -175,11 +209,36 @@ export class PodProcesses {
     return { launch, command, environment, workingDir, log, locate }
   }
 
+  /** The log of a run; the one of the run before gets its last output first. */
+  async #logFor(container: string, run: number): Promise<ContainerLog> {
+    const known = this.#logs.get(container)
+    if (known?.run === run) return known.log
+    const before = this.#processes.get(container)
+    if (before !== undefined) {
+      await Promise.race([before.closed, sleep(this.#tools.clock, LAST_OUTPUT_MS)])
+      before.release()
+    }
+    await known?.log.close()
+    const log = await openContainerLog(this.#logPath(container), this.#tools.clock)
+    this.#logs.set(container, { run, log })
+    return log
+  }
+
+  #logPath(container: string): string {
+    return join(this.#logFolder(), `${container}.log`)
+  }
+
   /** Names of Pods and containers are labels: none of them leads elsewhere. */
   #logFolder(): string {
     const { namespace, name, uid } = this.#pod
     return join(this.#tools.logFolder, `${namespace}_${name}_${uid}`)
   }
+}
+
+/** The log of one run of a container. */
+interface RunLog {
+  readonly run: number
+  readonly log: ContainerLog
 }
 
 /** A process that left its group and namespace may hold a log open for ever. */

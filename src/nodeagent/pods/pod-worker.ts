@@ -13,6 +13,7 @@ import { restorePodState } from '../state/restore.ts'
 import { podStatus } from '../status/pod-status.ts'
 import { EventRecorder } from './event-recorder.ts'
 import type { NodeTools } from './node-tools.ts'
+import type { PodAccess } from './pod-access.ts'
 import { PodEffects } from './pod-effects.ts'
 import { faultTexts, textOfAction, textOfEvent } from './pod-events.ts'
 import { podPath } from './pod-path.ts'
@@ -75,6 +76,18 @@ export class PodWorker {
     if (deletionGraceMs === undefined) return this.#look()
     this.#isDeleted = true
     this.#happened({ is: 'stopped', graceMs: deletionGraceMs })
+  }
+
+  /** What clients reach of the Pod. */
+  get access(): PodAccess {
+    return this.#effects.access
+  }
+
+  /** Whether a container runs now. */
+  isRunning(container: string): boolean {
+    return this.#state.containers.some(
+      ({ name, phase }) => name === container && phase === 'running',
+    )
   }
 
   /** The server took a heartbeat of the node. */

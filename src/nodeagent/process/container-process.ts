@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { constants } from 'node:os'
+import type { Writable } from 'node:stream'
 import { findProgram } from '../system/find-program.ts'
 import { type Launch, launchWords } from './launch.ts'
-import type { RotatingLog } from './rotating-log.ts'
 
 /** A program to be run for a Pod. */
 export interface ProcessPlan {
@@ -17,7 +17,13 @@ export interface ProcessPlan {
   /** Empty: the root folder. */
   readonly workingDir: string
   /** Receives its output; undefined: the output is dropped. */
-  readonly log: RotatingLog | undefined
+  readonly log: ProcessOutputs | undefined
+}
+
+/** Where a process writes. */
+export interface ProcessOutputs {
+  readonly stdout: Writable
+  readonly stderr: Writable
 }
 
 /** How a process ended. */
@@ -40,9 +46,15 @@ export interface ContainerProcess {
   signal(name: 'SIGTERM' | 'SIGKILL'): void
 }
 
-/** Starts a process. @returns why it could not be started, in one sentence */
-export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess | string> {
-  const { launch, command, environment, workingDir, log, locate = samePath } = plan
+/** What is given to `spawn`. */
+export interface PreparedProcess {
+  readonly words: readonly string[]
+  readonly options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> }
+}
+
+/** How a process is started, or why it cannot be, in one sentence. */
+export async function prepareProcess(plan: ProcessPlan): Promise<PreparedProcess | string> {
+  const { launch, command, environment, workingDir, locate = samePath } = plan
   const cwd = workingDir || '/'
   const [program = ''] = command
   const isFolder = await stat(locate(cwd))
@@ -53,16 +65,29 @@ export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess 
   if ((await findProgram(program, path, { folder: cwd, locate })) === undefined) {
     return `there is no program ${JSON.stringify(plan.shownProgram ?? program)} that may be executed`
   }
-  const [first = '', ...args] = launchWords(launch, command, cwd)
+  return {
+    words: launchWords(launch, command, cwd),
+    options: {
+      cwd: launch.mountNamespace === undefined ? cwd : '/',
+      env: Object.fromEntries(environment),
+    },
+  }
+}
+
+/** Starts a process. @returns why it could not be started, in one sentence */
+export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess | string> {
+  const prepared = await prepareProcess(plan)
+  if (typeof prepared === 'string') return prepared
+  const { log } = plan
+  const [first = '', ...args] = prepared.words
   const child = spawn(first, args, {
-    cwd: launch.mountNamespace === undefined ? cwd : '/',
-    env: Object.fromEntries(environment),
+    ...prepared.options,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  for (const output of [child.stdout, child.stderr]) {
-    if (log === undefined) output.resume()
-    else output.pipe(log.stream, { end: false })
+  for (const name of ['stdout', 'stderr'] as const) {
+    if (log === undefined) child[name].resume()
+    else child[name].pipe(log[name], { end: false })
   }
   const failure = new Promise<string>((resolve) => {
     child.once('error', ({ message }) => resolve(message))

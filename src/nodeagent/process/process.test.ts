@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { openContainerLog } from '../logs/container-log.ts'
 import { findProgram, requireProgram } from '../system/find-program.ts'
 import { type ProcessPlan, startProcess } from './container-process.ts'
 import { endLeftovers } from './end-leftovers.ts'
@@ -78,7 +79,7 @@ test('finds programs as a shell does', async () => {
 })
 
 test('a process has its environment and nothing else, its folder and its log', async () => {
-  const log = await openRotatingLog(join(folder, 'logs', 'main.log'))
+  const log = await openContainerLog(join(folder, 'logs', 'main.log'), systemClock)
   const environment = new Map([
     ['PATH', '/usr/bin:/bin'],
     ['A', 'x y'],
@@ -90,12 +91,14 @@ test('a process has its environment and nothing else, its folder and its log', a
   await child.closed
   await log.close()
   const lines = (await readFile(join(folder, 'logs', 'main.log'), 'utf8')).trim().split('\n')
-  expect(lines.toSorted()).toEqual([folder, 'A=x y', 'PATH=/usr/bin:/bin'].toSorted())
+  const said = lines.map((line) => line.replace(/^\S+Z /, ''))
+  const expected = [`stderr F ${folder}`, 'stdout F A=x y', 'stdout F PATH=/usr/bin:/bin']
+  expect(said.toSorted()).toEqual(expected)
 })
 
 test('what a process started goes with it', async () => {
   const command = ['sh', '-c', 'sleep 1000 & echo $!; wait']
-  const log = await openRotatingLog(join(folder, 'main.log'))
+  const log = await openContainerLog(join(folder, 'main.log'), systemClock)
   const child = await startProcess(await plan(command, { log }))
   if (typeof child === 'string') throw new Error(child)
   const written = async () => (await readFile(join(folder, 'main.log'), 'utf8')).trim()

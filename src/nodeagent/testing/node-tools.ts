@@ -17,7 +17,7 @@ export function nodeTools(given: Given): NodeTools {
     },
     addresses: { keep: () => undefined, claim: () => [], release: () => undefined },
     prober: { probe: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
-    programs: { nsenter: '', setpriv: '' },
+    programs: { nsenter: '', setpriv: '', setsid: '' },
     namespacePrefix: '',
     nodeNamespace: undefined,
     hostIPs: [],

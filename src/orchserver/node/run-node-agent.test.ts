@@ -20,6 +20,7 @@ it('a machine without an address is no node, and nothing else ends', async () =>
     clientOf: () => ({}) as ApiClient,
     clock: new FakeClock(),
     interfaces: {},
+    nodes: new Map(),
     metrics,
     log: { info: vi.fn(), warn: vi.fn(), error: failed.resolve },
   })

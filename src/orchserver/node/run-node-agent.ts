@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { familyOf } from '../../lib/ip.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { createNodeAgent } from '../../nodeagent/node-agent.ts'
+import type { NodeStreams } from '../../streams/node-streams.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { controllerUser, nodeAgentUser } from '../access/component-users.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
@@ -24,6 +25,8 @@ export interface NodeAgentParts {
   readonly clientOf: (component: string, user: User) => ApiClient
   /** Of this machine. */
   readonly interfaces: Interfaces
+  /** Receives the streams of its Pods while it runs, by the name of the node. */
+  readonly nodes: Map<string, NodeStreams>
   readonly metrics: Pick<ProcessMetrics, 'nodeAgent'>
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
@@ -49,7 +52,10 @@ export function runNodeAgent(parts: NodeAgentParts): RunningNodeAgent {
   const stop = new AbortController()
   const running = run(parts, node, stop.signal)
     .catch((err: unknown) => log.error({ err }, 'this machine is no node'))
-    .finally(() => metrics.nodeAgent.set({ node }, 0))
+    .finally(() => {
+      parts.nodes.delete(node)
+      metrics.nodeAgent.set({ node }, 0)
+    })
   return {
     async close() {
       stop.abort()
@@ -85,5 +91,6 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
       message: 'an operation of the node agent failed',
     })),
   })
+  parts.nodes.set(node, agent.streams)
   await agent.run(signal)
 }

@@ -7,6 +7,7 @@ import { columns } from './columns.ts'
 import { defaultPod } from './defaults.ts'
 import { podEnvironmentSubresource } from './environment.ts'
 import { podGraceSeconds } from './grace.ts'
+import { podStreams } from './streams.ts'
 import { checkPodUpdate } from './update.ts'
 import { checkPod } from './validation.ts'
 
@@ -22,6 +23,7 @@ export const pods: Resource = {
   status: { initial: () => ({ phase: 'Pending' }) },
   deletion: { graceSeconds: podGraceSeconds, returnsMarked: true },
   derived: [podEnvironmentSubresource],
+  streamed: podStreams,
   createOnUpdate: false,
   updateNeedsVersion: false,
   countsGenerations: false,

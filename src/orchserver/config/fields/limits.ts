@@ -46,6 +46,16 @@ export const LIMIT_FIELDS: FieldsOf<
     'Writes that are served at one time, a quarter of them for the cluster itself; further requests wait.',
   ),
   'limits.watches': count('max-watches', defaultLimits.watches, 'Watches at one time.'),
+  'limits.streams': count(
+    'max-streams',
+    defaultLimits.streams,
+    'Followed logs, commands in Pods and forwarded ports at one time.',
+  ),
+  'limits.idleStreamTimeout': time(
+    'idle-stream-timeout',
+    defaultLimits.idleStreamTimeout,
+    'A connection to a Pod that carries nothing for this long is ended.',
+  ),
   'limits.watchWindowChanges': count(
     'watch-window-changes',
     defaultLimits.watchWindowChanges,

@@ -23,6 +23,10 @@ export interface PodCluster {
   make(path: string, object: JsonObject): Promise<JsonObject>
   /** Runs a Pod in a namespace, and resolves when it is ready, to its address. */
   runPod(namespace: string, name: string, spec?: JsonObject): Promise<string>
+  /** The network namespace of the machine. */
+  readonly node: Namespace
+  /** The kubeconfig of its administrator. */
+  readonly kubeconfig: string
   /** What the process of a Pod at an address returns. */
   fromPod(address: string, path: string): Promise<JsonObject>
   close(): Promise<void>
@@ -63,7 +67,7 @@ export async function startPodCluster(flags: readonly string[] = []): Promise<Po
   const make = (path: string, object: JsonObject) => created(api, path, object)
   const daemon = await startDaemon({ node, folder, dataDir, make })
   return {
-    ...{ api, make },
+    ...{ api, make, node, kubeconfig: join(dataDir, 'admin.kubeconfig') },
     runPod: (namespace, name, spec = {}) => runPod({ api, make }, { namespace, name, spec }),
     fromPod: async (address, path) => {
       const answer = await node.exec(['curl', '-sS', '-m', '20', `http://${address}:8080${path}`])

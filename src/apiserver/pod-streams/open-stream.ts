@@ -1,0 +1,89 @@
+import type { Duplex } from 'node:stream'
+import { acceptHandshake, listOf } from '../../streams/websocket/handshake.ts'
+import { createMessageStream } from '../../streams/websocket/message-stream.ts'
+import { resourceAction } from '../authorization/request-action.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { StreamRequest } from '../request/api-request.ts'
+import type { Upgrade } from '../request/exchange.ts'
+import { switchProtocols } from '../request/switch-protocols.ts'
+import { refusalOf } from '../status/not-permitted.ts'
+import type { StatusError } from '../status/status.ts'
+import { badRequest, serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
+
+/** The names of the protocols that a subresource has, the best one first. */
+export interface StreamProtocols {
+  readonly webSocket: readonly string[]
+  readonly spdy: string
+}
+
+/** A protocol that client and server have in common; `open` answers 101. */
+export interface StreamOffer {
+  readonly kind: 'websocket' | 'spdy'
+  /** The messages of the WebSocket, or the connection that is SPDY from now on; it ends when the server stops. */
+  open(): Duplex
+}
+
+const PROTOCOL_HEADER = 'x-stream-protocol-version'
+
+/**
+ * What the client of a request can be answered with. A WebSocket is opened by GET, which roles that
+ * only read permit, so its user needs the permission to create as well, as since Kubernetes 1.35.
+ */
+export function offerStream(
+  context: ServerContext,
+  request: StreamRequest,
+  protocols: StreamProtocols,
+): StreamOffer | StatusError {
+  const { upgrade, method, user } = request
+  if (upgrade === undefined) return badRequest('Upgrade request required')
+  const action = resourceAction({ ...request, method: 'POST', isWatch: false })
+  const refused = method === 'GET' ? refusalOf(context.authorizer, user, action) : undefined
+  if (refused !== undefined) return refused
+  const { streams } = context
+  if (streams.isClosed) return serviceUnavailable('the server is stopping')
+  if (streams.isFull) return tooManyRequests('too many streams at one time', 5)
+  const isWebSocket = (request.headers.upgrade ?? '').toLowerCase() === 'websocket'
+  const offer = isWebSocket ? webSocketHeaders(request, protocols) : spdyHeaders(request, protocols)
+  if (typeof offer === 'string') return badRequest(`unable to upgrade: ${offer}`)
+  const open = (): Duplex => openConnection(context, request, { upgrade, headers: offer })
+  if (!isWebSocket) return { kind: 'spdy', open }
+  return {
+    kind: 'websocket',
+    open: () => createMessageStream(open(), { role: 'server', clock: context.clock }),
+  }
+}
+
+interface Opening {
+  readonly upgrade: Upgrade
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function openConnection(
+  { streams, limits }: ServerContext,
+  { response }: StreamRequest,
+  opening: Opening,
+): Duplex {
+  const channel = switchProtocols({ response, ...opening, idleMs: limits.idleStreamTimeout })
+  const forget = streams.add(() => channel.destroy())
+  channel.once('close', forget)
+  return channel
+}
+
+function webSocketHeaders(
+  { method, headers }: StreamRequest,
+  { webSocket }: StreamProtocols,
+): Opening['headers'] | string {
+  if (method !== 'GET') return 'a WebSocket is opened by GET'
+  const accepted = acceptHandshake(headers, webSocket)
+  return typeof accepted === 'string' ? accepted : accepted.headers
+}
+
+function spdyHeaders(
+  { headers }: StreamRequest,
+  { spdy }: StreamProtocols,
+): Opening['headers'] | string {
+  if (!listOf(headers[PROTOCOL_HEADER]).includes(spdy)) {
+    return `the header X-Stream-Protocol-Version must offer ${spdy}`
+  }
+  return { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': spdy }
+}

@@ -1,0 +1,44 @@
+import { connect, Socket } from 'node:net'
+import { systemClock } from '../../lib/clock.ts'
+import { StreamRefusal } from '../../streams/node-streams.ts'
+import { serveForwarding } from '../../streams/port-forward/serve-forwarding.ts'
+
+/** What the node agent opens for it. */
+const CHANNEL_FD = 3
+
+/** As a Pod may listen: first where most programs do. */
+const LOOPBACK = ['127.0.0.1', '::1']
+
+/**
+ * Opens connections to ports on the loopback addresses of the network namespace that it runs in; they
+ * share one file, the fourth. Ends when the other end of it does.
+ */
+function main(): void {
+  const channel = new Socket({ fd: CHANNEL_FD })
+  const session = serveForwarding(channel, { connect: dial, clock: systemClock })
+  void session.closed.then(() => process.exit(0))
+}
+
+async function dial(port: number): Promise<Socket | StreamRefusal> {
+  const failures: string[] = []
+  for (const host of LOOPBACK) {
+    const connected = await connectTo(host, port)
+    if (typeof connected !== 'string') return connected
+    failures.push(connected)
+  }
+  return new StreamRefusal('failed', `no connection to port ${port} of the pod: ${failures[0]}`)
+}
+
+function connectTo(host: string, port: number): Promise<Socket | string> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true })
+    const fail = ({ message }: Error): void => resolve(message)
+    socket.once('error', fail)
+    socket.once('connect', () => {
+      socket.off('error', fail)
+      resolve(socket)
+    })
+  })
+}
+
+main()

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process'
+import { closeSync } from 'node:fs'
+import { constants } from 'node:os'
+import { PassThrough } from 'node:stream'
+import { type RunningCommand, StreamRefusal } from '../../streams/node-streams.ts'
+import { killProcess } from '../system/kill-process.ts'
+import { type ProcessPlan, prepareProcess } from './container-process.ts'
+import { openPseudoTerminal } from './pseudo-terminal.ts'
+
+export type AttachedPlan = Omit<ProcessPlan, 'log'>
+
+/** What a shell returns for a process that a signal ended: 128 and the number of the signal. */
+const SIGNALLED = 128
+
+/** Starts a command whose input and outputs are streams. */
+export async function startAttached(plan: AttachedPlan): Promise<RunningCommand | StreamRefusal> {
+  const prepared = await prepareProcess({ ...plan, log: undefined })
+  if (typeof prepared === 'string') return new StreamRefusal('failed', prepared)
+  const { words, options } = prepared
+  const child = spawn(words[0]!, words.slice(1), {
+    ...options,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  for (const stream of [child.stdin, child.stdout, child.stderr]) {
+    stream.on('error', () => undefined)
+  }
+  const { pid } = child
+  if (pid === undefined) return new StreamRefusal('failed', await failureOf(child))
+  const { stdin, stdout, stderr } = child
+  const ended = endOf(child)
+  return {
+    ...{ stdin, stdout, stderr, ended },
+    resize: () => undefined,
+    kill: () => {
+      killGroup(pid)
+      for (const stream of [stdin, stdout, stderr]) stream.destroy()
+    },
+  }
+}
+
+/** The same in a terminal. `setsid`: the path of the program that makes it the process's own. */
+export async function startInTerminal(
+  plan: AttachedPlan,
+  setsid: string,
+): Promise<RunningCommand | StreamRefusal> {
+  const command = [setsid, '--ctty', '--', ...plan.command]
+  const shownProgram = plan.shownProgram ?? plan.command[0]
+  const prepared = await prepareProcess({ ...plan, log: undefined })
+  if (typeof prepared === 'string') return new StreamRefusal('failed', prepared)
+  const within = await prepareProcess({ ...plan, command, shownProgram, log: undefined })
+  if (typeof within === 'string') return new StreamRefusal('failed', within)
+  const terminal = openPseudoTerminal()
+  if (terminal === undefined) {
+    return new StreamRefusal('failed', 'this machine gives no terminal: run it without tty')
+  }
+  const { processEnd, stream } = terminal
+  const child = spawn(within.words[0]!, within.words.slice(1), {
+    ...within.options,
+    stdio: [processEnd, processEnd, processEnd],
+  })
+  const output = new PassThrough()
+  // The kernel reports the end of the last process in a terminal as an error of reading.
+  stream.on('error', () => undefined)
+  stream.once('close', () => output.end())
+  stream.pipe(output)
+  let isOpen = true
+  const ended = endOf(child).finally(() => {
+    isOpen = false
+    closeSync(processEnd)
+  })
+  const { pid } = child
+  if (pid === undefined) {
+    stream.destroy()
+    return new StreamRefusal('failed', await failureOf(child))
+  }
+  return {
+    ...{ stdin: stream, stdout: output, stderr: undefined, ended },
+    resize: (size) => {
+      if (isOpen) terminal.resize(size)
+    },
+    kill: () => {
+      killGroup(pid)
+      killProcess(pid)
+      stream.destroy()
+    },
+  }
+}
+
+type Child = Pick<ReturnType<typeof spawn>, 'once'>
+
+function endOf(child: Child): RunningCommand['ended'] {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve({ exitCode: SIGNALLED - 1 }))
+    child.once('exit', (code, signal) => {
+      const number = signal === null ? 0 : constants.signals[signal]
+      resolve({ exitCode: signal === null ? (code ?? 0) : SIGNALLED + number })
+    })
+  })
+}
+
+function failureOf(child: Child): Promise<string> {
+  return new Promise((resolve) => child.once('error', ({ message }) => resolve(message)))
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    return
+  }
+}

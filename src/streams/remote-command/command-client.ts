@@ -1,0 +1,70 @@
+import { type Duplex, Readable, Writable } from 'node:stream'
+import type { TerminalSize } from '../node-streams.ts'
+import { CHANNEL, channelMessage } from './channels.ts'
+import { type CommandResult, resultOf } from './command-result.ts'
+import { terminalSizeMessage } from './terminal-size.ts'
+
+/** A command that runs on the other side: the client's side. */
+export interface RemoteCommand {
+  /** Its input, which `end` ends. */
+  readonly stdin: Writable
+  readonly stdout: Readable
+  /** Nothing comes with a terminal. */
+  readonly stderr: Readable
+  resize(size: TerminalSize): void
+  /** Resolves when the command has ended or the connection is over. */
+  readonly ended: Promise<CommandResult>
+  /** Breaks off; the command is killed. */
+  close(): void
+}
+
+const MAX_STATUS_BYTES = 64 << 10
+
+/** Talks `v5.channel.k8s.io`; `messages` are those of the WebSocket that was opened with it. */
+export function createRemoteCommand(messages: Duplex): RemoteCommand {
+  const outputs = [1, 2].map(() => new Readable({ read: () => messages.resume() }))
+  const [stdout, stderr] = [outputs[0]!, outputs[1]!]
+  let status = Buffer.alloc(0)
+  let failure = 'the connection ended before the command'
+  messages.on('data', (message: Buffer) => {
+    const data = message.subarray(1)
+    if (message[0] === CHANNEL.error) {
+      status = Buffer.concat([status, data]).subarray(0, MAX_STATUS_BYTES)
+      return
+    }
+    const output = outputs[(message[0] ?? 0) - 1]
+    if (data.length > 0 && output?.push(data) === false) messages.pause()
+  })
+  messages.on('error', ({ message }) => {
+    failure = message
+  })
+  const ended = new Promise<CommandResult>((resolve) => {
+    const over = (): void => {
+      for (const output of outputs) if (!output.readableEnded) output.push(null)
+      resolve(status.length > 0 ? resultOf(status.toString()) : { problem: failure })
+    }
+    messages.once('end', over)
+    messages.once('close', over)
+  })
+  return {
+    ...{ stdout, stderr, ended },
+    stdin: inputTo(messages),
+    resize: (size) => messages.write(channelMessage(CHANNEL.resize, terminalSizeMessage(size))),
+    close: () => messages.destroy(),
+  }
+}
+
+function inputTo(messages: Duplex): Writable {
+  const input = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      if (messages.writable) messages.write(channelMessage(CHANNEL.stdin, chunk), done)
+      else done()
+    },
+    final: (done) => {
+      if (messages.writable) messages.write(Buffer.from([CHANNEL.close, CHANNEL.stdin]))
+      done()
+    },
+  })
+  input.on('error', () => undefined)
+  return input
+}

@@ -1,0 +1,116 @@
+import { constants, inflateRawSync } from 'node:zlib'
+import { HEADER_DICTIONARY, ZLIB_HEADER } from './header-dictionary.ts'
+import { spdyFault } from './spdy-fault.ts'
+
+/** Headers of a stream, by their names in lower case. */
+export type SpdyHeaders = ReadonlyMap<string, string>
+
+/** Bytes of one header block when it is decompressed. */
+const MAX_BLOCK_BYTES = 64 << 10
+/** As far back as a compressed block may refer. */
+const WINDOW_BYTES = 32 << 10
+/** A stored block of deflate has a length of 16 bits. */
+const MAX_STORED_BYTES = 0xffff
+/** What a block that was flushed ends with; the next one then begins at a whole byte. */
+const FLUSHED = Buffer.from([0x00, 0x00, 0xff, 0xff])
+
+/**
+ * Reads the header blocks of one direction of a session, in their order: they are one zlib stream, so
+ * each refers to the ones before it. Throws NP_STREAMS_SPDY for a block that is no such thing or too large.
+ */
+export class HeaderBlockReader {
+  #window = HEADER_DICTIONARY
+  #isFirst = true
+
+  read(block: Buffer): SpdyHeaders {
+    const plain = this.#inflate(this.#isFirst ? withoutZlibHeader(block) : block)
+    this.#isFirst = false
+    this.#window = Buffer.concat([this.#window, plain]).subarray(-WINDOW_BYTES)
+    return parseHeaders(plain)
+  }
+
+  #inflate(block: Buffer): Buffer {
+    if (!block.subarray(-FLUSHED.length).equals(FLUSHED)) {
+      throw spdyFault('a header block was not flushed')
+    }
+    try {
+      return inflateRawSync(block, {
+        dictionary: this.#window,
+        finishFlush: constants.Z_SYNC_FLUSH,
+        maxOutputLength: MAX_BLOCK_BYTES,
+      })
+    } catch {
+      throw spdyFault('a header block cannot be decompressed, or is too large')
+    }
+  }
+}
+
+/**
+ * Writes the header blocks of one direction of a session. They are stored, not compressed: what a
+ * session compresses together can be found out from its length (CRIME).
+ */
+export class HeaderBlockWriter {
+  #isFirst = true
+
+  write(headers: SpdyHeaders): Buffer {
+    const plain = plainHeaders(headers)
+    if (plain.length > MAX_STORED_BYTES) throw new TypeError('the headers of a stream are too long')
+    const size = Buffer.alloc(5)
+    size.writeUInt16LE(plain.length, 1)
+    size.writeUInt16LE(plain.length ^ MAX_STORED_BYTES, 3)
+    const begin = this.#isFirst ? [ZLIB_HEADER] : []
+    this.#isFirst = false
+    return Buffer.concat([...begin, size, plain, Buffer.from([0]), FLUSHED])
+  }
+}
+
+function withoutZlibHeader(block: Buffer): Buffer {
+  const [method = 0, flags = 0] = block
+  const isZlib = (method & 0x0f) === 8 && ((method << 8) | flags) % 31 === 0
+  const dictionary = ZLIB_HEADER.subarray(2)
+  if (!isZlib || (flags & 0x20) === 0 || !block.subarray(2, 6).equals(dictionary)) {
+    throw spdyFault('the first header block is compressed in another way')
+  }
+  return block.subarray(ZLIB_HEADER.length)
+}
+
+function parseHeaders(plain: Buffer): SpdyHeaders {
+  const headers = new Map<string, string>()
+  let at = 0
+  const number = (): number => {
+    if (at + 4 > plain.length) throw spdyFault('a header block ends too soon')
+    at += 4
+    return plain.readUInt32BE(at - 4)
+  }
+  const text = (): string => {
+    const length = number()
+    if (length > plain.length - at) throw spdyFault('a header is longer than its block')
+    at += length
+    return plain.toString('utf8', at - length, at)
+  }
+  const count = number()
+  for (let index = 0; index < count; index++) {
+    const name = text().toLowerCase()
+    if (name === '' || headers.has(name)) throw spdyFault('a header is empty or repeated')
+    headers.set(name, text())
+  }
+  if (at !== plain.length) throw spdyFault('a header block is longer than its headers')
+  return headers
+}
+
+function plainHeaders(headers: SpdyHeaders): Buffer {
+  const parts = [uint32(headers.size)]
+  for (const pair of headers) {
+    for (const text of pair) {
+      const bytes = Buffer.from(text)
+      parts.push(uint32(bytes.length), bytes)
+    }
+  }
+  return Buffer.concat(parts)
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}

@@ -1,0 +1,290 @@
+import type { Duplex } from 'node:stream'
+import { NodeProxyError } from '../../lib/error.ts'
+import { DEFAULT_WINDOW_BYTES, INITIAL_WINDOW_SIZE, RESET, type SpdyFrame } from './frame.ts'
+import { SpdyFrameReader } from './frame-reader.ts'
+import { SpdyFrameWriter } from './frame-writer.ts'
+import type { SpdyHeaders } from './header-block.ts'
+import { Outbound } from './outbound.ts'
+import type { SpdySession, SpdySessionOptions } from './session.ts'
+import { spdyFault } from './spdy-fault.ts'
+import {
+  createStream,
+  type SpdyStream,
+  STREAM_BUFFER_BYTES,
+  type StreamCarrier,
+  type StreamEnd,
+} from './spdy-stream.ts'
+
+const MAX_STREAMS = 2_000
+/** A window is renewed when so much of it was taken. */
+const CREDIT_BYTES = STREAM_BUFFER_BYTES / 2
+/** Answers that the peer requests and does not take. */
+const MAX_UNTAKEN_BYTES = 1 << 20
+const MAX_ID = 0x7fff_ffff
+
+/** Runs a session over a connection, which it owns from then on. */
+export function createSpdySession(channel: Duplex, options: SpdySessionOptions): SpdySession {
+  return new Session(channel, options)
+}
+
+class Session implements SpdySession, StreamCarrier {
+  readonly closed: Promise<Error | undefined>
+  readonly #channel: Duplex
+  readonly #options: SpdySessionOptions
+  readonly #reader = new SpdyFrameReader()
+  readonly #writer = new SpdyFrameWriter()
+  readonly #streams = new Map<number, StreamEnd>()
+  /** Streams with as many bytes as may wait: while there is one, nothing is read. */
+  readonly #full = new Set<StreamEnd>()
+  readonly #chunks: Buffer[] = []
+  readonly #end = Promise.withResolvers<Error | undefined>()
+  readonly #outbound: Outbound
+  #peerWindowBytes = DEFAULT_WINDOW_BYTES
+  #nextId: number
+  #lastPeerId = 0
+  #isLeaving = false
+  #isOver = false
+
+  constructor(channel: Duplex, options: SpdySessionOptions) {
+    this.#channel = channel
+    this.#options = options
+    this.#nextId = options.role === 'client' ? 1 : 2
+    this.closed = this.#end.promise
+    this.#outbound = new Outbound({
+      channel,
+      write: (frame) => this.#write(frame),
+      isOpen: ({ id }) => this.#streams.has(id),
+      closed: closedError,
+    })
+    channel.on('data', (chunk: Buffer) => this.#received(chunk))
+    channel.on('drain', () => this.#outbound.goOn())
+    channel.once('end', () => this.#over(undefined))
+    channel.once('error', (error) => this.#over(error))
+    channel.once('close', () => this.#over(undefined))
+    if (options.role === 'client') this.#nameWindow()
+  }
+
+  open(headers: SpdyHeaders): SpdyStream {
+    if (this.#isOver || this.#isLeaving || this.#nextId > MAX_ID) throw closedError()
+    const stream = this.#newStream(this.#nextId, headers)
+    this.#nextId += 2
+    this.#write({ type: 'syn-stream', streamId: stream.id, isLast: false, headers })
+    return stream
+  }
+
+  close(): void {
+    if (this.#isOver) return
+    this.#write({ type: 'go-away', lastStreamId: this.#lastPeerId, status: 0 })
+    this.#over(undefined)
+  }
+
+  send(stream: StreamEnd, chunk: Buffer, done: (error?: Error) => void): void {
+    if (this.#isOver || !this.#streams.has(stream.id)) done(closedError())
+    else this.#outbound.send(stream, chunk, done)
+  }
+
+  finish(stream: StreamEnd): void {
+    if (this.#isOver || stream.isOurEndSent) return
+    stream.isOurEndSent = true
+    this.#write({ type: 'data', streamId: stream.id, isLast: true, data: Buffer.alloc(0) })
+    this.#forgetFinished(stream)
+  }
+
+  reset(stream: StreamEnd, status: number): void {
+    if (!this.#streams.has(stream.id)) return
+    if (!this.#isOver) this.#write({ type: 'reset', streamId: stream.id, status })
+    this.#forget(stream)
+  }
+
+  accept(stream: StreamEnd): void {
+    if (this.#isOver || !this.#streams.has(stream.id)) return
+    const reply = { type: 'syn-reply', streamId: stream.id, isLast: false } as const
+    this.#write({ ...reply, headers: new Map() })
+  }
+
+  consumed(stream: StreamEnd): void {
+    const { inbound, id: streamId } = stream
+    if (inbound.bytes <= STREAM_BUFFER_BYTES) this.#release(stream)
+    if (!this.#outbound.hasFlowControl || this.#isOver || inbound.delivered < CREDIT_BYTES) return
+    this.#write({ type: 'window-update', streamId, delta: inbound.takeDelivered() })
+  }
+
+  /** What a frame leads to may bring more bytes at once: they wait until the frame was handled. */
+  #received(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    if (this.#chunks.length > 1) return
+    try {
+      for (let next = this.#chunks[0]; next !== undefined; next = this.#chunks[0]) {
+        this.#handleAll(next)
+        this.#chunks.shift()
+      }
+    } catch (error) {
+      this.#over(error as Error)
+    }
+  }
+
+  #handleAll(chunk: Buffer): void {
+    for (const frame of this.#reader.read(chunk)) {
+      if (this.#isOver) return
+      this.#handle(frame)
+    }
+    if (this.#channel.writableLength > MAX_UNTAKEN_BYTES) throw spdyFault('it takes no answers')
+  }
+
+  #handle(frame: SpdyFrame): void {
+    switch (frame.type) {
+      case 'data':
+        return this.#data(frame)
+      case 'syn-stream':
+        return this.#opened(frame)
+      case 'syn-reply':
+        return this.#replied(frame)
+      case 'reset':
+        return this.#reset(frame.streamId, frame.status)
+      case 'settings':
+        return this.#settings(frame.values)
+      case 'ping':
+        return this.#ping(frame.id)
+      case 'go-away':
+        this.#isLeaving = true
+        return
+      case 'window-update':
+        return this.#granted(frame.streamId, frame.delta)
+      case 'headers':
+        return frame.isLast ? this.#peerEnd(frame.streamId) : undefined
+    }
+  }
+
+  #data({ streamId, isLast, data }: Extract<SpdyFrame, { type: 'data' }>): void {
+    if (this.#outbound.hasFlowControl && data.length > 0) {
+      this.#write({ type: 'window-update', streamId: 0, delta: data.length })
+    }
+    const stream = this.#streams.get(streamId)
+    if (stream === undefined) {
+      if (streamId > Math.max(this.#lastPeerId, this.#nextId)) throw spdyFault('data of no stream')
+      return
+    }
+    if (stream.isPeerEndReceived) throw spdyFault('data after the end of a stream')
+    if (data.length > 0) {
+      stream.inbound.add(data)
+      if (stream.inbound.bytes > STREAM_BUFFER_BYTES) this.#hold(stream)
+      this.consumed(stream)
+    }
+    if (isLast) this.#peerEnd(streamId)
+  }
+
+  #opened({ streamId, isLast, headers }: Extract<SpdyFrame, { type: 'syn-stream' }>): void {
+    const isPeers = streamId % 2 !== this.#nextId % 2
+    if (!isPeers || streamId <= this.#lastPeerId) throw spdyFault('a stream with a wrong id')
+    this.#lastPeerId = streamId
+    const { onStream, maxStreams = MAX_STREAMS } = this.#options
+    if (onStream === undefined || this.#streams.size >= maxStreams) {
+      return this.#write({ type: 'reset', streamId, status: RESET.refused })
+    }
+    onStream(this.#newStream(streamId, headers))
+    if (isLast) this.#peerEnd(streamId)
+  }
+
+  #replied({ streamId, isLast }: Extract<SpdyFrame, { type: 'syn-reply' }>): void {
+    this.#streams.get(streamId)?.accepting.resolve()
+    if (isLast) this.#peerEnd(streamId)
+  }
+
+  #peerEnd(streamId: number): void {
+    const stream = this.#streams.get(streamId)
+    if (stream === undefined || stream.isPeerEndReceived) return
+    stream.isPeerEndReceived = true
+    stream.inbound.end()
+    this.#forgetFinished(stream)
+  }
+
+  #reset(streamId: number, status: number): void {
+    const stream = this.#streams.get(streamId)
+    if (stream === undefined) return
+    this.#forget(stream)
+    stream.bytes.destroy(
+      new NodeProxyError('NP_STREAMS_RESET', `the peer reset a stream with status ${status}`),
+    )
+  }
+
+  #settings(values: ReadonlyMap<number, number>): void {
+    const wanted = values.get(INITIAL_WINDOW_SIZE)
+    if (wanted !== undefined && wanted <= MAX_ID) {
+      for (const stream of this.#streams.values()) {
+        stream.window.granted(wanted - this.#peerWindowBytes)
+      }
+      this.#peerWindowBytes = wanted
+    }
+    if (!this.#outbound.hasFlowControl && this.#options.role === 'server') this.#nameWindow()
+    this.#outbound.hasFlowControl = true
+    this.#outbound.goOn()
+  }
+
+  /** Own pings are never sent, so an answer to one is not awaited. */
+  #ping(id: number): void {
+    if (id % 2 !== this.#nextId % 2) this.#write({ type: 'ping', id })
+  }
+
+  #granted(streamId: number, delta: number): void {
+    this.#outbound.hasFlowControl = true
+    const window = streamId === 0 ? this.#outbound.window : this.#streams.get(streamId)?.window
+    window?.granted(delta)
+    if (window !== undefined && window.rest > MAX_ID) throw spdyFault('a window is too large')
+    this.#outbound.goOn()
+  }
+
+  #nameWindow(): void {
+    this.#write({ type: 'settings', values: new Map([[INITIAL_WINDOW_SIZE, STREAM_BUFFER_BYTES]]) })
+  }
+
+  #newStream(id: number, headers: SpdyHeaders): StreamEnd {
+    const windowBytes = this.#peerWindowBytes
+    const stream = createStream({ id, headers, carrier: this, windowBytes })
+    this.#streams.set(id, stream)
+    return stream
+  }
+
+  #hold(stream: StreamEnd): void {
+    this.#full.add(stream)
+    this.#channel.pause()
+  }
+
+  #release(stream: StreamEnd): void {
+    if (this.#full.delete(stream) && this.#full.size === 0) this.#channel.resume()
+  }
+
+  #forgetFinished(stream: StreamEnd): void {
+    if (stream.isOurEndSent && stream.isPeerEndReceived) this.#streams.delete(stream.id)
+  }
+
+  #forget(stream: StreamEnd): void {
+    this.#streams.delete(stream.id)
+    this.#release(stream)
+    this.#outbound.goOn()
+  }
+
+  #write(frame: SpdyFrame): void {
+    if (this.#channel.writable) this.#channel.write(this.#writer.write(frame))
+  }
+
+  /** Once. A peer that broke the protocol gets nothing more; others get what was written. */
+  #over(error: Error | undefined): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const left = [...this.#streams.values()]
+    this.#streams.clear()
+    this.#full.clear()
+    for (const { bytes, isPeerEndReceived } of left) {
+      if (!bytes.destroyed) bytes.destroy(isPeerEndReceived ? undefined : (error ?? closedError()))
+    }
+    this.#outbound.goOn()
+    if (error === undefined) this.#channel.end()
+    else this.#channel.destroy()
+    this.#channel.resume()
+    this.#end.resolve(error)
+  }
+}
+
+function closedError(): NodeProxyError {
+  return new NodeProxyError('NP_STREAMS_CLOSED', 'the session is over')
+}

@@ -1,0 +1,87 @@
+import { Duplex } from 'node:stream'
+import { RESET } from './frame.ts'
+import type { SpdyHeaders } from './header-block.ts'
+import { InboundQueue } from './inbound-queue.ts'
+import { SendWindow } from './send-window.ts'
+
+/** One stream of a session. */
+export interface SpdyStream {
+  readonly id: number
+  /** What it was opened with. */
+  readonly headers: SpdyHeaders
+  /**
+   * Its bytes, each direction with an end of its own. It fails with NP_STREAMS_RESET when the peer resets the
+   * stream, and with the error of the session; destroying it resets the stream.
+   */
+  readonly bytes: Duplex
+  /** Accepts a stream that the peer opened; it must be accepted before anything is sent. */
+  accept(): void
+  /** Resolves when the peer has accepted a stream of ours; rejects as `bytes` fails. */
+  readonly accepted: Promise<void>
+}
+
+/** What a stream needs of its session. */
+export interface StreamCarrier {
+  /** Sends a part of `chunk`, and the rest when the connection and the windows permit. */
+  send(stream: StreamEnd, chunk: Buffer, done: (error?: Error) => void): void
+  finish(stream: StreamEnd): void
+  reset(stream: StreamEnd, status: number): void
+  accept(stream: StreamEnd): void
+  /** The consumer took bytes, or is gone. */
+  consumed(stream: StreamEnd): void
+}
+
+/** A stream as its session sees it. */
+export interface StreamEnd extends SpdyStream {
+  readonly window: SendWindow
+  /** What arrived. */
+  readonly inbound: InboundQueue
+  isOurEndSent: boolean
+  isPeerEndReceived: boolean
+  accepting: PromiseWithResolvers<void>
+}
+
+export interface StreamParts {
+  readonly id: number
+  readonly headers: SpdyHeaders
+  readonly carrier: StreamCarrier
+  /** How much the peer lets a stream send at first. */
+  readonly windowBytes: number
+}
+
+/** Bytes of a stream that wait for their consumer before the connection is no longer read. */
+export const STREAM_BUFFER_BYTES = 256 << 10
+
+/** A new stream of a session. */
+export function createStream({ id, headers, carrier, windowBytes }: StreamParts): StreamEnd {
+  const accepting = Promise.withResolvers<void>()
+  accepting.promise.catch(() => undefined)
+  const bytes = new Duplex({
+    read: () => {
+      inbound.wanted()
+      carrier.consumed(stream)
+    },
+    write: (chunk: Buffer, _encoding, done) => carrier.send(stream, chunk, done),
+    final: (done) => {
+      carrier.finish(stream)
+      done()
+    },
+    destroy: (error, done) => {
+      carrier.reset(stream, RESET.cancel)
+      accepting.reject(error ?? new Error('the stream was destroyed'))
+      done(error)
+    },
+  })
+  // Who uses the stream hears of it by its own listeners; without one it must not end the process.
+  bytes.on('error', () => undefined)
+  const inbound = new InboundQueue((chunk) => bytes.push(chunk))
+  const stream: StreamEnd = {
+    ...{ id, headers, bytes, inbound, accepting },
+    accepted: accepting.promise,
+    accept: () => carrier.accept(stream),
+    window: new SendWindow(windowBytes),
+    isOurEndSent: false,
+    isPeerEndReceived: false,
+  }
+  return stream
+}
