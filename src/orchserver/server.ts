@@ -48,11 +48,8 @@ export async function runServer(
     level: 'warn',
     message: 'maintenance of etcd failed; orch-server repeats it',
   }))
-  const { store, election, broken, isNew } = await openEncryptedStore(config, {
-    clock,
-    onError,
-    log,
-  })
+  const opened = await openEncryptedStore(config, { clock, onError, log })
+  const { store, election, broken, isNew } = opened
   if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
   const own = createComponentTokens()
@@ -85,8 +82,9 @@ export async function runServer(
   })
   const shared = { config, socket, version, election, metrics, processMetrics, nodes }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
-  const background = await startBackgroundServices({ ...shared, clock, log, identity: contents })
-  held.use(background)
+  const background = held.use(
+    await startBackgroundServices({ ...shared, clock, log, identity: contents }),
+  )
   texts.push(() => background.metricsText())
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
   const end = await Promise.race([stop, broken])

@@ -16,9 +16,6 @@ const MAX_SEARCH_CHARACTERS = 2_048
 const OPTION = /^[a-z][\w-]*$/i
 const OPTION_VALUE = /^[\w.-]*$/
 
-/** A file that says nothing. */
-export const EMPTY_RESOLV_CONF: ResolvConf = { nameservers: [], searches: [], options: new Map() }
-
 /** Reads a file; of several `search` or `domain` lines the last one counts, as for libc. */
 export function parseResolvConf(text: string): ResolvConf {
   const nameservers: string[] = []

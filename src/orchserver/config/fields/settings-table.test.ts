@@ -60,6 +60,7 @@ describe('the configuration of orch-server', () => {
       sandboxNode: {
         ...{ enabled: false, name: '', addresses: [], podCIDRs: ['10.244.0.0/24'] },
         ...{ bridge: 'cbr0', namespacePrefix: 'orch-pod' },
+        ...{ clusterDNS: [], resolvConf: '/etc/resolv.conf' },
       },
       audit: {
         ...{ policyFile: '', logPath: '', webhookConfigFile: '' },
