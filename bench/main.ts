@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { runApiserver } from './apiserver/run.ts'
 import { runAuth } from './auth/run.ts'
 import { runBenchmark } from './benchmark.ts'
+import { runDns } from './dns/run.ts'
 import { findIpvsPlace, runIpvs } from './ipvs/run.ts'
 import { removeNamespaces } from './lab/namespace.ts'
 import { enterControl } from './lab/topology.ts'
@@ -36,6 +37,7 @@ async function run(options: Options, folder: string): Promise<void> {
   if (wants('iptables')) await runBenchmark(options, folder)
   if (place !== undefined) await runIpvs(place, options, folder)
   if (wants('nftables')) await runNftables(options, folder)
+  if (wants('dns')) await runDns(options, folder)
   if (wants('userspace') && missing === undefined) await runUserspace(options, folder)
 }
 

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ApiserverResults } from './apiserver/results.ts'
 import type { AuthResults } from './auth/results.ts'
+import type { DnsResults } from './dns/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import type { NftablesResults } from './nftables/results.ts'
 import { resultsPage } from './page.ts'
@@ -15,6 +16,7 @@ const NFTABLES = 'results/nftables.json'
 const USERSPACE = 'results/userspace.json'
 const APISERVER = 'results/apiserver.json'
 const AUTH = 'results/auth.json'
+const DNS = 'results/dns.json'
 
 export function readResults(into: string): Results | undefined {
   return read(join(into, IPTABLES)) as Results | undefined
@@ -38,6 +40,10 @@ function readApiserverResults(into: string): ApiserverResults | undefined {
 
 function readAuthResults(into: string): AuthResults | undefined {
   return read(join(into, AUTH)) as AuthResults | undefined
+}
+
+function readDnsResults(into: string): DnsResults | undefined {
+  return read(join(into, DNS)) as DnsResults | undefined
 }
 
 export function saveResults(into: string, results: Results): void {
@@ -64,6 +70,10 @@ export function saveAuthResults(into: string, results: AuthResults): void {
   save(into, AUTH, resultsText(results))
 }
 
+export function saveDnsResults(into: string, results: DnsResults): void {
+  save(into, DNS, resultsText(results))
+}
+
 /** The page is made from the files, so that it can be made again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
@@ -75,6 +85,7 @@ function save(into: string, name: string, text: string): void {
     userspace: readUserspaceResults(into),
     apiserver: readApiserverResults(into),
     auth: readAuthResults(into),
+    dns: readDnsResults(into),
   })
   writeFileSync(join(into, 'RESULTS.md'), page)
 }

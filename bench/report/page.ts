@@ -2,6 +2,8 @@ import type { ApiserverResults } from './apiserver/results.ts'
 import { apiserverSection } from './apiserver/section.ts'
 import type { AuthResults } from './auth/results.ts'
 import { authSection } from './auth/section.ts'
+import type { DnsResults } from './dns/results.ts'
+import { dnsSection } from './dns/section.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import { ipvsSection } from './ipvs/section.ts'
 import type { NftablesResults } from './nftables/results.ts'
@@ -29,6 +31,7 @@ export interface AllResults {
   readonly userspace: UserspaceResults | undefined
   readonly apiserver: ApiserverResults | undefined
   readonly auth: AuthResults | undefined
+  readonly dns: DnsResults | undefined
 }
 
 /** The results as a Markdown page; of a mode that was never measured there is nothing. */
@@ -40,6 +43,7 @@ export function resultsPage(all: AllResults): string {
     all.userspace && userspaceSection(all.userspace),
     all.apiserver && apiserverSection(all.apiserver),
     all.auth && authSection(all.auth),
+    all.dns && dnsSection(all.dns),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results

@@ -1,3 +1,4 @@
+import { ratios } from '../statistics.ts'
 import type { Cost, RequestsCell, SubjectName } from './results.ts'
 
 export type RequestName = 'create' | 'get'
@@ -6,11 +7,6 @@ export type RequestName = 'create' | 'get'
 export function baselineOf(subject: SubjectName): SubjectName | undefined {
   if (subject === 'none' || subject === 'ignored') return undefined
   return subject === 'certificate' ? 'none' : 'ignored'
-}
-
-/** Figures divided by the other's of the same round, so that slow rounds are slow for both. */
-export function ratios(ours: readonly number[], theirs: readonly number[]): readonly number[] {
-  return ours.slice(0, theirs.length).map((figure, round) => figure / (theirs[round] ?? Number.NaN))
 }
 
 /** The rates of a subject divided by another's; empty where the other was not measured. */

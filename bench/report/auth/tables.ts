@@ -1,7 +1,7 @@
 import { ratio } from '../show.ts'
-import { median, spread } from '../statistics.ts'
+import { median, ratios, spread } from '../statistics.ts'
 import { type Column, table } from '../table.ts'
-import { baselineOf, type RequestName, rateRatios, ratios } from './ratios.ts'
+import { baselineOf, type RequestName, rateRatios } from './ratios.ts'
 import type { Decisions, Flood, RequestsCell, SubjectName, Waits } from './results.ts'
 
 const SUBJECTS: Readonly<Record<SubjectName, string>> = {

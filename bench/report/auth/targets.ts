@@ -1,7 +1,7 @@
 import { count } from '../show.ts'
-import { median } from '../statistics.ts'
+import { median, ratios } from '../statistics.ts'
 import { judgeAll, type Target, type Verdict } from '../verdict.ts'
-import { baselineOf, type RequestName, rateRatios, ratios } from './ratios.ts'
+import { baselineOf, type RequestName, rateRatios } from './ratios.ts'
 import type { AuthMeasured, Decisions, Flood, RequestsCell } from './results.ts'
 
 const LEAST_DECISIONS = 200_000
