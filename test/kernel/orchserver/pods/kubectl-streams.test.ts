@@ -92,10 +92,11 @@ describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
   test('exec -t has a terminal of the size of the user’s', async () => {
     const typed = `stty rows 40 cols 99; exec ${path} -n shop exec -it web -- sh -c 'stty size; tty; read x; echo got $x; exit 4'`
     const shell = startKubectl(cluster, 'script', ['-qefc', typed, '/dev/null'])
-    setTimeout(() => shell.child.stdin.write('words\n'), 1500)
-    const { stdout, status } = await shell.said()
-    expect(stdout).toMatch(/40 99\r\n[^]*\/dev\/pts\/\d+\r\n[^]*got words\r\n/)
-    expect(status).toBe(4)
+    await shell.line(/^40 99\r?$/)
+    await shell.line(/^\/dev\/pts\/\d+\r?$/)
+    shell.child.stdin.write('words\n')
+    await shell.line(/^got words\r?$/)
+    expect(await shell.ended).toBe(4)
   })
 
   test('a command ends with its client', async () => {
