@@ -38,6 +38,11 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason: 'a million messages; a unit test sends fifty thousand of the same kind',
+    projects: ['server'],
+    files: ['test/server/dns/mutated-packets.test.ts'],
+  },
+  {
     reason:
       'five thousand histories each; path-independence of other modes, and of programs, is in every run',
     projects: ['unit'],

@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type ApiClient, createApiClient } from '../../../src/client/http/api-client.ts'
+import { packetText } from '../../../src/dns/testing/packet-text.ts'
+import { lookUp } from '../../../src/dns/testing/query-server.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { freePort } from '../../support/dns/free-port.ts'
+import { type OrchDnsProcess, startOrchDns } from '../../support/dns/orch-dns-process.ts'
+import {
+  type OrchServerProcess,
+  startOrchServer,
+} from '../../support/orchserver/orch-server-process.ts'
+
+const BIN = fileURLToPath(new URL('../../../bin', import.meta.url))
+const SERVICES = '/api/v1/namespaces/default/services'
+const run = promisify(execFile)
+
+let held: AsyncDisposableStack
+let server: OrchServerProcess
+let api: ApiClient
+beforeEach(async () => {
+  held = new AsyncDisposableStack()
+  server = held.use(await startOrchServer())
+  api = createApiClient({ connection: server.connection, clock: systemClock, userAgent: 'test' })
+  held.defer(() => api.close())
+})
+afterEach(() => held.disposeAsync())
+
+async function startDns(...flags: readonly string[]): Promise<OrchDnsProcess> {
+  const places = [
+    `--dns-address=127.0.0.1:${await freePort()}`,
+    `--status-address=127.0.0.1:${await freePort()}`,
+  ]
+  return held.use(
+    await startOrchDns({ kubeconfig: server.kubeconfig, flags: [...places, ...flags] }),
+  )
+}
+
+async function make(name: string, clusterIP: string): Promise<void> {
+  const spec = { clusterIP, ports: [{ port: 80 }] }
+  const made = await api.create(SERVICES, { metadata: { name }, spec })
+  expect(made.ok).toBe(true)
+}
+
+async function addressesOf(dns: OrchDnsProcess, name: string): Promise<readonly string[]> {
+  const packet = await lookUp(dns, 'A', `${name}.default.svc.cluster.local`)
+  return packetText(packet).answers.map((record) => record.split(' ').at(-1)!)
+}
+
+function untilAddress(dns: OrchDnsProcess, name: string, wanted: readonly string[]) {
+  return expect.poll(() => addressesOf(dns, name), { timeout: 20_000 }).toEqual(wanted)
+}
+
+async function page(dns: OrchDnsProcess, path: string): Promise<readonly [number, string]> {
+  const response = await fetch(`${dns.statusUrl}${path}`)
+  return [response.status, await response.text()]
+}
+
+test('names stay while the API server is away, and follow it when it is back', async () => {
+  await make('web', '10.96.0.80')
+  const dns = await startDns()
+  expect(await addressesOf(dns, 'web')).toEqual(['10.96.0.80'])
+  expect((await page(dns, '/readyz'))[0]).toBe(200)
+  await server.kill()
+  expect(await addressesOf(dns, 'web')).toEqual(['10.96.0.80'])
+  expect((await page(dns, '/readyz'))[0]).toBe(200)
+  await server.start()
+  await make('later', '10.96.0.81')
+  await untilAddress(dns, 'later', ['10.96.0.81'])
+  expect((await api.remove(`${SERVICES}/web`, {})).ok).toBe(true)
+  await untilAddress(dns, 'web', [])
+  const [, metrics] = await page(dns, '/metrics')
+  expect(metrics).toContain('orchdns_services 3')
+  expect(metrics).toMatch(/orchdns_responses_total\{rcode="NXDOMAIN"\} [1-9]/)
+  expect(metrics).toContain('orchdns_failures_total 0')
+})
+
+test('its account needs the role for names, and no more', async () => {
+  await make('web', '10.96.0.80')
+  const folder = mkdtempSync(join(tmpdir(), 'np-dns-'))
+  held.defer(() => rmSync(folder, { recursive: true }))
+  const kubeconfig = join(folder, 'kubeconfig')
+  await run(join(BIN, 'orch-server'), [
+    ...['kubeconfig', '--user=system:cluster-dns', `--data-dir=${server.dataDir}`],
+    `--output=${kubeconfig}`,
+  ])
+  const place = `--dns-address=127.0.0.1:${await freePort()}`
+  const dns = held.use(await startOrchDns({ kubeconfig, flags: [place, '--status-address='] }))
+  expect(await addressesOf(dns, 'web')).toEqual(['10.96.0.80'])
+})
+
+test('after SIGTERM it is not ready, and answers a while longer', async () => {
+  await make('web', '10.96.0.80')
+  const dns = await startDns('--shutdown-delay=3s')
+  const ended = once(dns.child, 'exit')
+  dns.child.kill('SIGTERM')
+  await expect.poll(() => page(dns, '/readyz')).toEqual([503, 'stopping\n'])
+  expect(await addressesOf(dns, 'web')).toEqual(['10.96.0.80'])
+  expect(await ended).toEqual([0, null])
+})
+
+describe('a start that cannot serve ends with 1 and the reason', () => {
+  async function failure(...flags: readonly string[]): Promise<string> {
+    const words = [`--kubeconfig=${server.kubeconfig}`, '--status-address=', ...flags]
+    const { code, stdout } = await run(join(BIN, 'orch-dns'), words).then(
+      () => ({ code: 0, stdout: '' }),
+      (error: { code: number; stdout: string }) => error,
+    )
+    expect(code).toBe(1)
+    return stdout
+  }
+
+  test('an address that another program has', async () => {
+    const dns = await startDns()
+    expect(await failure(`--dns-address=127.0.0.1:${dns.port}`)).toMatch(
+      /NP_DNS_LISTEN.*over TCP at 127\.0\.0\.1:\d+: EADDRINUSE.*another program has the port/,
+    )
+  })
+
+  test('an upstream that is the server itself', async () => {
+    const port = await freePort()
+    const flags = [`--dns-address=127.0.0.1:${port}`, `--dns-upstream=127.0.0.1:${port}`]
+    expect(await failure(...flags)).toContain('NP_DNS_LOOP')
+  })
+
+  test('a file of the resolver without servers', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'np-dns-'))
+    held.defer(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'resolv.conf')
+    writeFileSync(file, 'search example.com\n')
+    const place = `--dns-address=127.0.0.1:${await freePort()}`
+    expect(await failure(place, `--dns-resolv-conf=${file}`)).toContain('NP_DNS_RESOLV_CONF')
+  })
+})
