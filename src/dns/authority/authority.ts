@@ -1,15 +1,15 @@
 import type { EndpointSource, Service } from '../../resources/types.ts'
 import { encodeRecords } from '../wire/encoded-records.ts'
 import { nameOfKey } from '../wire/name.ts'
-import { typeName } from '../wire/numbers.ts'
+import { HEADER_LENGTH, QUESTION_TAIL, typeName } from '../wire/numbers.ts'
 import type { Query } from '../wire/query.ts'
-import type { EncodedAnswer } from '../wire/response.ts'
+import { type EncodedAnswer, isSameForAll } from '../wire/response.ts'
 import { DenialEncoder, encodeFound } from '../wire/zone-response.ts'
 import type { Zone } from '../zone/zone.ts'
 import type { ZoneAnswer } from '../zone/zone-answer.ts'
 import type { ZoneView } from '../zone/zone-view.ts'
 
-/** Names with an encoded answer; a full table is emptied, so it costs a bounded memory. */
+/** Encoded answers of one type; a full table is emptied, so it costs a bounded memory. */
 const MAX_NAMES = 65_536
 
 /** Another server knows the answer, or its end. */
@@ -25,6 +25,8 @@ interface Encoded {
   readonly answer: EncodedAnswer
   readonly service: Service | undefined
   readonly sources: readonly EndpointSource[]
+  /** Serial number of the zone when the objects were last seen to be the same. */
+  serial: number
 }
 
 /**
@@ -35,7 +37,8 @@ export class Authority {
   readonly #zone: Zone
   readonly #view: ZoneView
   readonly #denials: DenialEncoder
-  readonly #encoded = new Map<string, Map<number, Encoded>>()
+  /** By type and name; few types have records. */
+  readonly #encoded = new Map<number, Map<string, Encoded>>()
 
   constructor(zone: Zone, view: ZoneView) {
     this.#zone = zone
@@ -45,15 +48,20 @@ export class Authority {
 
   /** The answer to a question of class IN, or who else has it. */
   answer({ key, type }: Query): EncodedAnswer | Elsewhere {
-    const known = this.#encoded.get(key)?.get(type)
+    const known = this.#encoded.get(type)?.get(key)
     if (known !== undefined && this.#holds(known)) return known.answer
     return this.#compute(key, type)
   }
 
-  #holds({ service, sources }: Encoded): boolean {
-    if (service === undefined) return false
-    const { key } = service
-    return this.#view.service(key) === service && this.#view.endpointSourcesOf(key) === sources
+  /** Nothing has to be compared while no object changed at all. */
+  #holds(encoded: Encoded): boolean {
+    const { serial } = this.#zone
+    if (encoded.serial === serial) return true
+    const { service, sources } = encoded
+    if (service === undefined || this.#view.service(service.key) !== service) return false
+    if (this.#view.endpointSourcesOf(service.key) !== sources) return false
+    encoded.serial = serial
+    return true
   }
 
   #compute(key: string, type: number): EncodedAnswer | Elsewhere {
@@ -66,14 +74,16 @@ export class Authority {
       found.denied === undefined
         ? undefined
         : this.#denials.authority(key.length, this.#zone.serial)
-    const answer = encodeFound(found, name, denial)
-    if (found.service !== undefined) {
-      this.#remember(key, type, {
-        answer,
-        service: this.#view.service(found.service),
-        sources: this.#view.endpointSourcesOf(found.service),
-      })
-    }
+    const encoded = encodeFound(found, name, denial)
+    if (found.service === undefined) return encoded
+    const questionEnd = HEADER_LENGTH + key.length + QUESTION_TAIL
+    const answer = isSameForAll(encoded, questionEnd) ? { ...encoded, wholes: [] } : encoded
+    this.#remember(key, type, {
+      answer,
+      service: this.#view.service(found.service),
+      sources: this.#view.endpointSourcesOf(found.service),
+      serial: this.#zone.serial,
+    })
     return answer
   }
 
@@ -85,7 +95,8 @@ export class Authority {
   }
 
   #remember(key: string, type: number, encoded: Encoded): void {
-    if (this.#encoded.size >= MAX_NAMES) this.#encoded.clear()
-    this.#encoded.getOrInsertComputed(key, () => new Map()).set(type, encoded)
+    const ofType = this.#encoded.getOrInsertComputed(type, () => new Map())
+    if (ofType.size >= MAX_NAMES) ofType.clear()
+    ofType.set(key, encoded)
   }
 }

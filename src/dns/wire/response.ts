@@ -1,4 +1,4 @@
-import type { EncodedRecords } from './encoded-records.ts'
+import { countOf, type EncodedRecords } from './encoded-records.ts'
 import {
   DNSSEC_OK,
   FLAG,
@@ -21,7 +21,12 @@ export interface EncodedAnswer {
   readonly firstRotated: number
   readonly authorities: EncodedRecords
   readonly additionals: EncodedRecords
+  /** Whole responses with this answer, where all clients get the same one; see `encodeResponse`. */
+  readonly wholes?: WholeResponses
 }
+
+/** By the options of the query: none, an OPT record, an OPT record with the DO bit. */
+export type WholeResponses = (Buffer | undefined)[]
 
 /** How an answer is sent. */
 export interface ResponseOptions {
@@ -50,15 +55,55 @@ export function datagramLimit({ options }: Query): number {
 }
 
 /**
- * The response to a query. Where it would be longer than the limit, additional records are left out; where the
- * answers and authorities are longer alone, it holds the answers that have space, and says that it is truncated
- * (RFC 2181 §9).
+ * The response to a query. One that is the same for all clients, but for the id, the flags and the letters of the
+ * question, is made once.
  */
 export function encodeResponse(
   query: Query,
   answer: EncodedAnswer,
   options: ResponseOptions,
 ): Buffer {
+  const { wholes } = answer
+  if (wholes === undefined) return encodeAnew(query, answer, options)
+  const form = query.options === undefined ? 0 : query.options.dnssecOk ? 2 : 1
+  const whole = wholes[form]
+  if (whole !== undefined) return copyFor(query, whole)
+  const response = encodeAnew(query, answer, options)
+  wholes[form] = Buffer.from(response)
+  return response
+}
+
+/** Whether every client gets these records in the same order, and none a part of them. */
+export function isSameForAll(
+  { answers, firstRotated, authorities, additionals }: EncodedAnswer,
+  questionEnd: number,
+): boolean {
+  const records = answers.bytes.length + authorities.bytes.length + additionals.bytes.length
+  const isRotated = countOf(answers) - firstRotated > 1
+  return !isRotated && questionEnd + records + OPT_LENGTH <= MIN_DATAGRAM
+}
+
+const RECURSION_DESIRED_BYTE = FLAG.recursionDesired >> 8
+
+function copyFor({ message, questionEnd }: Query, whole: Buffer): Buffer {
+  const response = Buffer.allocUnsafe(whole.length)
+  response.set(whole)
+  for (let at = HEADER_LENGTH; at < questionEnd; at += 1) response[at] = message[at]!
+  response[0] = message[0]!
+  response[1] = message[1]!
+  const desired = message[2]! & RECURSION_DESIRED_BYTE
+  response[2] = (response[2]! & ~RECURSION_DESIRED_BYTE) | desired
+  const unchecked = message[3]! & FLAG.checkingDisabled
+  response[3] = (response[3]! & ~FLAG.checkingDisabled) | unchecked
+  return response
+}
+
+/**
+ * The response to a query. Where it would be longer than the limit, additional records are left out; where the
+ * answers and authorities are longer alone, it holds the answers that have space, and says that it is truncated
+ * (RFC 2181 §9).
+ */
+function encodeAnew(query: Query, answer: EncodedAnswer, options: ResponseOptions): Buffer {
   const { message: queried, questionEnd } = query
   const { answers, authorities, additionals } = answer
   const optLength = query.options === undefined ? 0 : OPT_LENGTH
