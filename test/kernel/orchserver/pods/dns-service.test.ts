@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../../src/lib/json.ts'
+import { type LabProcess, startProcess } from '../../../support/lab/process.ts'
+import { type PodCluster, startPodCluster } from './pod-cluster.ts'
+
+/** orch-dns in two Pods behind the Service cluster-dns, to which node-proxy leads. */
+const DNS = '10.96.0.53'
+const NAME = 'kubernetes.default.svc.cluster.local'
+const SYSTEM = '/api/v1/namespaces/kube-system'
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const PROGRAM = new URL('../../../../bin/orch-dns', import.meta.url).pathname
+const PROBER = new URL('./dns-prober.script.ts', import.meta.url).pathname
+const LABELS = { app: 'cluster-dns' }
+const LONGEST_MS = 1_000
+
+let cluster: PodCluster
+let prober: LabProcess
+let serial = 0
+let names: string[] = []
+
+beforeAll(async () => {
+  cluster = await startPodCluster([`--cluster-dns=${DNS}`])
+  // Without a route the kernel sends nothing that a rule could redirect; most machines have a default one.
+  await cluster.node.ip(['route add 10.96.0.0/16 dev uplink'])
+  await cluster.make(`${SYSTEM}/serviceaccounts`, { metadata: { name: 'cluster-dns' } })
+  await cluster.make(`${RBAC}/clusterrolebindings`, {
+    metadata: { name: 'cluster-dns' },
+    roleRef: {
+      apiGroup: 'rbac.authorization.k8s.io',
+      ...{ kind: 'ClusterRole', name: 'system:cluster-dns' },
+    },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: 'cluster-dns' }],
+  })
+  const ports = ['UDP', 'TCP'].map((protocol) => ({
+    name: protocol.toLowerCase(),
+    protocol,
+    port: 53,
+  }))
+  const spec = { clusterIP: DNS, selector: LABELS, ports }
+  await cluster.make(`${SYSTEM}/services`, { metadata: { name: 'cluster-dns' }, spec })
+  names = [await startDnsPod(), await startDnsPod()]
+}, 120_000)
+afterAll(() => cluster.close())
+
+beforeEach(async () => {
+  prober = startProcess(cluster.node, [process.execPath, PROBER, DNS, NAME])
+  await prober.said('both are answered')
+})
+
+async function startDnsPod(): Promise<string> {
+  serial += 1
+  const name = `cluster-dns-${serial}`
+  const readinessProbe = {
+    httpGet: { path: '/readyz', port: 9153 },
+    ...{ periodSeconds: 1, failureThreshold: 1 },
+  }
+  // The prober has the address of the node, which is no private one here.
+  const networks = '--dns-client-networks=10.0.0.0/8,192.0.2.0/24'
+  const command = [PROGRAM, '--shutdown-delay=2s', networks]
+  await cluster.make(`${SYSTEM}/pods`, {
+    metadata: { name, labels: LABELS },
+    spec: {
+      ...{ serviceAccountName: 'cluster-dns', terminationGracePeriodSeconds: 10 },
+      containers: [{ name: 'dns', image: 'none', command, readinessProbe }],
+    },
+  })
+  await vi.waitFor(async () => expect(await isReady(name)).toBe(true), { timeout: 30_000 })
+  return name
+}
+
+async function pod(name: string): Promise<JsonObject | undefined> {
+  const found = await cluster.api.get(`${SYSTEM}/pods/${name}`)
+  return found.ok ? (found.value as JsonObject) : undefined
+}
+
+async function isReady(name: string): Promise<boolean> {
+  const status = objectAt((await pod(name)) ?? {}, 'status')
+  return valueAt(arrayAt(status, 'containerStatuses')[0], 'ready') === true
+}
+
+/** The longest time without an answer, of each client of the prober. */
+async function report() {
+  prober.signalAlone('SIGTERM')
+  await prober.ended
+  const line = prober.output().trim().split('\n').at(-1)!
+  type Client = { readonly answers: number; readonly wrong: number; readonly longestMs: number }
+  return JSON.parse(line) as { readonly steady: Client; readonly fresh: Client }
+}
+
+async function expectNoLongSilence(): Promise<void> {
+  const { steady, fresh } = await report()
+  expect([steady.wrong, fresh.wrong]).toEqual([0, 0])
+  expect(Math.min(steady.answers, fresh.answers)).toBeGreaterThan(50)
+  expect([steady.longestMs < LONGEST_MS, fresh.longestMs < LONGEST_MS, steady, fresh]).toEqual([
+    ...[true, true, steady, fresh],
+  ])
+}
+
+test('each DNS Pod is replaced, and clients are answered all the time', async () => {
+  for (const old of names.splice(0)) {
+    names.push(await startDnsPod())
+    expect((await cluster.api.remove(`${SYSTEM}/pods/${old}`, {})).ok).toBe(true)
+    await expect.poll(() => pod(old), { timeout: 30_000 }).toBeUndefined()
+  }
+  await expectNoLongSilence()
+}, 120_000)
+
+test('a DNS Pod is killed, and clients are answered again within a second', async () => {
+  const [victim = ''] = names
+  const address = stringAt(objectAt((await pod(victim)) ?? {}, 'status'), 'podIP')
+  const pids = await cluster.node.exec(['pgrep', '-f', 'src/orchdns/main.ts'])
+  const listening = await Promise.all(
+    pids
+      .trim()
+      .split('\n')
+      .map(async (pid) => {
+        const addresses = await cluster.node.exec(['nsenter', '-t', pid, '-n', 'hostname', '-I'])
+        return { pid, isVictim: addresses.split(' ').includes(address) }
+      }),
+  )
+  const killed = listening.filter(({ isVictim }) => isVictim)
+  expect(killed).toHaveLength(1)
+  process.kill(Number(killed[0]!.pid), 'SIGKILL')
+  await expect
+    .poll(
+      async () => {
+        const status = objectAt((await pod(victim)) ?? {}, 'status')
+        return valueAt(arrayAt(status, 'containerStatuses')[0], 'restartCount')
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(1)
+  await expect.poll(() => isReady(victim), { timeout: 30_000 }).toBe(true)
+  await expectNoLongSilence()
+}, 120_000)
