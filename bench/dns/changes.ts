@@ -6,7 +6,7 @@ import type { Repeats } from './repeats.ts'
 import type { Resolver } from './resolver.ts'
 
 const NAME = 'changing'
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 /** Between two changes, so that none waits for the one before. */
 const PAUSE_MS = 20
 
@@ -39,7 +39,7 @@ export async function measureChanges(
 }
 
 async function untilAnswered(resolver: Resolver, name: string, wanted: string): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS
+  const deadline = performance.now() + TIMEOUT_MS
   while (!(await resolver.addresses(name)).includes(wanted)) {
     if (performance.now() > deadline) throw new Error(`${name} never became ${wanted}`)
   }

@@ -16,7 +16,7 @@ export interface Load {
   readonly rate?: number
 }
 
-export interface Outcome {
+export interface LoadReport {
   readonly perSecond: number
   /** Questions without an answer. */
   readonly lost: number
@@ -25,7 +25,7 @@ export interface Outcome {
 }
 
 /** Runs Debian's dnsperf on the client's processor. */
-export async function dnsperf({ port, questions, seconds, rate }: Load): Promise<Outcome> {
+export async function dnsperf({ port, questions, seconds, rate }: Load): Promise<LoadReport> {
   const load = ['-d', questions, '-l', String(seconds), '-q', OUTSTANDING, '-c', CLIENTS]
   const pace = rate === undefined ? [] : ['-Q', String(Math.round(rate)), '-v']
   const place = ['-s', '127.0.0.1', '-p', String(port)]
