@@ -36,7 +36,7 @@ export class UdpServer {
     socket.bind({ address: ip, port, exclusive: true })
     await listening
     socket.setRecvBufferSize(RECEIVE_BUFFER)
-    socket.on('message', (message, from) => server.#guard(() => server.#receive(message, from)))
+    socket.on('message', (message, from) => server.#receive(message, from))
     // An error of one datagram, such as a client that is gone, concerns no other one.
     socket.on('error', () => undefined)
     return server
@@ -53,31 +53,42 @@ export class UdpServer {
   }
 
   /** An error in answering one message must not end the others. */
-  #guard(answer: () => void): void {
+  #receive(message: Buffer, from: RemoteInfo): void {
     try {
-      answer()
+      this.#answer(message, from)
     } catch (error) {
-      this.#parts.statistics.failures += 1
-      this.#parts.onError(error)
+      this.#fail(error)
     }
   }
 
-  #receive(message: Buffer, from: RemoteInfo): void {
+  #answer(message: Buffer, from: RemoteInfo): void {
     const { networks, responder, statistics } = this.#parts
     statistics.questions.udp += 1
     if (!networks.contain(from.address)) return this.#refuse(message, from, 'network')
     const response = responder.respond(message, datagramLimit)
     if (!(response instanceof Promise)) return this.#send(response, message, from)
     if (this.#waiting >= MAX_WAITING) return this.#refuse(message, from, 'overload')
+    void this.#answerLater(response, message, from)
+  }
+
+  async #answerLater(
+    response: Promise<Buffer | undefined>,
+    message: Buffer,
+    from: RemoteInfo,
+  ): Promise<void> {
     this.#waiting += 1
-    void response
-      .finally(() => {
-        this.#waiting -= 1
-      })
-      .then(
-        (answered) => this.#guard(() => this.#send(answered, message, from)),
-        (error: unknown) => this.#guard(() => rethrow(error)),
-      )
+    try {
+      this.#send(await response, message, from)
+    } catch (error) {
+      this.#fail(error)
+    } finally {
+      this.#waiting -= 1
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#parts.statistics.failures += 1
+    this.#parts.onError(error)
   }
 
   #refuse(message: Buffer, from: RemoteInfo, reason: 'network' | 'overload'): void {
@@ -101,8 +112,4 @@ export class UdpServer {
   #write(response: Buffer, { port, address }: RemoteInfo): void {
     this.#socket.send(response, 0, response.length, port, address)
   }
-}
-
-function rethrow(error: unknown): never {
-  throw error
 }
