@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { open, readFile } from 'node:fs/promises'
 import { CLIENT_CPU } from './pinned.ts'
 
-const run = promisify(execFile)
-const MAX_OUTPUT = 512 * 1_024 * 1_024
 const OUTSTANDING = '200'
 const CLIENTS = '4'
 
@@ -24,17 +23,25 @@ export interface LoadReport {
   readonly latencies: readonly number[]
 }
 
-/** Runs Debian's dnsperf on the client's processor. */
+/**
+ * Runs Debian's dnsperf on the client's processor. It prints to a file: a process that reads its output meanwhile takes
+ * time of the server.
+ */
 export async function dnsperf({ port, questions, seconds, rate }: Load): Promise<LoadReport> {
   const load = ['-d', questions, '-l', String(seconds), '-q', OUTSTANDING, '-c', CLIENTS]
   const pace = rate === undefined ? [] : ['-Q', String(Math.round(rate)), '-v']
   const place = ['-s', '127.0.0.1', '-p', String(port)]
   const command = ['-c', CLIENT_CPU, 'dnsperf', ...place, ...load, ...pace]
-  const { stdout } = await run('taskset', command, { maxBuffer: MAX_OUTPUT })
+  const path = `${questions}.answers`
+  await using file = await open(path, 'w')
+  const child = spawn('taskset', command, { stdio: ['ignore', file.fd, 'inherit'] })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`dnsperf ended with ${code}`)
+  const printed = await readFile(path, 'utf8')
   return {
-    perSecond: figure(stdout, /Queries per second:\s+([\d.]+)/),
-    lost: figure(stdout, /Queries lost:\s+(\d+)/),
-    latencies: [...stdout.matchAll(/^> \S+ \S+ \S+ ([\d.]+)$/gm)].map(
+    perSecond: figure(printed, /Queries per second:\s+([\d.]+)/),
+    lost: figure(printed, /Queries lost:\s+(\d+)/),
+    latencies: [...printed.matchAll(/^> \S+ \S+ \S+ ([\d.]+)$/gm)].map(
       ([, seconds]) => Number(seconds) * 1_000,
     ),
   }

@@ -33,6 +33,6 @@ export async function startPinned(
 
 async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit')
-  child.kill('SIGKILL')
+  child.kill('SIGTERM')
   await ended
 }

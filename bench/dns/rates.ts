@@ -1,4 +1,4 @@
-import type { Rates } from '../report/dns/results.ts'
+import type { Latencies, Rates } from '../report/dns/results.ts'
 import { median, quantile } from '../report/statistics.ts'
 import { dnsperf } from './dnsperf.ts'
 import type { PinnedServer } from './pinned.ts'
@@ -6,7 +6,7 @@ import type { Repeats } from './repeats.ts'
 
 /**
  * Answers per second of the server beside a bare echo, by turns, so that slow rounds are slow for both; then the
- * latency at half of the server's rate.
+ * latency of both at half of the server's rate.
  */
 export async function measureRates(
   { rateRounds, rateSeconds, latencySeconds }: Repeats,
@@ -23,14 +23,15 @@ export async function measureRates(
     dns.push(outcome.perSecond)
     lost += outcome.lost
   }
-  const rate = median(dns) / 2
-  const paced = { questions, seconds: latencySeconds, rate, port: servers.dns.port }
-  const p50: number[] = []
-  const p99: number[] = []
+  const halfRate = median(dns) / 2
+  const paced = { questions, seconds: latencySeconds, rate: halfRate }
+  const latencies: Latencies = { echo: { p50: [], p99: [] }, dns: { p50: [], p99: [] } }
   for (let round = 0; round < rateRounds; round += 1) {
-    const { latencies } = await dnsperf(paced)
-    p50.push(quantile(latencies, 0.5))
-    p99.push(quantile(latencies, 0.99))
+    for (const name of ['echo', 'dns'] as const) {
+      const { latencies: all } = await dnsperf({ ...paced, port: servers[name].port })
+      latencies[name].p50.push(quantile(all, 0.5))
+      latencies[name].p99.push(quantile(all, 0.99))
+    }
   }
-  return { echoPerSecond: echo, dnsPerSecond: dns, lost, halfRate: rate, p50, p99 }
+  return { echoPerSecond: echo, dnsPerSecond: dns, lost, halfRate, latencies }
 }

@@ -15,11 +15,25 @@ interface ReadyRecord {
   readonly addresses?: readonly string[]
 }
 
-/** orch-dns beside an API server without users, as an operator starts it; resolves when it knows all names. */
-export function startDns(url: string, folder: string): Promise<PinnedServer> {
+/**
+ * orch-dns beside an API server without users, as an operator starts it; resolves when it knows all names. It is started
+ * twice: the first time, Node compiles what it finds compiled ever after.
+ */
+export async function startDns(url: string, folder: string): Promise<PinnedServer> {
+  const first = await start(url, folder)
+  await first.stop()
+  return start(url, folder)
+}
+
+function start(url: string, folder: string): Promise<PinnedServer> {
   const kubeconfig = join(folder, 'dns.kubeconfig')
   writeFileSync(kubeconfig, kubeconfigOf(url))
-  const flags = [`--kubeconfig=${kubeconfig}`, '--dns-address=127.0.0.1:5300', '--status-address=']
+  const flags = [
+    `--kubeconfig=${kubeconfig}`,
+    '--dns-address=127.0.0.1:5300',
+    '--status-address=',
+    '--shutdown-delay=0s',
+  ]
   return startPinned([DNS, ...flags], (line) => {
     const { msg, addresses = [] } = JSON.parse(line) as ReadyRecord
     if (msg !== 'orch-dns is ready') return undefined

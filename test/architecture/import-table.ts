@@ -72,7 +72,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   apiserver: ['storage', 'auth', 'streams', 'resources', 'telemetry', 'lib'],
   controllers: ['auth', 'watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
   nodeagent: ['streams', 'watch', 'client', 'resources', 'telemetry', 'lib'],
-  dns: ['watch', 'client', 'cluster', 'resources', 'settings', 'telemetry', 'lib'],
+  dns: ['watch', 'client', 'cluster', 'kernel', 'resources', 'settings', 'telemetry', 'lib'],
   orchdns: ['dns', 'client', 'settings', 'telemetry', 'lib'],
   orchctl: ['client', 'resources', 'lib'],
   orchserver: [

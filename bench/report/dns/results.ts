@@ -33,8 +33,19 @@ export interface Rates {
   readonly lost: number
   /** Questions per second at which the latencies were measured. */
   readonly halfRate: number
-  readonly p50: readonly number[]
-  readonly p99: readonly number[]
+  readonly latencies: Latencies
+}
+
+/** At the same rate, in the same round: what of them is the machine and dnsperf is that of the echo, too. */
+export interface Latencies {
+  readonly echo: RoundLatencies
+  readonly dns: RoundLatencies
+}
+
+/** One figure for each round. */
+export interface RoundLatencies {
+  readonly p50: number[]
+  readonly p99: number[]
 }
 
 /** One figure for each replaced endpoint. */

@@ -32,16 +32,17 @@ function ratesTable({ echoPerSecond, dnsPerSecond, lost }: Rates): string {
   ])
 }
 
-function latencyTable({ halfRate, p50, p99 }: Rates): string {
-  return table(
-    [halfRate],
-    [
-      ['questions per second', (rate) => rate.toFixed(0)],
-      ['', () => ''],
-      ['p50, ms', () => spread(p50, 2)],
-      ['p99, ms', () => spread(p99, 2)],
-    ],
-  )
+function latencyTable({ halfRate, latencies: { echo, dns } }: Rates): string {
+  const rows = [
+    ['a bare UDP echo in Node', echo],
+    ['orch-dns', dns],
+  ] as const
+  return table(rows, [
+    [`${halfRate.toFixed(0)} questions per second`, ([name]) => name],
+    ['', () => ''],
+    ['p50, ms', ([, { p50 }]) => spread(p50, 2)],
+    ['p99, ms', ([, { p99 }]) => spread(p99, 2)],
+  ])
 }
 
 function changesTable({ fromWrite, fromAnswer }: Changes): string {

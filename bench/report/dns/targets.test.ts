@@ -16,8 +16,13 @@ function verdicts(measured: Partial<DnsMeasured>) {
 
 const RATES = {
   ...{ echoPerSecond: [100, 200, 50], dnsPerSecond: [80, 150, 30], lost: 0, halfRate: 40 },
-  ...{ p50: [1, 1, 1], p99: [1, 2, 3] },
+  latencies: {
+    echo: { p50: [1, 1, 1], p99: [1, 1, 1] },
+    dns: { p50: [1, 1, 1], p99: [1, 2, 3] },
+  },
 }
+
+const SLOW = { ...RATES.latencies, dns: { p50: [1, 1, 1], p99: [3, 3, 1] } }
 
 test('nothing is judged that was not measured', () => {
   expect(verdicts({})).toEqual([])
@@ -28,7 +33,7 @@ test('rates are compared with those of the same round, latencies by their median
     [0.75, true],
     [2, true],
   ])
-  expect(verdicts({ rates: { ...RATES, dnsPerSecond: [74, 148, 37], p99: [3, 3, 1] } })).toEqual([
+  expect(verdicts({ rates: { ...RATES, dnsPerSecond: [74, 148, 37], latencies: SLOW } })).toEqual([
     [0.74, false],
     [3, false],
   ])

@@ -1,3 +1,4 @@
+import { openSyscalls } from '../../kernel/sockets/syscalls.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { hostPort, type IpAddress } from '../../lib/ip.ts'
 import type { ListenAddress, ServerParts } from './server-parts.ts'
@@ -27,11 +28,14 @@ export async function openServers(
 ): Promise<DnsServers> {
   await using opening = new AsyncDisposableStack()
   const addresses: ListenAddress[] = []
+  const sys = openSyscalls()
   for (const { ip, port } of listen) {
     const tcp = await TcpServer.open(parts, { ip, port }).catch(cannotListen('TCP', ip, port))
     opening.defer(() => tcp.close())
     const own = tcp.port
-    const udp = await UdpServer.open(parts, { ip, port: own }).catch(cannotListen('UDP', ip, own))
+    const udp = await UdpServer.open(parts, { ip, port: own }, sys).catch(
+      cannotListen('UDP', ip, own),
+    )
     opening.defer(() => udp.close())
     addresses.push({ ip, port: tcp.port })
   }
@@ -44,7 +48,8 @@ export async function openServers(
 
 function cannotListen(transport: string, ip: IpAddress, port: number) {
   return (cause: unknown): never => {
-    const { code = 'unknown error' } = cause as NodeJS.ErrnoException
+    const system = cause instanceof NodeProxyError ? cause.cause : cause
+    const { code = 'unknown error' } = system as NodeJS.ErrnoException
     throw new NodeProxyError(
       'NP_DNS_LISTEN',
       `cannot answer questions over ${transport} at ${hostPort(ip, port)}: ${code}`,

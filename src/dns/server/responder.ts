@@ -43,7 +43,10 @@ export class Responder {
     this.#statistics = statistics
   }
 
-  /** The response to a message; undefined where none must be sent. A promise never rejects. */
+  /**
+   * The response to a message; undefined where none must be sent. The message may be overwritten as soon as this
+   * returns. A promise never rejects.
+   */
   respond(message: Buffer, limitOf: LimitOf): Response | Promise<Response> {
     const query = readQuery(message)
     if ('reason' in query) return this.#refuseFault(message, query)
@@ -89,10 +92,12 @@ export class Responder {
 
   async #forward(
     forwarder: Pick<Forwarder, 'query'>,
-    query: Query,
+    read: Query,
     limitOf: LimitOf,
     { chain, target }: Elsewhere,
   ): Promise<Response> {
+    // The message is the transport's, which reads the next one into the same memory.
+    const query = { ...read, message: Buffer.from(read.message) }
     const { type, klass, checkingDisabled, options } = query
     const dnssecOk = options?.dnssecOk ?? false
     const question = { name: target, type, klass, dnssecOk, checkingDisabled }

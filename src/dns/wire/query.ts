@@ -83,6 +83,12 @@ export function readQuery(message: Buffer): Query | QueryFault {
   }
 }
 
+/** Where the question of a message ends; for one without a question that can be read, where the header does. */
+export function endOfQuestion(message: Buffer): number {
+  const nameEnd = endOfName(message)
+  return nameEnd === 0 ? HEADER_LENGTH : nameEnd + QUESTION_TAIL
+}
+
 /** Where the name of the question ends; 0 for one that is too long, cut off or compressed. */
 function endOfName(message: Buffer): number {
   const limit = Math.min(message.length, HEADER_LENGTH + MAX_NAME)

@@ -8,7 +8,7 @@ import {
   OPT_LENGTH,
   TYPE,
 } from './numbers.ts'
-import { type Query, readQuery } from './query.ts'
+import { endOfQuestion, type Query } from './query.ts'
 import { type Written, writeRecords, writeRotated } from './write-records.ts'
 
 /** What is answered: encoded once, and sent with any id, letters of the question and size. */
@@ -170,11 +170,9 @@ export function faultResponse(message: Buffer, rcode: number): Buffer {
   return response
 }
 
-/** A response that says only that the client has to come back over TCP. */
-export function truncatedResponse(question: Buffer, response: Buffer): Buffer {
-  const query = readQuery(question)
-  const end = 'reason' in query ? HEADER_LENGTH : query.questionEnd
-  const short = Buffer.from(response.subarray(0, end))
+/** The response without its records: it says only that the client has to come back over TCP. */
+export function truncatedResponse(response: Buffer): Buffer {
+  const short = Buffer.from(response.subarray(0, endOfQuestion(response)))
   short[2]! |= FLAG.truncated >> 8
   short.writeUInt32BE(0, 6)
   short.writeUInt16BE(0, 10)

@@ -68,7 +68,7 @@ export const OPTION = {
 export type OptionName = keyof typeof OPTION
 
 /** bits/socket.h */
-export const MSG = { noSignal: 0x4000 } as const
+export const MSG = { dontWait: 0x40, noSignal: 0x4000 } as const
 
 /** fcntl.h: move pages rather than copy them, and never wait. */
 export const SPLICE = { move: 1, nonBlocking: 2 } as const

@@ -53,6 +53,11 @@ export function addressKey(address: SocketAddress): string {
   return latin1Text(address.subarray(2, 4)) + latin1Text(ipPart(address))
 }
 
+/** A key for maps: a short text that is equal for equal IP addresses. */
+export function ipKey(address: SocketAddress): string {
+  return latin1Text(ipPart(address))
+}
+
 /** A key for maps, equal for all ports of a host: its IPv4 address, or the first 64 bits of its IPv6 address. */
 export function hostKey(address: SocketAddress): string {
   return latin1Text(ipPart(address).subarray(0, 8))

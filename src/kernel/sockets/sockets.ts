@@ -81,6 +81,11 @@ export class Sockets {
     return socket
   }
 
+  /** Opens a socket for datagrams alone. Throws NP_KERNEL_SOCKET. */
+  bindDatagrams(ip: IpAddress, port: number): number {
+    return this.#bound(SOCK.dgram, { ip, port }, {})
+  }
+
   /** The socket of the next client, whose address is written to `peer` (`SOCKET_ADDRESS_BYTES`), or -1. */
   accept(listener: number, peer: Uint8Array): number {
     const { view, bytes } = this.#scratch
@@ -188,10 +193,11 @@ export class Sockets {
     throw this.#closedWithError(socket, what)
   }
 
-  /** Closes the socket, if there is one, and returns the error of the last call. */
+  /** Closes the socket, if there is one, and returns the error of the last call; its cause has the error's name as code. */
   #closedWithError(socket: number, what: string): NodeProxyError {
-    const errno = this.sys.errno()
+    const code = errnoName(this.sys.errno())
     if (socket >= 0) this.sys.close(socket)
-    return new NodeProxyError('NP_KERNEL_SOCKET', `cannot ${what}: ${errnoName(errno)}`)
+    const cause = Object.assign(new Error(code), { code })
+    return new NodeProxyError('NP_KERNEL_SOCKET', `cannot ${what}: ${code}`, { cause })
   }
 }
