@@ -6,9 +6,7 @@ import { outputFormat } from '../output/output-format.ts'
 import { type Selected, selectedBy } from '../selection/selected.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { usageError } from '../usage/usage-error.ts'
-import { getDocuments } from './get-documents.ts'
 import { addGetFlags, type GetFlags } from './get-flags.ts'
-import { getTables } from './get-tables.ts'
 
 const EXAMPLES = `
 Examples:
@@ -43,9 +41,12 @@ async function get(
     const { watchObjects } = await import('./watch-objects.ts')
     return watchObjects({ selected, flags, format }, context)
   }
-  return format.type === 'table'
-    ? getTables({ selected, flags, isWide: format.isWide }, context)
-    : getDocuments({ selected, flags, format }, context)
+  if (format.type === 'table') {
+    const { getTables } = await import('./get-tables.ts')
+    return getTables({ selected, flags, isWide: format.isWide }, context)
+  }
+  const { getDocuments } = await import('./get-documents.ts')
+  return getDocuments({ selected, flags, format }, context)
 }
 
 function checkNames(selected: readonly Selected[], flags: GetFlags): void {

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
 import { collectionPath, objectPath } from '../discovery/api-resource.ts'
-import { pathOf } from '../output/custom-columns.ts'
 import { type DocumentFormat, documentText, listOf } from '../output/documents.ts'
 import { listObjects } from '../reading/list-pages.ts'
 import { namespaceOf, selectorQuery } from '../reading/scope.ts'
@@ -9,7 +8,7 @@ import type { Selected } from '../selection/selected.ts'
 import { failureError } from '../session/call-failure.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import type { GetFlags } from './get-flags.ts'
-import { sortedBy } from './sort-by.ts'
+import { sorterBy } from './sort-by.ts'
 
 export interface DocumentsRequest {
   readonly selected: readonly Selected[]
@@ -34,8 +33,8 @@ export async function getDocuments(
   const [only] = objects
   const isOne = selected.length === 1 && selected[0]?.name !== undefined
   if (isOne && only === undefined) return code
-  const path = flags.sortBy === undefined ? undefined : pathOf(flags.sortBy)
-  const sorted = sortedBy(objects, path, (object) => object)
+  const sorted =
+    flags.sortBy === undefined ? objects : sorterBy(flags.sortBy)(objects, (object) => object)
   const document = isOne && only !== undefined ? only : listOf(sorted)
   const options = {
     isTerminal: context.host.stdout.isTTY === true,

@@ -5,7 +5,6 @@ import {
   objectPath,
   qualifiedKind,
 } from '../discovery/api-resource.ts'
-import { pathOf } from '../output/custom-columns.ts'
 import { readTable, type ServerTable, TABLE_ACCEPT } from '../output/server-table.ts'
 import { listPages } from '../reading/list-pages.ts'
 import { namespaceOf, selectorQuery } from '../reading/scope.ts'
@@ -14,7 +13,7 @@ import type { Call } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import type { GetFlags } from './get-flags.ts'
-import { sortedBy } from './sort-by.ts'
+import type { Sorter } from './sort-by.ts'
 import { tableText } from './table-text.ts'
 
 export interface TablesRequest {
@@ -30,7 +29,7 @@ export async function getTables(
 ): Promise<ExitCode> {
   const resources = [...new Set(selected.map(({ resource }) => resource))]
   const isPrefixed = flags.showKind === true || resources.length > 1
-  const path = flags.sortBy === undefined ? undefined : pathOf(flags.sortBy)
+  const sorted = await sorterOf(flags)
   const state = { failed: false, printed: 0 }
   for (const resource of resources) {
     const names = selected.filter((one) => one.resource === resource).map(({ name }) => name)
@@ -43,7 +42,7 @@ export async function getTables(
       prefix: isPrefixed ? qualifiedKind(resource) : '',
       showNamespace: flags.allNamespaces === true && resource.namespaced,
     }
-    const table = { columns: first.columns, rows: sortedBy(rows, path, (row) => row.object) }
+    const table = { columns: first.columns, rows: sorted(rows, (row) => row.object) }
     if (state.printed > 0) context.print('\n')
     context.print(tableText(table, style, flags.headers))
     state.printed += rows.length
@@ -52,6 +51,13 @@ export async function getTables(
     await reportNothing(resources, flags, context)
   }
   return state.failed ? 1 : 0
+}
+
+/** What `--sort-by` requests; it is loaded only then. @throws NP_ORCHCTL_USAGE */
+async function sorterOf({ sortBy }: GetFlags): Promise<Sorter> {
+  if (sortBy === undefined) return (items) => items
+  const { sorterBy } = await import('./sort-by.ts')
+  return sorterBy(sortBy)
 }
 
 interface Reading {

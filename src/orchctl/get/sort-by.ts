@@ -1,19 +1,20 @@
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { evaluate } from '../jsonpath/evaluate.ts'
-import type { Path } from '../jsonpath/template.ts'
+import { pathOf } from '../output/custom-columns.ts'
 
-/** Items in the order of a field of their objects; those without it come first. */
-export function sortedBy<T>(
-  items: readonly T[],
-  path: Path | undefined,
-  objectOf: (item: T) => JsonObject,
-): readonly T[] {
-  if (path === undefined) return items
-  const keyed = items.map((item) => {
-    const object = objectOf(item)
-    return { item, key: evaluate(path, object, object)[0] }
-  })
-  return keyed.sort((a, b) => compare(a.key, b.key)).map(({ item }) => item)
+/** Sorts items by a field of their objects; those without it come first. */
+export type Sorter = <T>(items: readonly T[], objectOf: (item: T) => JsonObject) => readonly T[]
+
+/** The sorter for the path of a field. @throws NP_ORCHCTL_USAGE */
+export function sorterBy(field: string): Sorter {
+  const path = pathOf(field)
+  return (items, objectOf) => {
+    const keyed = items.map((item) => {
+      const object = objectOf(item)
+      return { item, key: evaluate(path, object, object)[0] }
+    })
+    return keyed.sort((a, b) => compare(a.key, b.key)).map(({ item }) => item)
+  }
 }
 
 function compare(a: Json | undefined, b: Json | undefined): number {

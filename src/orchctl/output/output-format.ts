@@ -1,22 +1,33 @@
-import { readFile } from 'node:fs/promises'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import { parseTemplate } from '../jsonpath/parse-template.ts'
-import { TemplateError } from '../jsonpath/scanner.ts'
 import type { Template } from '../jsonpath/template.ts'
 import { usageError } from '../usage/usage-error.ts'
-import { type CustomColumn, parseCustomColumns } from './custom-columns.ts'
+import type { CustomColumn } from './custom-columns.ts'
 
 /** What `-o` requests. */
 export type OutputFormat =
   | { readonly type: 'table'; readonly isWide: boolean }
   | { readonly type: 'json' | 'yaml' | 'name' }
+  | TemplateFormat
+
+/** The formats with an argument. */
+export type TemplateFormat =
   | { readonly type: 'jsonpath'; readonly template: Template }
   | { readonly type: 'custom-columns'; readonly columns: readonly CustomColumn[] }
 
+/** How the formats with an argument are written. */
+export type TemplateName = 'jsonpath' | 'jsonpath-file' | 'custom-columns' | 'custom-columns-file'
+
 export const FORMATS =
   'json|yaml|name|wide|jsonpath=TEMPLATE|jsonpath-file=FILE|custom-columns=SPEC|custom-columns-file=FILE'
+
+const TEMPLATES: ReadonlySet<string> = new Set<TemplateName>([
+  'jsonpath',
+  'jsonpath-file',
+  'custom-columns',
+  'custom-columns-file',
+])
 
 const NAMES = FORMATS.split('|').map((format) => format.split('=')[0] ?? '')
 
@@ -24,18 +35,9 @@ const NAMES = FORMATS.split('|').map((format) => format.split('=')[0] ?? '')
 export async function outputFormat(text: string | undefined): Promise<OutputFormat> {
   const [, name = '', argument] = /^([a-z-]*)(?:=(.*))?$/su.exec(text ?? '') ?? []
   if (argument === undefined) return plainFormat(text ?? '')
-  switch (name) {
-    case 'jsonpath':
-      return { type: 'jsonpath', template: template(argument) }
-    case 'jsonpath-file':
-      return { type: 'jsonpath', template: template((await fileText(argument)).trimEnd()) }
-    case 'custom-columns':
-      return { type: 'custom-columns', columns: parseCustomColumns(argument) }
-    case 'custom-columns-file':
-      return { type: 'custom-columns', columns: columnsOfFile(await fileText(argument)) }
-    default:
-      throw unknown(text ?? '')
-  }
+  if (!TEMPLATES.has(name)) throw unknown(text ?? '')
+  const { templateFormat } = await import('./template-format.ts')
+  return templateFormat(name as TemplateName, argument)
 }
 
 function plainFormat(text: string): OutputFormat {
@@ -48,32 +50,4 @@ function unknown(text: string): NodeProxyError {
   const meant = nearest(text, NAMES)
   const hint = meant === undefined ? `write one of ${FORMATS}` : `did you mean ${meant}?`
   return usageError(`-o ${quote(text)} is no output format`, hint)
-}
-
-/** @throws NP_ORCHCTL_USAGE */
-function template(text: string): Template {
-  try {
-    return parseTemplate(text)
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error
-    throw usageError(
-      `the template ${quote(text)} cannot be read: ${error.message}`,
-      "write for example -o jsonpath='{.items[*].metadata.name}'",
-    )
-  }
-}
-
-/** Two lines: the names of the columns, and below them their paths. */
-function columnsOfFile(text: string): readonly CustomColumn[] {
-  const [names = '', paths = ''] = text.split('\n')
-  const words = (line: string): readonly string[] => line.split(/\s+/u).filter(Boolean)
-  const pairs = words(names).map((name, index) => `${name}:${words(paths)[index] ?? ''}`)
-  return parseCustomColumns(pairs.join(','))
-}
-
-async function fileText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    throw usageError(`the file ${quote(path)} cannot be read: ${code}`)
-  })
 }
