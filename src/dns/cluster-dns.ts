@@ -11,6 +11,7 @@ import { AmplificationLimit } from './server/amplification-limit.ts'
 import { ClientNetworks } from './server/client-networks.ts'
 import { forwardObserver } from './server/forwarding-statistics.ts'
 import { openServers } from './server/open-servers.ts'
+import { RefusedClients } from './server/refused-clients.ts'
 import { Responder } from './server/responder.ts'
 import type { ListenAddress } from './server/server-parts.ts'
 import { createStatistics, type Statistics } from './server/statistics.ts'
@@ -66,9 +67,10 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
     ...{ authority: new Authority(zone, store), forwarder, statistics },
     isReady: () => isSynced,
   })
+  const refused = new RefusedClients({ clock, onWarning })
   const servers = await openServers(config.addresses, {
     ...{ responder, statistics, onError: options.onError },
-    networks: new ClientNetworks(config.clientNetworks),
+    networks: new ClientNetworks(config.clientNetworks, (address) => refused.add(address)),
     limit: new AmplificationLimit({ clock, bytesPerSecond: config.amplifiedBytesPerSecond }),
   })
   const synced = Promise.withResolvers<void>()

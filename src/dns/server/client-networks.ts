@@ -10,14 +10,22 @@ export class ClientNetworks {
   readonly #networks: readonly Cidr[]
   readonly #known = new Map<string, boolean>()
 
-  constructor(networks: readonly Cidr[]) {
+  readonly #onRefused: (address: string) => void
+
+  /** `onRefused` is called for each message of a client of another network. */
+  constructor(networks: readonly Cidr[], onRefused: (address: string) => void = () => undefined) {
     this.#networks = networks
+    this.#onRefused = onRefused
   }
 
   /** Whether the address, as a socket reports it, is of one of the networks. */
   contain(address: string): boolean {
-    const known = this.#known.get(address)
-    if (known !== undefined) return known
+    const isInside = this.#known.get(address) ?? this.#look(address)
+    if (!isInside) this.#onRefused(address)
+    return isInside
+  }
+
+  #look(address: string): boolean {
     if (this.#known.size >= MAX_KNOWN) this.#known.clear()
     const ip = canonical(address)
     const isInside = ip !== undefined && this.#networks.some((network) => cidrContains(network, ip))

@@ -1,23 +1,14 @@
 import type { NodeProxyError } from '../../lib/error.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import type { Template } from '../jsonpath/template.ts'
 import { usageError } from '../usage/usage-error.ts'
-import type { CustomColumn } from './custom-columns.ts'
+import type { TemplateFormat, TemplateName } from './template-format.ts'
 
 /** What `-o` requests. */
 export type OutputFormat =
   | { readonly type: 'table'; readonly isWide: boolean }
   | { readonly type: 'json' | 'yaml' | 'name' }
   | TemplateFormat
-
-/** The formats with an argument. */
-export type TemplateFormat =
-  | { readonly type: 'jsonpath'; readonly template: Template }
-  | { readonly type: 'custom-columns'; readonly columns: readonly CustomColumn[] }
-
-/** How the formats with an argument are written. */
-export type TemplateName = 'jsonpath' | 'jsonpath-file' | 'custom-columns' | 'custom-columns-file'
 
 export const FORMATS =
   'json|yaml|name|wide|jsonpath=TEMPLATE|jsonpath-file=FILE|custom-columns=SPEC|custom-columns-file=FILE'

@@ -5,7 +5,14 @@ import { TemplateError } from '../jsonpath/scanner.ts'
 import type { Template } from '../jsonpath/template.ts'
 import { usageError } from '../usage/usage-error.ts'
 import { type CustomColumn, parseCustomColumns } from './custom-columns.ts'
-import type { TemplateFormat, TemplateName } from './output-format.ts'
+
+/** The formats with an argument. */
+export type TemplateFormat =
+  | { readonly type: 'jsonpath'; readonly template: Template }
+  | { readonly type: 'custom-columns'; readonly columns: readonly CustomColumn[] }
+
+/** How the formats with an argument are written. */
+export type TemplateName = 'jsonpath' | 'jsonpath-file' | 'custom-columns' | 'custom-columns-file'
 
 /** A format whose argument is a template, or the path of a file with one. @throws NP_ORCHCTL_USAGE */
 export async function templateFormat(

@@ -6,7 +6,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { hasProgram } from '../../support/on-demand/has-program.ts'
 import { root } from '../source-file.ts'
-import { type AlertCase, NODE_PROXY_CASES, ORCH_SERVER_CASES, type Series } from './cases.ts'
+import {
+  type AlertCase,
+  DNS_CASES,
+  NODE_PROXY_CASES,
+  ORCH_SERVER_CASES,
+  type Series,
+} from './cases.ts'
 
 interface RuleFile {
   readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[]
@@ -17,6 +23,7 @@ const canRun = hasProgram('promtool', 'prometheus')
 const FILES = [
   { file: 'alerts.yaml', cases: NODE_PROXY_CASES },
   { file: 'orch-server-alerts.yaml', cases: ORCH_SERVER_CASES },
+  { file: 'dns-alerts.yaml', cases: DNS_CASES },
 ].map(({ file, cases }) => ({ file, path: join(root, 'config/prometheus', file), cases }))
 
 /** A history, and whether the alert fires at minute `at` of it. */

@@ -201,3 +201,42 @@ export const ORCH_SERVER_CASES: Readonly<Record<string, AlertCase>> = {
     quiet: { 'orchserver_node_agent_up{node="here"}': '1 0 0 1x9' },
   },
 }
+
+export const DNS_CASES: Readonly<Record<string, AlertCase>> = {
+  OrchDnsDown: {
+    at: 5,
+    fires: { 'up{job="orch-dns"}': '1 0x9' },
+    quiet: { 'up{job="orch-dns"}': '1 0 1x9', 'up{job="other"}': '0x9' },
+  },
+  OrchDnsNamesUnknown: {
+    at: 5,
+    fires: { orchdns_names_known: '0x9' },
+    quiet: { orchdns_names_known: '0 0 1x9' },
+  },
+  OrchDnsUpstreamsFail: {
+    at: 20,
+    fires: {
+      'orchdns_forwarded_questions_total{result="upstream"}': '0+90x30',
+      'orchdns_forwarded_questions_total{result="unanswered"}': '0+10x30',
+    },
+    quiet: {
+      'orchdns_forwarded_questions_total{result="upstream"}': '0+990x30',
+      'orchdns_forwarded_questions_total{result="unanswered"}': '0+10x30',
+    },
+  },
+  OrchDnsOverloaded: {
+    at: 20,
+    fires: { 'orchdns_refusals_total{reason="overload"}': '0+5x30' },
+    quiet: { 'orchdns_refusals_total{reason="no-upstream"}': '0+5x30' },
+  },
+  OrchDnsClientsRefused: {
+    at: 30,
+    fires: { 'orchdns_refusals_total{reason="network"}': '0+120x40' },
+    quiet: { 'orchdns_refusals_total{reason="network"}': '0+30x40' },
+  },
+  OrchDnsErrors: {
+    at: 5,
+    fires: { orchdns_failures_total: '0 0 1x9' },
+    quiet: { orchdns_failures_total: '3x9' },
+  },
+}

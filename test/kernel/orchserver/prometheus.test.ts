@@ -80,7 +80,11 @@ test('a real Prometheus scrapes both programs with the committed configuration',
 test('it loads every alert, and an alert fires for a daemon that is gone', async () => {
   const { body } = await lab().node.agent.call('http', { url: `http://${ADDRESS}/api/v1/rules` })
   const { data } = JSON.parse(body) as { data: { groups: { name: string }[] } }
-  expect(data.groups.map(({ name }) => name).toSorted()).toEqual(['node-proxy', 'orch-server'])
+  expect(data.groups.map(({ name }) => name).toSorted()).toEqual([
+    'node-proxy',
+    'orch-dns',
+    'orch-server',
+  ])
   expect(body).not.toContain('"health":"err"')
   lab().daemon.signal('SIGTERM')
   const pending = () => query('ALERTS{alertname="NodeProxyDown"}', 'job')

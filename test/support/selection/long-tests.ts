@@ -38,6 +38,12 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason:
+      'each command beside that of kubectl; unit tests run the commands against the API server',
+    projects: ['server'],
+    files: ['test/server/orchctl.test.ts'],
+  },
+  {
     reason: 'a million messages; a unit test sends fifty thousand of the same kind',
     projects: ['server'],
     files: ['test/server/dns/mutated-packets.test.ts'],
