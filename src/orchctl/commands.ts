@@ -49,6 +49,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./delete/delete-command.ts'),
   },
   {
+    name: 'logs',
+    summary: 'print what the containers of Pods have written',
+    load: () => import('./logs/logs-command.ts'),
+  },
+  {
+    name: 'exec',
+    summary: 'run a command in a container of a Pod',
+    load: () => import('./exec/exec-command.ts'),
+  },
+  {
+    name: 'port-forward',
+    summary: 'connect ports of this machine with those of a Pod or Service',
+    load: () => import('./port-forward/port-forward-command.ts'),
+  },
+  {
     name: 'auth',
     summary: 'check permissions and identity',
     load: () => import('./auth/auth-command.ts'),

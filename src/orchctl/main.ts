@@ -1,5 +1,6 @@
 import { packageVersion } from '../lib/package-version.ts'
 import { runOrchctl } from './program.ts'
+import { terminalOf } from './usage/terminal-of.ts'
 
 /** Milliseconds from a signal to the end of the process. */
 const GRACE_MS = 500
@@ -24,5 +25,6 @@ const code = await runOrchctl(process.argv.slice(2), {
   env: process.env,
   version: packageVersion(),
   signal: interrupted.signal,
+  ...(process.stdin.isTTY && { terminal: terminalOf(process.stdin, process.stdout) }),
 })
 process.exitCode ??= code

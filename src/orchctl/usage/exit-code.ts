@@ -1,7 +1,10 @@
 import { NodeProxyError } from '../../lib/error.ts'
 
-/** 0 done; 1 refused, not found or failed; 2 wrong usage or configuration; 3 the server cannot be reached. */
-export type ExitCode = 0 | 1 | 2 | 3
+/**
+ * 0 done; 1 refused, not found or failed; 2 wrong usage or configuration; 3 the server cannot be reached. `exec` ends with
+ * that of its command.
+ */
+export type ExitCode = number
 
 /** The codes of errors, by the exit code that they cause; every other error causes 1. */
 const CAUSES: ReadonlyMap<string, ExitCode> = new Map([

@@ -1,13 +1,26 @@
 /** A text stream that the program writes, such as `process.stdout`. */
 export interface OutputStream {
   readonly isTTY?: boolean
-  write(text: string): unknown
+  /** False: it takes more after its event `drain`. */
+  write(text: string | Uint8Array): unknown
+}
+
+/** The terminal at which the user types. */
+export interface Terminal {
+  /** Whether each key is delivered at once, Ctrl-C too. */
+  setRaw(isRaw: boolean): void
+  /** Columns and rows. */
+  size(): { readonly width: number; readonly height: number }
+  /** Calls back when the size has changed; the result stops it. */
+  onResize(changed: () => void): () => void
 }
 
 /** What the program touches of the outside world. */
 export interface Host {
-  /** The bytes of the standard input, read by `-f -`. */
-  readonly stdin: AsyncIterable<Uint8Array | string>
+  /** The bytes of the standard input; `destroy` ends reading before its end. */
+  readonly stdin: AsyncIterable<Uint8Array | string> & { destroy?(): unknown }
+  /** Absent: standard input is no terminal. */
+  readonly terminal?: Terminal
   readonly stdout: OutputStream
   readonly stderr: OutputStream
   readonly env: Readonly<Record<string, string | undefined>>

@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
@@ -7,7 +7,7 @@ export interface UpgradeOptions {
   /** `http:` or `https:`. */
   readonly url: URL
   readonly method: 'GET' | 'POST'
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
   /** Credentials and authorities, a socket path: what Node's own client takes. */
   readonly connection?: Pick<
     RequestOptions,
@@ -44,7 +44,8 @@ export function openUpgraded(
   return new Promise((resolve, reject) => {
     const request = send(url, {
       ...connection,
-      ...{ method, headers, agent: false },
+      ...{ method, agent: false },
+      headers: headers as OutgoingHttpHeaders,
       ...(signal && { signal }),
     })
     request.once('error', (cause) => {

@@ -1,0 +1,130 @@
+import type { Duplex } from 'node:stream'
+import { NodeProxyError } from '../../lib/error.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import {
+  createForwardingClient,
+  type ForwardingClient,
+} from '../../streams/port-forward/forwarding-client.ts'
+import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/protocol.ts'
+import type { CommandContext } from '../command/context.ts'
+import { openStream } from '../pods/open-stream.ts'
+import { isReady, type NamedPods, podPath } from '../pods/pods-of.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { remotePort } from './remote-port.ts'
+
+/** A connection to the ports of one Pod. */
+interface OpenPod {
+  readonly pod: JsonObject
+  readonly client: ForwardingClient
+}
+
+/**
+ * The connection to the Pod, or to one of the Pods, that an operand names. When its Pod is gone, the next connection goes
+ * to another ready one; where only one Pod was named, `lost` resolves.
+ */
+export class PodConnection {
+  readonly #pods: NamedPods
+  readonly #context: CommandContext
+  readonly #lost = Promise.withResolvers<ExitCode>()
+  /** Aborted by `close`. */
+  readonly #closing = new AbortController()
+  readonly #clients = new Set<ForwardingClient>()
+  #current: Promise<OpenPod> | undefined
+  #last: JsonObject | undefined
+
+  constructor(pods: NamedPods, context: CommandContext) {
+    this.#pods = pods
+    this.#context = context
+  }
+
+  /** Resolves to the exit code when the only Pod is gone. */
+  get lost(): Promise<ExitCode> {
+    return this.#lost.promise
+  }
+
+  /** Opens the connection unless there is one. @throws NodeProxyError with the server's reason */
+  async open(): Promise<void> {
+    await this.#use()
+  }
+
+  /** The port of the present Pod; see `remotePort`. */
+  portOf(remote: string): number {
+    if (this.#last === undefined) throw new Error('no Pod was connected yet')
+    return remotePort(remote, this.#pods.owner, this.#last)
+  }
+
+  /** A connection to a port. @throws NodeProxyError with the reason of the server or the Pod */
+  async connect(remote: string): Promise<Duplex> {
+    const { pod, client } = await this.#use()
+    return client.connect(remotePort(remote, this.#pods.owner, pod))
+  }
+
+  /** Lets the next connection go to another Pod, because the present one refused a connection; others of it go on. */
+  leave(): void {
+    if (this.#isSelected) this.#current = undefined
+  }
+
+  close(): void {
+    this.#closing.abort()
+    for (const client of this.#clients) client.close()
+  }
+
+  get #isSelected(): boolean {
+    return stringAt(this.#pods.owner, 'kind') !== 'Pod'
+  }
+
+  #use(): Promise<OpenPod> {
+    if (this.#current !== undefined) return this.#current
+    const opening = this.#openNext()
+    this.#current = opening
+    opening.then(
+      ({ client }) => void client.closed.then(() => this.#gone(opening)),
+      () => this.#gone(opening),
+    )
+    return opening
+  }
+
+  async #openNext(): Promise<OpenPod> {
+    const pod = await this.#choose()
+    const { session, host, notice } = this.#context
+    const { messages } = await openStream(await session(), {
+      path: `${await podPath(pod, this.#context)}/portforward`,
+      ...{ protocol: TUNNELLED_PORT_FORWARD, userAgent: `orchctl/${host.version}` },
+      signal: AbortSignal.any([host.signal, this.#closing.signal]),
+    })
+    if (this.#last !== undefined && nameOf(this.#last) !== nameOf(pod)) {
+      notice(`pod/${nameOf(this.#last)} does not answer; new connections go to pod/${nameOf(pod)}`)
+    }
+    this.#last = pod
+    const client = createForwardingClient(messages)
+    this.#clients.add(client)
+    void client.closed.then(() => this.#clients.delete(client))
+    return { pod, client }
+  }
+
+  /** A ready Pod, another one than before if there is any. @throws NP_ORCHCTL_NO_PODS */
+  async #choose(): Promise<JsonObject> {
+    const all = await this.#pods.list()
+    const usable = this.#isSelected ? all.filter(isReady) : all
+    const last = this.#last === undefined ? '' : nameOf(this.#last)
+    const chosen = usable.find((pod) => nameOf(pod) !== last) ?? usable[0]
+    if (chosen !== undefined) return chosen
+    throw new NodeProxyError('NP_ORCHCTL_NO_PODS', `${this.#pods.name} has no Pod that is ready`, {
+      hint: `orchctl get pods shows their state; orchctl describe ${this.#pods.name} the selector`,
+    })
+  }
+
+  #gone(opening: Promise<OpenPod>): void {
+    if (this.#current !== opening) return
+    this.#current = undefined
+    if (this.#isSelected || this.#closing.signal.aborted || this.#last === undefined) return
+    this.#context.report(
+      new NodeProxyError('NP_ORCHCTL_STREAM', `the connection to ${this.#pods.name} is lost`),
+    )
+    this.#lost.resolve(1)
+  }
+}
+
+function nameOf(pod: JsonObject): string {
+  return stringAt(pod, 'metadata', 'name')
+}
