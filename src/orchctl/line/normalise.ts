@@ -22,6 +22,6 @@ function normalise(arg: string, switches: ReadonlySet<string>): readonly string[
 
 /** The switches of the commands that are loaded, with their dashes. */
 function switchesOf(command: Command): readonly string[] {
-  const own = command.options.filter((option) => option.isBoolean())
+  const own = command.options.filter((option) => option.isBoolean() || option.negate)
   return [...own.map(({ long }) => long ?? ''), ...command.commands.flatMap(switchesOf)]
 }

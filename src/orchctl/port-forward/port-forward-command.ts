@@ -58,7 +58,7 @@ async function portForward(
       void relay(socket, { connection, remote: ports[listener.index]!.remote, context })
     })
   }
-  return over(connection, context)
+  return await over(connection, context)
 }
 
 function readiness({ ip, port }: Listener, remote: number, output: string | undefined): string {

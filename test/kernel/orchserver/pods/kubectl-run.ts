@@ -23,8 +23,8 @@ export interface KubectlRun {
   errors(): string
 }
 
-/** Seconds after which it is killed. */
-const TIMEOUT = '60'
+/** It is killed after a minute; in the foreground, signals reach it once. */
+const TIMEOUT = ['timeout', '--foreground', '60']
 
 /** Starts kubectl in the network of the cluster's machine. */
 export function startKubectl(
@@ -32,7 +32,7 @@ export function startKubectl(
   kubectl: string,
   words: readonly string[],
 ): KubectlRun {
-  const command = ['netns', 'exec', node.name, 'timeout', TIMEOUT, kubectl, ...words]
+  const command = ['netns', 'exec', node.name, ...TIMEOUT, kubectl, ...words]
   const child = spawn('ip', command, { env: { ...process.env, KUBECONFIG: kubeconfig } })
   child.stdin.on('error', () => undefined)
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))

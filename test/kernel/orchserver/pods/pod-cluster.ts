@@ -22,7 +22,7 @@ export interface PodCluster {
   /** Creates an object; fails unless it is created. */
   make(path: string, object: JsonObject): Promise<JsonObject>
   /** Runs a Pod in a namespace, and resolves when it is ready, to its address. */
-  runPod(namespace: string, name: string, spec?: JsonObject): Promise<string>
+  runPod(namespace: string, name: string, spec?: JsonObject, labels?: JsonObject): Promise<string>
   /** The network namespace of the machine. */
   readonly node: Namespace
   /** The kubeconfig of its administrator. */
@@ -68,7 +68,8 @@ export async function startPodCluster(flags: readonly string[] = []): Promise<Po
   const daemon = await startDaemon({ node, folder, dataDir, make })
   return {
     ...{ api, make, node, kubeconfig: join(dataDir, 'admin.kubeconfig') },
-    runPod: (namespace, name, spec = {}) => runPod({ api, make }, { namespace, name, spec }),
+    runPod: (namespace, name, spec = {}, labels = {}) =>
+      runPod({ api, make }, { namespace, name, spec, labels }),
     fromPod: async (address, path) => {
       const answer = await node.exec(['curl', '-sS', '-m', '20', `http://${address}:8080${path}`])
       return JSON.parse(answer) as JsonObject
@@ -127,18 +128,19 @@ interface PodRequest {
   readonly namespace: string
   readonly name: string
   readonly spec: JsonObject
+  readonly labels: JsonObject
 }
 
 async function runPod(
   { api, make }: Pick<PodCluster, 'api' | 'make'>,
-  { namespace, name, spec }: PodRequest,
+  { namespace, name, spec, labels }: PodRequest,
 ): Promise<string> {
   const pods = `/api/v1/namespaces/${namespace}/pods`
   const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 }
   const command = [process.execPath, SCRIPT]
   const main = { name: 'main', image: 'none', command, readinessProbe }
   await make(pods, {
-    metadata: { name },
+    metadata: { name, labels },
     spec: { terminationGracePeriodSeconds: 1, containers: [main], ...spec },
   })
   for (;;) {
