@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
 
@@ -53,6 +54,7 @@ export function openUpgraded(
       reject(new NodeProxyError('NP_STREAMS_CONNECT', `no connection: ${message}`, { cause }))
     })
     request.once('upgrade', (response, socket, head) => {
+      if (socket instanceof Socket) socket.setNoDelay(true)
       if (head.length > 0) socket.unshift(head)
       resolve({ channel: socket, headers: response.headers })
     })

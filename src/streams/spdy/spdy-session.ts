@@ -18,6 +18,8 @@ import {
 const MAX_STREAMS = 2_000
 /** A window is renewed when so much of it was taken. */
 const CREDIT_BYTES = STREAM_BUFFER_BYTES / 2
+/** The same for that of the session: small pieces would make the peer send small frames, whose number never ends. */
+const SESSION_CREDIT_BYTES = DEFAULT_WINDOW_BYTES / 2
 /** Answers that the peer requests and does not take. */
 const MAX_UNTAKEN_BYTES = 1 << 20
 const MAX_ID = 0x7fff_ffff
@@ -40,6 +42,8 @@ class Session implements SpdySession, StreamCarrier {
   readonly #end = Promise.withResolvers<Error | undefined>()
   readonly #outbound: Outbound
   #peerWindowBytes = DEFAULT_WINDOW_BYTES
+  /** Bytes since the window of the session was renewed. */
+  #arrived = 0
   #nextId: number
   #lastPeerId = 0
   #isLeaving = false
@@ -155,10 +159,17 @@ class Session implements SpdySession, StreamCarrier {
     }
   }
 
+  /** The streams have limits of their own, so that of the session is renewed as the bytes arrive. */
+  #renew(bytes: number): void {
+    if (!this.#outbound.hasFlowControl) return
+    this.#arrived += bytes
+    if (this.#arrived < SESSION_CREDIT_BYTES) return
+    this.#write({ type: 'window-update', streamId: 0, delta: this.#arrived })
+    this.#arrived = 0
+  }
+
   #data({ streamId, isLast, data }: Extract<SpdyFrame, { type: 'data' }>): void {
-    if (this.#outbound.hasFlowControl && data.length > 0) {
-      this.#write({ type: 'window-update', streamId: 0, delta: data.length })
-    }
+    this.#renew(data.length)
     const stream = this.#streams.get(streamId)
     if (stream === undefined) {
       if (streamId > Math.max(this.#lastPeerId, this.#nextId)) throw spdyFault('data of no stream')

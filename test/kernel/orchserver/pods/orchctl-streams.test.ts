@@ -80,7 +80,10 @@ describe('logs', () => {
     await interrupted.line(/^later$/)
     interrupted.child.kill('SIGINT')
     expect(await interrupted.ended).toBe(130)
-    expect(await run('delete', 'pod', 'follow', '--wait=false')).toMatchObject({ stderr: '', status: 0 })
+    expect(await run('delete', 'pod', 'follow', '--wait=false')).toMatchObject({
+      stderr: '',
+      status: 0,
+    })
     expect(await following.ended).toBe(0)
   })
 })
@@ -183,7 +186,10 @@ describe('port-forward', () => {
       `telnet://127.0.0.1:${port}`,
     ])
     const over = reading.catch(() => 'broken off').then(() => 'over')
-    expect(await run('delete', 'pod', 'killed', '--wait=false', '--grace-period=1')).toMatchObject({ stderr: '', status: 0 })
+    expect(await run('delete', 'pod', 'killed', '--wait=false', '--grace-period=1')).toMatchObject({
+      stderr: '',
+      status: 0,
+    })
     expect(await over).toBe('over')
     expect(await forwarding.ended).toBe(1)
     expect(forwarding.errors()).toContain('the connection to pod/killed is lost')
