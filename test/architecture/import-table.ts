@@ -74,7 +74,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   nodeagent: ['streams', 'watch', 'client', 'resources', 'telemetry', 'lib'],
   dns: ['watch', 'client', 'cluster', 'resources', 'settings', 'telemetry', 'lib'],
   orchdns: ['dns', 'client', 'settings', 'telemetry', 'lib'],
-  orchctl: ['client', 'resources', 'lib'],
+  orchctl: ['dns', 'client', 'cluster', 'resources', 'lib'],
   orchserver: [
     'storage',
     'auth',
