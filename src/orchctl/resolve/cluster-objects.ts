@@ -3,7 +3,7 @@ import { ClusterStore } from '../../cluster/cluster-store.ts'
 import { addressOfReverseName } from '../../dns/zone/address-names.ts'
 import { Zone } from '../../dns/zone/zone.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
 import { decodeEndpoints } from '../../resources/endpoints.ts'
 import { isLabel, NAMES } from '../../resources/names.ts'
@@ -154,9 +154,9 @@ export class ClusterObjects {
   }
 
   #refuse(object: JsonObject, message = 'it cannot be read'): void {
-    const { namespace, name } = object['metadata'] as JsonObject
-    this.#problems.push(
-      `${String(object['kind'])} ${String(namespace)}/${String(name)} is left out: ${message}`,
+    const [kind, namespace, name] = [['kind'], ['metadata', 'namespace'], ['metadata', 'name']].map(
+      (path) => stringAt(object, ...path),
     )
+    this.#problems.push(`${kind} ${namespace}/${name} is left out: ${message}`)
   }
 }

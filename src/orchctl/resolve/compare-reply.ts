@@ -1,4 +1,4 @@
-import type { Reply } from './ask-server.ts'
+import type { Reply } from './query-server.ts'
 import type { ServerReply, TypeAnswer } from './resolution.ts'
 
 /** The reply of a server, and how it differs from the answer that follows from the objects. */
@@ -23,7 +23,7 @@ function differenceOf(reply: Reply, answer: TypeAnswer): string {
   const more = leavesZone(answer) ? [] : [...held].filter((one) => !wanted.has(one))
   return [
     ...codes,
-    ...(missing.length === 0 ? [] : [`it lacks ${missing.join(', ')}`]),
+    ...(missing.length === 0 ? [] : [`it does not have ${missing.join(', ')}`]),
     ...(more.length === 0 ? [] : [`only it has ${more.join(', ')}`]),
   ].join('; ')
 }

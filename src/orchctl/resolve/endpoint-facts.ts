@@ -46,13 +46,17 @@ function factsOfSubsets(object: JsonObject, name: string): readonly EndpointFact
   )
 }
 
-type Place = Omit<EndpointFact, 'ip' | 'hostname' | 'pod'>
+type FactOrigin = Omit<EndpointFact, 'ip' | 'hostname' | 'pod'>
 
-function factOf(address: Json | undefined, endpoint: Json, place: Place): readonly EndpointFact[] {
+function factOf(
+  address: Json | undefined,
+  endpoint: Json,
+  origin: FactOrigin,
+): readonly EndpointFact[] {
   const ip = typeof address === 'string' ? parseLegacyIp(address) : undefined
   if (ip === undefined) return []
   const target = (field: string): string => stringAt(endpoint, 'targetRef', field)
-  const namespace = target('namespace') || place.name.slice(0, place.name.indexOf('/'))
+  const namespace = target('namespace') || origin.name.slice(0, origin.name.indexOf('/'))
   const pod = target('kind') === 'Pod' ? `${namespace}/${target('name')}` : ''
-  return [{ ...place, ip, hostname: stringAt(endpoint, 'hostname'), pod }]
+  return [{ ...origin, ip, hostname: stringAt(endpoint, 'hostname'), pod }]
 }

@@ -45,8 +45,8 @@ function answer(
 
 function outside(name: string, domain: string): string {
   return addressOfReverseName(name) === undefined
-    ? `outside of ${domain}: the server of the cluster asks its upstream, or refuses without one`
-    : 'no Service has this address, and no endpoint with a hostname: the server asks its upstream'
+    ? `outside of ${domain}: the server of the cluster queries its upstream, or refuses without one`
+    : 'no Service has this address, and no endpoint with a hostname: the server queries its upstream'
 }
 
 /** The answer of the zone once every object on the way is read; a text says why one cannot be. */

@@ -1,8 +1,8 @@
-import { portQuery } from '../../dns/zone/port-query.ts'
+import { isPortQueried, portQuery } from '../../dns/zone/port-query.ts'
 import { nearest } from '../../lib/nearest.ts'
 import type { Service } from '../../resources/types.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
-import { explainHeadless } from './explain-headless.ts'
+import { explainHeadless, PORT_TYPES } from './explain-headless.ts'
 import type { QueryType } from './question.ts'
 import { type ZoneName, zoneNameOf } from './zone-name.ts'
 
@@ -73,21 +73,23 @@ function explainService(
   }
   if (clusterIPs.length === 0) return explainHeadless(service, below, type, objects)
   const isPort = below.length > 0 || type === 'SRV'
-  if (isPort) return explainPorts(service, below)
+  if (isPort) return explainPorts(service, below, type)
   if (type !== 'A' && type !== 'AAAA') return `Service ${key} has records of A, AAAA and SRV alone`
   const family = type === 'A' ? 'IPv4' : 'IPv6'
   return `Service ${key} has no ${family} address; it has ${clusterIPs.join(', ')}`
 }
 
-function explainPorts({ key, ports }: Service, below: readonly string[]): string {
-  if (below.length > 0 && portQuery(below) === undefined) {
+function explainPorts({ key, ports }: Service, below: readonly string[], type: QueryType): string {
+  const queried = portQuery(below)
+  if (queried === undefined) {
     return `Service ${key} has a cluster IP, so its endpoints have no names; those of headless Services have`
   }
+  if (type !== 'SRV' && ports.some((port) => isPortQueried(port, queried))) return PORT_TYPES
   const named = ports.filter(({ name }) => name !== '')
   const has = named.map(({ name, protocol }) => `_${name}._${protocol.toLowerCase()}`)
   return has.length === 0
-    ? `the ports of Service ${key} have no names, so there are no SRV records`
-    : `Service ${key} has no such port; it has ${has.join(', ')}, with records of type SRV alone`
+    ? `the port of Service ${key} has no name, so it has no record of its own`
+    : `Service ${key} has no such port; it has ${has.join(', ')}`
 }
 
 function list(names: readonly string[]): string {

@@ -1,10 +1,13 @@
 import { addressType } from '../../dns/zone/address-record.ts'
-import { portQuery } from '../../dns/zone/port-query.ts'
+import { isPortQueried, portQuery } from '../../dns/zone/port-query.ts'
 import type { Service } from '../../resources/types.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
 import type { EndpointFact } from './endpoint-facts.ts'
 import { labelOf } from './origin.ts'
 import type { QueryType } from './question.ts'
+
+/** Why a name such as `_http._tcp.web.shop` has no addresses. */
+export const PORT_TYPES = 'names of ports have records of type SRV alone'
 
 /** Endpoints that are listed in a sentence. */
 const SHOWN = 5
@@ -22,7 +25,8 @@ export function explainHeadless(
   if (named.length === 0) return explainNone(who, all)
   const queried = portQuery(below)
   if (queried !== undefined && (below.length > 0 || type === 'SRV')) {
-    return `${who} has no endpoint with such a port, of type SRV alone`
+    const hasPort = service.ports.some((port) => isPortQueried(port, queried))
+    return type !== 'SRV' && hasPort ? PORT_TYPES : `${who} has no endpoint with such a port`
   }
   const [label, ...rest] = below
   if (rest.length > 0) return `${who} has names of one label below it`

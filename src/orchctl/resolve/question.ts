@@ -53,5 +53,5 @@ function reverseName(text: string): string | undefined {
   if (ip === undefined) return undefined
   const bytes = ipBytes(ip)
   if (bytes.length === 4) return `${[...bytes].toReversed().join('.')}.in-addr.arpa`
-  return `${[...bytes.toHex()].toReversed().join('.')}.ip6.arpa`
+  return `${bytes.toHex().split('').toReversed().join('.')}.ip6.arpa`
 }

@@ -10,10 +10,20 @@ export function resolutionText({
   resolved,
   hints,
 }: Resolution): string {
-  const result = resolved === '' ? `${name} does not resolve.` : `${name} resolves, as ${resolved}.`
+  const result =
+    resolved === '' ? unresolved(name, candidates) : `${name} resolves, as ${resolved}.`
   const lines = [result, ...hints.map((hint) => `  ${hint}`)]
   const names = candidates.map(candidateText).join('')
   return `${resolverText(resolver)}\n${names}\n${lines.map((line) => `${oneLine(line)}\n`).join('')}`
+}
+
+function unresolved(name: string, candidates: readonly Candidate[]): string {
+  const isForwarded = candidates.some(({ answers }) =>
+    answers.some(({ status, server }) => status === 'FORWARDED' && server === null),
+  )
+  return isForwarded
+    ? `${name} does not resolve in the cluster; of other names other servers decide.`
+    : `${name} does not resolve.`
 }
 
 function resolverText(resolver: ShownResolver): string {
@@ -33,12 +43,21 @@ function resolverText(resolver: ShownResolver): string {
 
 function candidateText({ name, queried, answers }: Candidate): string {
   if (!queried) return `${oneLine(name)}.   not queried\n`
-  const rows = answers.flatMap((answer) => rowsOf(answer, name))
+  const rows = folded(answers).flatMap((answer) => rowsOf(answer, name))
   const table = columns(rows)
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => `  ${line}\n`)
   return `${oneLine(name)}.\n${table.join('')}`
+}
+
+/** A and AAAA are one row when both are denied for the same reason. */
+function folded(answers: readonly TypeAnswer[]): readonly TypeAnswer[] {
+  const [first, ...more] = answers
+  const isSame = (one: TypeAnswer): boolean =>
+    one.records.length === 0 && one.server === null && one.reason === first?.reason
+  if (first === undefined || !answers.every(isSame)) return answers
+  return [{ ...first, type: [first, ...more].map(({ type }) => type).join(' ') }]
 }
 
 function rowsOf(answer: TypeAnswer, candidate: string): readonly (readonly string[])[] {

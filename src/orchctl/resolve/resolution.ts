@@ -52,7 +52,7 @@ export interface TypeAnswer extends JsonObject {
   records: ShownRecord[]
   /** Why there are no records, in a sentence; empty where there are. */
   reason: string
-  /** Null: no server was asked. */
+  /** Null: no server was queried. */
   server: ServerReply | null
 }
 

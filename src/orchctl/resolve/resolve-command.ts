@@ -48,7 +48,7 @@ export function define(command: Command, context: CommandContext): void {
     .argument('<name>', 'a name, with a final dot if it is complete; or an address')
     .option('--from <pod>', 'pod/NAME that looks it up; default: a Pod of the namespace')
     .option('--type <type>', 'A, AAAA, SRV, PTR, CNAME or TXT; default: A and AAAA')
-    .option('--dns-server <address>', 'ask this server, too: ADDRESS or ADDRESS:PORT')
+    .option('--dns-server <address>', 'query this server, too: ADDRESS or ADDRESS:PORT')
     .option('--cluster-domain <domain>', 'the domain of Services', 'cluster.local')
     .option('-o, --output <format>', 'json')
     .addHelpText('after', ABOUT)
@@ -139,6 +139,6 @@ async function readPod(
 /** What the DNS server reads: EndpointSlices, or v1 Endpoints where the server has none. */
 async function endpointsResource(catalogue: Catalogue): Promise<ApiResource> {
   const all = await catalogue.all()
-  const slices = all.find(({ plural, group }) => plural === 'endpointslices' && group !== '')
+  const slices = all.find(({ plural }) => plural === 'endpointslices')
   return slices ?? catalogue.named('endpoints')
 }

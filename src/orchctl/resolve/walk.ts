@@ -1,9 +1,9 @@
 import type { Upstream } from '../../dns/forward/upstream/upstream.ts'
 import type { ResolvConf } from '../../resources/resolver/resolv-conf.ts'
-import { askServer, type Reply } from './ask-server.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
 import { comparedReply } from './compare-reply.ts'
 import { evaluate } from './evaluate.ts'
+import { queryServer, type Reply } from './query-server.ts'
 import type { QueryType, Question } from './question.ts'
 import type { Candidate, TypeAnswer } from './resolution.ts'
 import { searchList } from './search-list.ts'
@@ -15,7 +15,7 @@ export interface Walk {
   readonly objects: ClusterObjects
   /** Whether the servers of the Pod are those of the cluster, so that they answer what the zone says. */
   readonly isOfCluster: boolean
-  /** Asked beside; what it answers decides where the search ends. */
+  /** Queried beside; what it answers decides where the search ends. */
   readonly server: Upstream | undefined
   readonly signal: AbortSignal
 }
@@ -30,7 +30,7 @@ export interface Walked {
 export async function walk(walking: Walk): Promise<Walked> {
   const candidates: Candidate[] = []
   let resolved = ''
-  const ask = asker(walking)
+  const queryOnce = serverQuery(walking)
   for (const name of searchList(walking.question, walking.file)) {
     if (resolved !== '') {
       candidates.push({ name, queried: false, answers: [] })
@@ -39,7 +39,7 @@ export async function walk(walking: Walk): Promise<Walked> {
     const answers: TypeAnswer[] = []
     for (const type of walking.question.types) {
       const answer = await evaluate(name, type, walking.objects)
-      const reply = await ask(name, type)
+      const reply = await queryOnce(name, type)
       if (reply !== undefined) answer.server = comparedReply(reply, answer)
       answers.push(answer)
       if (hasRecords(answer, reply, walking)) resolved = name
@@ -54,12 +54,12 @@ function hasRecords(answer: TypeAnswer, reply: Reply | undefined, { isOfCluster 
   return reply.records.some(({ type }) => type === answer.type)
 }
 
-/** Asks the server, if there is one, until it does not reply: then that holds for the other names, too. */
-function asker({ server, signal }: Walk) {
+/** Queries the server, if there is one, until it does not reply: then that holds for the other names, too. */
+function serverQuery({ server, signal }: Walk) {
   let silence: Reply | undefined
   return async (name: string, type: QueryType): Promise<Reply | undefined> => {
     if (server === undefined || silence !== undefined) return silence
-    const reply = await askServer(server, name, type, signal)
+    const reply = await queryServer(server, name, type, signal)
     if (!reply.isReply) silence = reply
     return reply
   }

@@ -27,7 +27,7 @@ const TYPE_NUMBERS: Readonly<Record<QueryType, number>> = {
 }
 const INTERNET = 1
 /** As libc: two attempts, each of which may take some seconds. */
-const ATTEMPTS = 2
+const MAX_ATTEMPTS = 2
 const ATTEMPT_MS = 2_500
 const NO_SUCH_NAME = 3
 
@@ -36,8 +36,8 @@ const STATUS: Readonly<Partial<Record<AttemptFault, string>>> = {
 }
 const REPLIED: ReadonlySet<AttemptFault> = new Set(['servfail', 'refused', 'rcode', 'truncated'])
 
-/** Asks a server over UDP, and over TCP when the reply is truncated. Waits five seconds at most. */
-export async function askServer(
+/** Queries a server over UDP, and over TCP when the reply is truncated. Waits five seconds at most. */
+export async function queryServer(
   upstream: Upstream,
   name: string,
   type: QueryType,
@@ -47,7 +47,7 @@ export async function askServer(
   const query = queryOf({ name, type: TYPE_NUMBERS[type], klass: INTERNET, ...flags })
   if (query === undefined) return { status: 'no question', isReply: false, records: [] }
   let fault: AttemptFault = 'aborted'
-  for (let attempt = 0; attempt < ATTEMPTS && !signal.aborted; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS && !signal.aborted; attempt++) {
     const either = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
     const found = await runAttempt({
       ...{ upstream, query, random: systemRandom, signal: either },
