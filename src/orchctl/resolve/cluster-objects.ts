@@ -140,7 +140,7 @@ export class ClusterObjects {
     const decoded =
       object['kind'] === 'Endpoints'
         ? decodeEndpoints(object, { includeHeadless: true })
-        : decodeEndpointSlice(object)
+        : decodeEndpointSlice(object, { includeHeadless: true })
     if (!decoded.ok) return this.#refuse(object, decoded.problems[0]?.message)
     const source = decoded.value
     if (source === undefined) return

@@ -5,9 +5,9 @@ import { quote } from '../../lib/quote.ts'
 import { isDnsName } from '../../resources/names.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ApiResource } from '../discovery/api-resource.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
+import { endpointsResource } from '../discovery/endpoints-resource.ts'
 import { jsonText } from '../output/documents.ts'
 import { selectedObject } from '../selection/selected.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
@@ -134,11 +134,4 @@ async function readPod(
     throw usageError(`--from ${quote(from)} is no Pod`, 'write --from pod/NAME')
   }
   return api.send({ path: objectPath(resource, namespace, name) })
-}
-
-/** What the DNS server reads: EndpointSlices, or v1 Endpoints where the server has none. */
-async function endpointsResource(catalogue: Catalogue): Promise<ApiResource> {
-  const all = await catalogue.all()
-  const slices = all.find(({ plural }) => plural === 'endpointslices')
-  return slices ?? catalogue.named('endpoints')
 }
