@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { parseUpstream, type Upstream } from '../../dns/forward/upstream/upstream.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
@@ -15,7 +15,7 @@ import { usageError } from '../usage/usage-error.ts'
 import { ClusterObjects } from './cluster-objects.ts'
 import { hintsOf } from './hints.ts'
 import { findClusterServer, podResolver } from './pod-resolver.ts'
-import { type Question, readQuestion } from './question.ts'
+import { QUERY_TYPES, type Question, readQuestion } from './question.ts'
 import type { Resolution } from './resolution.ts'
 import { resolutionText } from './resolution-text.ts'
 import { walk } from './walk.ts'
@@ -47,7 +47,12 @@ export function define(command: Command, context: CommandContext): void {
   command
     .argument('<name>', 'a name, with a final dot if it is complete; or an address')
     .option('--from <pod>', 'pod/NAME that looks it up; default: a Pod of the namespace')
-    .option('--type <type>', 'A, AAAA, SRV, PTR, CNAME or TXT; default: A and AAAA')
+    .addOption(
+      // In lower case, too; `readQuestion` refuses others.
+      new Option('--type <type>', 'default: A and AAAA')
+        .choices(QUERY_TYPES)
+        .argParser((text) => text),
+    )
     .option('--dns-server <address>', 'query this server, too: ADDRESS or ADDRESS:PORT')
     .option('--cluster-domain <domain>', 'the domain of Services', 'cluster.local')
     .option('-o, --output <format>', 'json')
