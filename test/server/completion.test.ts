@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { delimiter } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { completedBy } from '../support/orchctl/interactive-shell.ts'
+import { openShellOnTerminal, type ShellOnTerminal } from '../support/orchctl/interactive-shell.ts'
 import { type OrchctlShell, openOrchctlShell } from '../support/orchctl/orchctl-shell.ts'
 import {
   type OrchServerProcess,
@@ -99,8 +99,15 @@ describe.skipIf(!has('fish'))('fish', () => {
 })
 
 describe.each(['bash', 'zsh'] as const)('%s', (program) => {
+  let terminal: ShellOnTerminal | undefined
+
+  beforeAll(async () => {
+    if (has(program)) terminal = await openShellOnTerminal(program, shell)
+  })
+  afterAll(() => terminal?.[Symbol.asyncDispose]())
+
   test.skipIf(!has(program)).each(LINES)('%s', async (line, completed) => {
-    expect((await completedBy(program, line, shell)).trimEnd()).toBe(completed)
+    expect(await terminal?.completed(line)).toBe(completed)
   })
 })
 
