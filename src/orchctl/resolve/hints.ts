@@ -15,11 +15,19 @@ export async function hintsOf(
   api: Api,
 ): Promise<string[]> {
   const own = walked.resolved === '' ? await elsewhere(name, api) : ofResolved(walked, objects)
-  const isUnread = walked.candidates.some(({ answers }) =>
-    answers.some(({ status }) => status === 'UNKNOWN'),
+  const answers = walked.candidates.flatMap((candidate) => candidate.answers)
+  const isUnread = answers.some(({ status }) => status === 'UNKNOWN')
+  const isRefused = answers.some(
+    ({ status, server }) => server?.status === 'REFUSED' && status !== 'FORWARDED',
   )
-  const rights = 'some objects cannot be read: orchctl auth can-i --list shows the rights'
-  return [...own, ...(isUnread ? [rights] : []), ...objects.problems]
+  return [
+    ...own,
+    ...(isUnread
+      ? ['some objects cannot be read: orchctl auth can-i --list shows the rights']
+      : []),
+    ...(isRefused ? ['the server answers only clients of its --dns-client-networks'] : []),
+    ...objects.problems,
+  ]
 }
 
 /** Services of that name in other namespaces, as far as the caller may list them. */

@@ -161,6 +161,10 @@ test('a server that agrees, one that is behind, and none', async () => {
   expect(behind.out).toMatch(
     /server: NXDOMAIN +0 records, DIFFERENT: it says NXDOMAIN, by the objects it is NOERROR; it does not have fresh\./,
   )
+  const picky = await openScene({ networks: ['10.0.0.0/8'] })
+  onTestFinished(() => picky.close())
+  const refused = await resolve('web', '--dns-server', `127.0.0.1:${picky.port}`)
+  expect(refused).toMatchObject({ code: 1, out: expect.stringMatching(/--dns-client-networks/) })
   const none = await resolve('web', '--dns-server', '127.0.0.1:1')
   expect(none).toMatchObject({ code: 1, out: expect.stringMatching(/no reply: unreachable/) })
 })
