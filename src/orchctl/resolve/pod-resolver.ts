@@ -1,5 +1,5 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import { podResolvConf, readPodDns } from '../../resources/resolver/pod-dns.ts'
 import {
   formatResolvConf,
@@ -95,7 +95,13 @@ function notesOf(pod: JsonObject, kind: ShownResolver['servers'], hasNode: boole
       'the servers are those of dnsConfig; the API does not show whether they know the cluster',
     )
   }
-  if (hasNode)
+  if (hasNode) {
     notes.push('the search list goes on with that of the node, which the API does not show')
+  }
+  const aliases = arrayAt(pod, 'spec', 'hostAliases').flatMap((one) => arrayAt(one, 'hostnames'))
+  if (aliases.length > 0) {
+    const names = aliases.map(scalarText).join(', ')
+    notes.push(`/etc/hosts answers before DNS; by hostAliases it has ${names}`)
+  }
   return notes
 }

@@ -20,7 +20,10 @@ beforeAll(async () => {
     golden.add(pods, { metadata: { namespace: 'shop', name }, spec: { nodeName: 'n1', ...spec } })
   pod('plain', {})
   pod('host', { hostNetwork: true, dnsPolicy: 'ClusterFirst' })
-  pod('node', { dnsPolicy: 'Default' })
+  pod('node', {
+    dnsPolicy: 'Default',
+    hostAliases: [{ ip: '192.0.2.1', hostnames: ['one', 'two'] }],
+  })
   const dnsConfig = {
     nameservers: ['10.96.0.53'],
     searches: ['test.svc.cluster.local'],
@@ -118,6 +121,7 @@ test.each([
     expect((found as JsonObject)['candidates']).toMatchObject(names.map((name) => ({ name })))
     const notes = (await resolve('web', '--from', pod)).out
     expect(notes.includes('ClusterFirstWithHostNet')).toBe(pod === 'host')
+    expect(notes.includes('by hostAliases it has one, two\n')).toBe(pod === 'node')
   },
 )
 
