@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { freePort } from '../../support/dns/free-port.ts'
+import { startOrchDns } from '../../support/dns/orch-dns-process.ts'
 import { useOrchctl } from './use-orchctl.ts'
 
 const kube = useOrchctl()
@@ -89,6 +91,24 @@ test('resolve: a Service, an endpoint with its Pod, one that is not ready, and r
     code: 1,
     stdout: expect.stringMatching(/UNKNOWN +services is for/),
   })
+})
+
+test('orch-dns beside kube-apiserver answers what resolve computes', async () => {
+  const { shell, server } = kube()
+  const n = await withDatabase('answers')
+  const flags = [`--dns-address=127.0.0.1:${await freePort()}`, '--status-address=']
+  await using dns = await startOrchDns({ kubeconfig: server.kubeconfig, flags })
+  const queries = [
+    ...[['db-0.db'], ['10.244.0.1'], ['_sql._tcp.db', '--type=SRV'], ['kubernetes.default']],
+    ...[['db-1.db'], ['nothing']],
+  ]
+  for (const query of queries) {
+    const also = ['--from=pod/db-0', `--dns-server=127.0.0.1:${dns.port}`]
+    const { code, stdout } = await shell.run(['resolve', ...query, ...also, ...n])
+    expect(stdout).toMatch(/ server: (?:NOERROR|NXDOMAIN) +\d records, as it should be\n/)
+    expect(stdout).not.toContain('DIFFERENT')
+    expect([...query, code]).toEqual([...query, /db-1|nothing/.test(query[0] ?? '') ? 1 : 0])
+  }
 })
 
 /** A headless Service with a Pod that is ready and one that is not, in a new namespace. */
