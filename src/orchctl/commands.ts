@@ -74,6 +74,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./env/env-command.ts'),
   },
   {
+    name: 'resolve',
+    summary: 'show what DNS answers to a Pod, and why',
+    load: () => import('./resolve/resolve-command.ts'),
+  },
+  {
     name: 'api-resources',
     summary: 'list the resources of the server',
     load: () => import('./api-resources/api-resources-command.ts'),

@@ -43,6 +43,10 @@ const ANSWERS: Readonly<Record<string, JsonObject>> = {
       { name: 'deployments/scale', kind: 'Scale', namespaced: true, verbs: ['get', 'update'] },
     ],
   },
+  '/apis/authentication.k8s.io/v1beta1/selfsubjectreviews': {
+    kind: 'SelfSubjectReview',
+    status: { userInfo: { username: 'ann', groups: ['devs'] } },
+  },
   '/api/v1/namespaces/team/pods': {
     kind: 'PodList',
     apiVersion: 'v1',
@@ -104,7 +108,7 @@ test('the resources are remembered for the next command, and searched again when
   await run(['api-resources', '--server', url])
   const first = seen.length
   expect((await run(['api-resources', '-o', 'name', '--server', url])).out).toBe(
-    'pods\nnodes\ndeployments.apps\n',
+    'nodes\npods\ndeployments.apps\n',
   )
   expect(seen).toHaveLength(first)
   expect((await run(['get', 'pots', '--server', url])).err).toContain('did you mean pods?')
@@ -131,6 +135,18 @@ test('impersonates by headers, of the flags or of the kubeconfig', async () => {
   expect(seen.at(-1)?.headers).not.toHaveProperty('authorization')
   expect(ran.err).toMatch(/GET http.*pods.* 200 in \d+ ms/)
   expect(ran.err).not.toContain('hush')
+})
+
+test('whoami requests the versions of the review until the server has one', async () => {
+  const ran = await run(['auth', 'whoami', '--server', url])
+  expect(ran).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/Username +ann\nGroups +\[devs\]/),
+  })
+  expect(seen.map((one) => one.url)).toEqual([
+    '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    '/apis/authentication.k8s.io/v1beta1/selfsubjectreviews',
+  ])
 })
 
 test('colours the error on a terminal, unless NO_COLOR is set', async () => {

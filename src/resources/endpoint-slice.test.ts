@@ -166,6 +166,14 @@ describe('slices that are not for proxies', () => {
     expect([decoded.ok, placesOf(problemsOf(decoded))]).toEqual([false, [place]])
   })
 
+  test.each(['service.kubernetes.io/headless', 'service.orch.io/headless'])(
+    'of a headless Service (%s), where those are included',
+    (label) => {
+      const decoded = decodeEndpointSlice(labelled({ [label]: '' }), { includeHeadless: true })
+      expect(sound(decoded)?.service).toBe('shop/cart')
+    },
+  )
+
   function labelled(labels: Raw): Raw {
     return rawSlice({ metadata: { labels: { 'kubernetes.io/service-name': 'cart', ...labels } } })
   }

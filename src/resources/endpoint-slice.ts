@@ -1,5 +1,6 @@
 import type { Family } from '../lib/ip.ts'
 import { decode, UNUSABLE } from './decode.ts'
+import type { EndpointsChoice } from './endpoints.ts'
 import { firstPresent, type Metadata, readMetadata } from './metadata.ts'
 import { isLabel, NAMES } from './names.ts'
 import { readEndpointPorts } from './port.ts'
@@ -12,10 +13,13 @@ import { readWeights } from './weight.ts'
 
 /**
  * discovery.k8s.io EndpointSlice, v1 and v1beta1. Undefined for a slice that is
- * not for proxies: of a headless Service, of no Service, or of host names.
+ * not for proxies: of a headless Service, unless those are included, of no Service, or of host names.
  */
-export function decodeEndpointSlice(raw: unknown): Decoded<EndpointSource | undefined> {
-  return decode(raw, readEndpointSlice)
+export function decodeEndpointSlice(
+  raw: unknown,
+  { includeHeadless }: EndpointsChoice = { includeHeadless: false },
+): Decoded<EndpointSource | undefined> {
+  return decode(raw, includeHeadless ? readAnySlice : readEndpointSlice)
 }
 
 export const SLICE_NAMES = { namespaced: true, name: 'subdomain' } as const
@@ -23,8 +27,20 @@ export const SLICE_NAMES = { namespaced: true, name: 'subdomain' } as const
 function readEndpointSlice(object: Reader): EndpointSource | undefined | typeof UNUSABLE {
   const metadata = readMetadata(object, SLICE_NAMES)
   if (metadata === undefined) return UNUSABLE
-  const { labels, annotations, namespace, name } = metadata
-  if (firstPresent(labels, NAMES.headless) !== undefined) return undefined
+  const isHeadless = firstPresent(metadata.labels, NAMES.headless) !== undefined
+  return isHeadless ? undefined : readSource(object, metadata)
+}
+
+function readAnySlice(object: Reader): EndpointSource | undefined | typeof UNUSABLE {
+  const metadata = readMetadata(object, SLICE_NAMES)
+  return metadata === undefined ? UNUSABLE : readSource(object, metadata)
+}
+
+function readSource(
+  object: Reader,
+  metadata: Metadata,
+): EndpointSource | undefined | typeof UNUSABLE {
+  const { annotations, namespace, name } = metadata
   const service = readServiceName(metadata)
   const family = readFamily(object)
   if (service === UNUSABLE || family === UNUSABLE) return UNUSABLE

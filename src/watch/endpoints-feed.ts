@@ -146,8 +146,10 @@ class DiscoveredEndpointsFeed implements EndpointsFeed {
     return createFeed<EndpointSource>(context, {
       name: api === 'v1' ? 'endpoints' : 'endpointslices',
       resource: { path, query: includeHeadless ? {} : NOT_HEADLESS, endWhenMissing: true },
-      decode:
-        api === 'v1' ? (raw) => decodeEndpoints(raw, { includeHeadless }) : decodeEndpointSlice,
+      decode: (raw) =>
+        api === 'v1'
+          ? decodeEndpoints(raw, { includeHeadless })
+          : decodeEndpointSlice(raw, { includeHeadless }),
       onChanges(changes) {
         const events = changes.map(({ key, value }) => endpointsEvent(key, value))
         if (waiting === undefined) onEvents(events)

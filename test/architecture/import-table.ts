@@ -74,7 +74,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   nodeagent: ['streams', 'watch', 'client', 'resources', 'telemetry', 'lib'],
   dns: ['watch', 'client', 'cluster', 'kernel', 'resources', 'settings', 'telemetry', 'lib'],
   orchdns: ['dns', 'client', 'settings', 'telemetry', 'lib'],
-  orchctl: ['client', 'streams', 'resources', 'lib'],
+  orchctl: ['dns', 'client', 'cluster', 'streams', 'resources', 'lib'],
   orchserver: [
     'storage',
     'auth',

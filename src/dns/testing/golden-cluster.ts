@@ -45,7 +45,7 @@ function slice(key: string, endpoints: readonly Raw[], ports: readonly Raw[], su
   const [namespace, name = ''] = key.split('/')
   const [first] = endpoints as readonly { readonly addresses: readonly string[] }[]
   const addressType = first?.addresses[0]?.includes(':') ? 'IPv6' : 'IPv4'
-  const labels = { 'kubernetes.io/service-name': name }
+  const labels = { 'kubernetes.io/service-name': name, 'service.kubernetes.io/headless': '' }
   const metadata = { namespace, name: `${name}-${suffix}`, labels }
   return {
     ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata },

@@ -19,7 +19,7 @@ const API_SERVICES = ['kubernetes', 'orch'].map((name, index) => ({
 /** The objects of the golden cluster as events. */
 export function goldenEvents(): readonly ClusterEvent[] {
   const services = [...API_SERVICES, ...SERVICES].map((raw) => sound(decodeService(raw)))
-  const slices = SLICES.map((raw) => sound(decodeEndpointSlice(raw))!)
+  const slices = SLICES.map((raw) => sound(decodeEndpointSlice(raw, { includeHeadless: true }))!)
   return [
     ...services.map((value) => ({ kind: 'service', key: value.key, value }) as const),
     ...slices.map((value) => ({ kind: 'endpoints', name: value.name, value }) as const),

@@ -1,5 +1,9 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { type ClusterResolver, hasOwnResolver, readPodDns } from '../resolver/pod-dns.ts'
+import {
+  type ClusterResolver,
+  hasOwnResolver,
+  readPodDns,
+} from '../../resources/resolver/pod-dns.ts'
 import type { MountPlan } from './mount-plan.ts'
 import type { PodPlan } from './pod-plan.ts'
 import type { FilesVolume } from './volume-plan.ts'

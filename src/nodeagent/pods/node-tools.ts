@@ -3,12 +3,12 @@ import type { RequestReporter } from '../../client/http/failure/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { Random } from '../../lib/random.ts'
+import type { ClusterResolver } from '../../resources/resolver/pod-dns.ts'
 import type { PodAddresses } from '../network/pod-addresses.ts'
 import type { PodNetwork } from '../network/pod-network.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { Prober } from '../probing/prober.ts'
 import type { Launch } from '../process/launch.ts'
-import type { ClusterResolver } from '../resolver/pod-dns.ts'
 import type { VolumeFolders } from '../volumes/volume-folders.ts'
 
 /** An environment variable. */

@@ -5,6 +5,7 @@ import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import { type ApiResource, groupVersion, qualifiedName } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { preferredResources } from '../discovery/preferred-resources.ts'
 import { columns } from '../output/columns.ts'
 import { jsonText } from '../output/documents.ts'
 import { oneLine } from '../output/terminal-text.ts'
@@ -34,7 +35,7 @@ async function apiResources(
   context: CommandContext,
 ): Promise<ExitCode> {
   if (args.length > 0) throw usageError('api-resources has no operands')
-  const all = await (await openCatalogue(context)).all()
+  const all = preferredResources(await (await openCatalogue(context)).all())
   const shown = all.filter(
     ({ namespaced, group }) =>
       (flags.namespaced === undefined || String(namespaced) === flags.namespaced) &&
@@ -47,7 +48,7 @@ async function apiResources(
 function textOf(shown: readonly ApiResource[], { output, headers }: ResourceFlags): string {
   switch (output) {
     case 'name':
-      return [...new Set(shown.map(qualifiedName))].map((name) => `${oneLine(name)}\n`).join('')
+      return shown.map((one) => `${oneLine(qualifiedName(one))}\n`).join('')
     case 'json':
       return jsonText(JSON.parse(JSON.stringify(shown)) as Json, { isTerminal: true })
     case 'wide':

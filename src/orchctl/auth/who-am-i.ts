@@ -1,8 +1,11 @@
-import { arrayAt, type Json, objectAt, stringAt } from '../../lib/json.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { arrayAt, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
 import { columns } from '../output/columns.ts'
 import { documentText } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
+import type { Api } from '../session/api.ts'
+import { failureError } from '../session/call-failure.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 
 /** `orchctl auth whoami`. */
@@ -13,11 +16,7 @@ export async function whoAmI(
 ): Promise<ExitCode> {
   const format = await outputFormat(output)
   const { api } = await context.session()
-  const review = await api.send({
-    method: 'POST',
-    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
-    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
-  })
+  const review = await reviewOf(api)
   if (format.type !== 'table') {
     const isTerminal = context.host.stdout.isTTY === true
     context.print(await documentText(format, review, { isTerminal }))
@@ -38,6 +37,26 @@ export async function whoAmI(
   ]
   context.print(columns(rows))
   return 0
+}
+
+/** The versions of the review, the newest first: v1 is of Kubernetes 1.28. */
+const VERSIONS = ['v1', 'v1beta1', 'v1alpha1']
+
+/** @throws NP_ORCHCTL_NO_RESOURCE where the server has none of the versions, and refusals of the server */
+async function reviewOf(api: Api): Promise<JsonObject> {
+  for (const version of VERSIONS) {
+    const group = `authentication.k8s.io/${version}`
+    const answer = await api.request({
+      method: 'POST',
+      path: `/apis/${group}/selfsubjectreviews`,
+      body: { apiVersion: group, kind: 'SelfSubjectReview' },
+    })
+    if (answer.ok) return answer.value.body
+    if (answer.failure.code !== 404) throw failureError(answer.failure)
+  }
+  throw new NodeProxyError('NP_ORCHCTL_NO_RESOURCE', 'the server has no SelfSubjectReview', {
+    hint: 'Kubernetes has it since 1.28; orchctl auth can-i --list shows the permissions',
+  })
 }
 
 function listText(values: Json | undefined): string {

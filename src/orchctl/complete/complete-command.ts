@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
-import { oneLine } from '../output/terminal-text.ts'
 import { openSession } from '../session/open-session.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { addGlobalFlags, type GlobalFlags } from '../usage/global-flags.ts'
@@ -34,9 +33,7 @@ async function complete(
   try {
     const last = words.at(-1) ?? ''
     const found = await candidatesFor(words.slice(0, -1), last, inner)
-    const fitting = [...new Set(found)].filter(
-      (one) => one.startsWith(last) && one === oneLine(one),
-    )
+    const fitting = [...new Set(found)].filter((one) => one.startsWith(last) && PLAIN.test(one))
     context.print(fitting.map((one) => `${one}\n`).join(''))
   } catch {
     // Without a server there is nothing to offer, and a message would disturb the line that is typed.
@@ -47,6 +44,9 @@ async function complete(
 }
 
 const TIMEOUT = '3s'
+
+/** The shell puts a word as it is into the line that is run: none of its own characters may be in it. */
+const PLAIN = /^[\w.:/@%+,=-]+$/
 
 /** The global flags that are typed already. */
 function globalsOf(words: readonly string[]): GlobalFlags {

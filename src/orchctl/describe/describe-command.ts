@@ -77,12 +77,18 @@ async function textOf(
 ): Promise<string> {
   const { api } = await context.session()
   const isService = resource.kind === 'Service' && resource.group === ''
-  const endpoints = isService ? await endpointsText(api, object) : ''
+  const endpoints = isService ? await endpointsOf(context, object) : ''
   const events = showEvents ? await eventsText(api, object) : ''
   // A ServiceAccount names its tokens only from the side of the Secrets.
   const isAccount = resource.kind === 'ServiceAccount' && resource.group === ''
   const tokens = isAccount ? await tokensText(context, object) : ''
   return objectText(object) + endpoints + tokens + events
+}
+
+async function endpointsOf(context: CommandContext, service: JsonObject): Promise<string> {
+  const { api } = await context.session()
+  const slices = await (await openCatalogue(context)).named('endpointslices')
+  return endpointsText(api, slices, service)
 }
 
 const ACCOUNT_ANNOTATIONS = ['kubernetes.io/service-account.name', 'orch.io/service-account.name']

@@ -6,17 +6,20 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import type { Api } from '../session/api.ts'
 
-const SLICES = '/apis/discovery.k8s.io/v1/namespaces'
-
 /** The addresses behind a Service: of its EndpointSlices, with those that are not ready marked. */
-export async function endpointsText(api: Api, service: JsonObject): Promise<string> {
+export async function endpointsText(
+  api: Api,
+  slices: ApiResource,
+  service: JsonObject,
+): Promise<string> {
   const [namespace = '', name = ''] = ['namespace', 'name'].map((key) => {
     return stringAt(service, 'metadata', key)
   })
   const answer = await api.request({
-    path: `${SLICES}/${encodeURIComponent(namespace)}/endpointslices`,
+    path: collectionPath(slices, namespace),
     query: { labelSelector: `kubernetes.io/service-name=${name}` },
   })
   if (!answer.ok) return `Endpoints:  <they cannot be read: ${answer.failure.reason}>\n`

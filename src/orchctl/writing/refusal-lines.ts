@@ -31,13 +31,17 @@ interface FieldFailure {
   readonly message: string
 }
 
-/** The fields of the causes, else those that a strict decoding error quotes. */
+/** The fields of the causes, else those that an error of strict decoding or of server-side apply names. */
 function fieldsOf({ causes, message }: CallFailure): readonly FieldFailure[] {
   const named = causes.filter(({ field }) => field !== '' && field !== '<nil>')
   if (named.length > 0) return named
   const quoted = [...message.matchAll(/((?:unknown|duplicate) field) "([^"]+)"/gu)]
   const undeclared = [...message.matchAll(/\s\.(\S+): (field not declared in schema)/gu)]
+  const elements = [...message.matchAll(/\s\.(\S+): element (\d+): (.+)$/gmu)]
   return [
+    ...elements.map(([, list = '', index = '', what = '']) => ({
+      ...{ field: `${list}[${index}]`, message: what },
+    })),
     ...quoted.map(([, what = '', field = '']) => ({ field, message: what })),
     ...undeclared.map(([, field = '', what = '']) => ({ field, message: what })),
   ]

@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import { familyOf } from '../../lib/ip.ts'
 import { isSpecialAddress } from '../../lib/special-address.ts'
-import type { ClusterResolver } from '../../nodeagent/resolver/pod-dns.ts'
+import type { ClusterResolver } from '../../resources/resolver/pod-dns.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 

@@ -39,7 +39,7 @@ export interface OrchctlShell extends AsyncDisposable {
   /** The same, for a run that must end with 0. @returns standard output */
   ok(args: readonly string[], options?: RunOptions): Promise<string>
   /** Runs another program with the same home and kubeconfig, which must end with 0. */
-  program(file: string, args: readonly string[]): Promise<string>
+  program(file: string, args: readonly string[], options?: RunOptions): Promise<string>
   start(args: readonly string[]): Running
   write(name: string, text: string): Promise<string>
 }
@@ -76,7 +76,7 @@ export async function openOrchctlShell(kubeconfig: string): Promise<OrchctlShell
     home,
     run: (args, options = {}) => runProgram(PROGRAM, args, options),
     ok: (args, options = {}) => must(PROGRAM, args, options),
-    program: (file, args) => must(file, args, {}),
+    program: (file, args, options = {}) => must(file, args, options),
     start(args) {
       const child = spawn(PROGRAM, [...args], { cwd: home, env: variables })
       tieToUs(child)

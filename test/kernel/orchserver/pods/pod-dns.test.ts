@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../../src/lib/json.ts'
+import type { Resolution } from '../../../../src/orchctl/resolve/resolution.ts'
+import { startKubectl } from './kubectl-run.ts'
 import { NODE_ADDRESS, type PodCluster, startPodCluster } from './pod-cluster.ts'
+
+const ORCHCTL = new URL('../../../../bin/orchctl', import.meta.url).pathname
 
 let cluster: PodCluster
 let web: string
 let other: string
 
 beforeAll(async () => {
-  cluster = await startPodCluster([`--dns-address=${NODE_ADDRESS}:53`])
+  // Orchctl queries from the machine itself, whose network is a public one.
+  const networks = '--dns-client-networks=10.0.0.0/8,192.0.2.0/24'
+  cluster = await startPodCluster([`--dns-address=${NODE_ADDRESS}:53`, networks])
   for (const name of ['shop', 'test']) {
     await cluster.make('/api/v1/namespaces', { metadata: { name } })
   }
@@ -30,6 +36,22 @@ async function found(pod: string, name: string): Promise<unknown> {
   return (await cluster.fromPod(pod, `/getent/${name}`))['addresses']
 }
 
+/** What orchctl says of the first Pod: from the objects, and beside the DNS server itself. */
+async function explained(name: string): Promise<Resolution> {
+  const words = ['resolve', name, '--from=pod/web', '-n=shop', `--dns-server=${NODE_ADDRESS}`]
+  const { stdout } = await startKubectl(cluster, ORCHCTL, [...words, '-o=json']).said()
+  return JSON.parse(stdout) as Resolution
+}
+
+/** The addresses at which the search ended. */
+function addressesOf({ candidates, resolved }: Resolution): readonly string[] {
+  const answers = candidates.find(({ name }) => name === resolved)?.answers ?? []
+  return answers
+    .flatMap(({ records }) => records)
+    .filter(({ type }) => type === 'A')
+    .map(({ data }) => data)
+}
+
 describe('libc in a Pod', () => {
   test.each([
     ['web', ['10.96.0.80']],
@@ -44,8 +66,22 @@ describe('libc in a Pod', () => {
     ['lost', []],
     ['web.nowhere', []],
     ['example.com', []],
-  ])('of shop finds %s', async (name, addresses) => {
+  ])('of shop finds %s, as orchctl explains', async (name, addresses) => {
     expect(await found(web, name)).toEqual(addresses)
+    const resolution = await explained(name)
+    expect(addressesOf(resolution)).toEqual(addresses)
+    const replies = resolution.candidates.flatMap(({ answers }) => answers.map((one) => one.server))
+    expect(replies.filter((reply) => reply?.difference !== '')).toEqual([])
+  })
+
+  test('finds the Pods of a headless Service, as orchctl explains', async () => {
+    const pod = await cluster.runPod('shop', 'db-0')
+    await startKubectl(cluster, ORCHCTL, ['label', 'pod/db-0', 'app=db', '-n=shop']).ended
+    await expect.poll(() => found(web, 'db'), { timeout: 20_000 }).toEqual([pod])
+    const resolution = await explained('db')
+    expect(addressesOf(resolution)).toEqual([pod])
+    const [first] = resolution.candidates[0]?.answers[0]?.records ?? []
+    expect(first?.origin).toMatchObject({ kind: 'EndpointSlice', pod: 'shop/db-0' })
   })
 
   test('of another namespace finds its own Service by the short name', async () => {

@@ -1,11 +1,12 @@
-import type { ZoneRecord } from '../zone/record.ts'
+import type { ZoneRecord } from './record.ts'
 
 /** A record as `name TYPE data`, as programs print it. */
 export function recordText(record: ZoneRecord): string {
   return `${record.name} ${record.type} ${dataText(record)}`
 }
 
-function dataText(record: ZoneRecord): string {
+/** The data of a record, as programs print it. */
+export function dataText(record: ZoneRecord): string {
   switch (record.type) {
     case 'SRV': {
       const { priority, weight, port, target } = record.data

@@ -1,5 +1,5 @@
 import { parseIp } from '../../lib/ip.ts'
-import { isDnsName } from '../../resources/names.ts'
+import { isDnsName } from '../names.ts'
 
 /** What a file of the resolver says (resolv.conf(5)). */
 export interface ResolvConf {

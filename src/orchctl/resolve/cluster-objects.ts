@@ -1,0 +1,162 @@
+import type { ClusterEvent } from '../../cluster/cluster-event.ts'
+import { ClusterStore } from '../../cluster/cluster-store.ts'
+import { addressOfReverseName } from '../../dns/zone/address-names.ts'
+import { Zone } from '../../dns/zone/zone.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
+import { decodeEndpoints } from '../../resources/endpoints.ts'
+import { isLabel, NAMES } from '../../resources/names.ts'
+import { decodeService } from '../../resources/service.ts'
+import type { Service, ServiceKey } from '../../resources/types.ts'
+import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
+import { listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
+import type { Api } from '../session/api.ts'
+import { failureError } from '../session/call-failure.ts'
+import { type EndpointFact, endpointFacts } from './endpoint-facts.ts'
+import { zoneNameOf } from './zone-name.ts'
+
+export interface ClusterObjectsOptions {
+  readonly api: Api
+  /** The resource of EndpointSlices; of Endpoints, where the server has no slices. */
+  readonly endpoints: ApiResource
+  /** `cluster.local` */
+  readonly domain: string
+  /** The addresses of the DNS server of the cluster, if known. */
+  readonly serverAddresses: readonly IpAddress[]
+}
+
+/** Every namespace, as a key beside those of single ones. */
+const EVERYWHERE = '*'
+
+/**
+ * The zone of the cluster, as far as it has been read: the Services and endpoints that the names of `load` depend
+ * on, with the rights of the caller.
+ */
+export class ClusterObjects {
+  readonly zone: Zone
+  readonly #options: ClusterObjectsOptions
+  readonly #store = new ClusterStore()
+  readonly #facts = new Map<string, readonly EndpointFact[]>()
+  readonly #sources = new Map<ServiceKey, Set<string>>()
+  readonly #services = new Map<string, Set<string>>()
+  readonly #loaded = new Map<string, string>()
+  readonly #problems: string[] = []
+
+  constructor(options: ClusterObjectsOptions) {
+    this.#options = options
+    const { domain, serverAddresses } = options
+    this.zone = new Zone(this.#store, { domain, serverAddresses, serial: 1 })
+  }
+
+  get domain(): string {
+    return this.#options.domain
+  }
+
+  /** What is wrong with objects that were read, in sentences. */
+  get problems(): readonly string[] {
+    return this.#problems
+  }
+
+  service(key: ServiceKey): Service | undefined {
+    return this.#store.service(key)
+  }
+
+  /** The names of the Services of a namespace, in order. */
+  serviceNames(namespace: string): readonly string[] {
+    return [...(this.#services.get(namespace) ?? [])].sort()
+  }
+
+  /** The addresses of the endpoints of a Service, ready or not. */
+  factsOf(key: ServiceKey): readonly EndpointFact[] {
+    return [...(this.#sources.get(key) ?? [])].flatMap((name) => this.#facts.get(name) ?? [])
+  }
+
+  /**
+   * Reads what the answers for a name depend on, once. @returns why it cannot be read, in a sentence; empty when
+   * it was. @throws NodeProxyError for a failure other than missing rights
+   */
+  async load(name: string): Promise<string> {
+    const part = zoneNameOf(name, this.domain)
+    if (part.kind === 'outside') {
+      if (addressOfReverseName(name) === undefined) return ''
+      return (await this.#loadServices(EVERYWHERE)) || (await this.#loadEndpoints(EVERYWHERE, ''))
+    }
+    if (part.kind === 'zone' || !isLabel(part.namespace)) return ''
+    const refusal = await this.#loadServices(part.namespace)
+    if (refusal !== '' || part.kind === 'namespace') return refusal
+    const service = this.service(part.key)
+    if (service === undefined || service.type === 'ExternalName') return ''
+    return this.#loadEndpoints(part.namespace, part.service)
+  }
+
+  #loadServices(namespace: string): Promise<string> {
+    const path =
+      namespace === EVERYWHERE ? '/api/v1/services' : `/api/v1/namespaces/${namespace}/services`
+    return this.#once(path, {}, (object) => this.#takeService(object))
+  }
+
+  /** The endpoints of a Service, under each of the labels that name it; of v1 Endpoints the only object. */
+  async #loadEndpoints(namespace: string, service: string): Promise<string> {
+    const { endpoints } = this.#options
+    const path = collectionPath(endpoints, namespace === EVERYWHERE ? undefined : namespace)
+    const take = (object: JsonObject): void => this.#takeEndpoints(object)
+    if (namespace === EVERYWHERE) return this.#once(path, {}, take)
+    if (endpoints.kind === 'Endpoints') {
+      return this.#once(path, { fieldSelector: `metadata.name=${service}` }, take)
+    }
+    const refusals = NAMES.serviceOfSlice.map((label) =>
+      this.#once(path, { labelSelector: `${label}=${service}` }, take),
+    )
+    return (await Promise.all(refusals)).find((refusal) => refusal !== '') ?? ''
+  }
+
+  async #once(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    take: (object: JsonObject) => void,
+  ): Promise<string> {
+    const key = `${path} ${JSON.stringify(query)}`
+    const known = this.#loaded.get(key)
+    if (known !== undefined) return known
+    const result = await listPages(this.#options.api, { path, query }, PAGE_SIZE)
+    if (!result.ok && result.failure.code !== 403) throw failureError(result.failure)
+    const refusal = result.ok ? '' : result.failure.message
+    if (result.ok) for (const object of result.pages.flatMap(objectsOf)) take(object)
+    this.#loaded.set(key, refusal)
+    return refusal
+  }
+
+  #takeService(object: JsonObject): void {
+    const decoded = decodeService(object)
+    if (!decoded.ok) return this.#refuse(object, decoded.problems[0]?.message)
+    const { key } = decoded.value
+    const [namespace = '', name = ''] = key.split('/')
+    this.#services.getOrInsertComputed(namespace, () => new Set()).add(name)
+    this.#apply({ kind: 'service', key, value: decoded.value })
+  }
+
+  #takeEndpoints(object: JsonObject): void {
+    const decoded =
+      object['kind'] === 'Endpoints'
+        ? decodeEndpoints(object, { includeHeadless: true })
+        : decodeEndpointSlice(object, { includeHeadless: true })
+    if (!decoded.ok) return this.#refuse(object, decoded.problems[0]?.message)
+    const source = decoded.value
+    if (source === undefined) return
+    this.#sources.getOrInsertComputed(source.service, () => new Set()).add(source.name)
+    this.#facts.set(source.name, endpointFacts(object))
+    this.#apply({ kind: 'endpoints', name: source.name, value: source })
+  }
+
+  #apply(event: ClusterEvent): void {
+    this.zone.update(this.#store.apply([event]).services)
+  }
+
+  #refuse(object: JsonObject, message = 'it cannot be read'): void {
+    const [kind, namespace, name] = [['kind'], ['metadata', 'namespace'], ['metadata', 'name']].map(
+      (path) => stringAt(object, ...path),
+    )
+    this.#problems.push(`${kind} ${namespace}/${name} is left out: ${message}`)
+  }
+}

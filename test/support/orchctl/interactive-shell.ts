@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { tieToUs } from '../tie-to-us.ts'
+import type { OrchctlShell } from './orchctl-shell.ts'
+
+const BIN = fileURLToPath(new URL('../../../bin', import.meta.url))
+
+/** How a shell is started without files of the user, how it gets the completion, and which keys go to its line's start. */
+const SHELLS = {
+  bash: {
+    command: 'bash --norc --noprofile -i',
+    setup: 'bind "set bell-style none"; source <(orchctl completion bash)',
+  },
+  zsh: {
+    command: 'zsh -f -i',
+    setup: 'bindkey -e; autoload -Uz compinit; compinit -D -u; source <(orchctl completion zsh)',
+  },
+} as const
+
+export type InteractiveShell = keyof typeof SHELLS
+
+/** A shell on a terminal, with the completion of orchctl. */
+export interface ShellOnTerminal extends AsyncDisposable {
+  /** What the shell makes of a line when the user presses the tabulator at its end. */
+  completed(line: string): Promise<string>
+}
+
+/** Opens a shell; the terminal is one of `script`, of util-linux. */
+export async function openShellOnTerminal(
+  name: InteractiveShell,
+  { home }: OrchctlShell,
+): Promise<ShellOnTerminal> {
+  const { command, setup } = SHELLS[name]
+  const child = spawn('script', ['-qfec', command, '/dev/null'], {
+    cwd: home,
+    env: {
+      ...process.env,
+      ...{ HOME: home, KUBECONFIG: `${home}/kubeconfig`, TERM: 'dumb', INPUTRC: '/dev/null' },
+      ...{ PS1: '', PATH: `${BIN}:${process.env['PATH']}` },
+    },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  tieToUs(child)
+  const exit = once(child, 'exit')
+  const chunks = child.stdout.setEncoding('utf8')[Symbol.asyncIterator]()
+  let output = ''
+
+  /** Awaits text of the shell, and forgets all up to its end. */
+  async function seen(text: RegExp): Promise<string> {
+    for (;;) {
+      const found = text.exec(output)
+      if (found !== null) {
+        output = output.slice(found.index + found[0].length)
+        return found[1] ?? ''
+      }
+      const next = await chunks.next()
+      if (next.done === true) throw new Error(`${name} ended: ${output}`)
+      output += String(next.value)
+    }
+  }
+
+  child.stdin.write(`${setup}; echo IS''READY\n`)
+  await seen(/ISREADY/)
+  return {
+    async completed(line) {
+      // Control-A and Control-E go to the start and the end: the shell itself prints what the line has become.
+      child.stdin.write(`${line}\t\u0001echo "IT""IS <" \u0005'>'\n`)
+      return (await seen(/ITIS < (.*?)>/)).trimEnd()
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await exit
+    },
+  }
+}
