@@ -7,6 +7,9 @@ import type { AgentReply, Answer, RequestSpec } from './protocol.ts'
 
 const PROGRAM = new URL('./main.ts', import.meta.url).pathname
 
+/** Where an agent runs. */
+export type AgentPlace = Pick<Namespace, 'name' | 'inside'>
+
 /** A running agent, seen from the sandbox. */
 export interface Agent {
   readonly pid: number
@@ -19,7 +22,7 @@ export interface Agent {
 }
 
 /** Starts an agent in a namespace; resolves once it takes questions. */
-export async function startAgent(namespace: Namespace): Promise<Agent> {
+export async function startAgent(namespace: AgentPlace): Promise<Agent> {
   const command = namespace.inside([process.execPath, PROGRAM])
   const [program = '', ...args] = command
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
@@ -62,7 +65,7 @@ export async function startAgent(namespace: Namespace): Promise<Agent> {
 
 const GONE: Answer = { kind: 'failed', ms: 0, code: 'the sender is gone' }
 
-function broken({ name }: Namespace, how: string): NodeProxyError {
+function broken({ name }: AgentPlace, how: string): NodeProxyError {
   return new NodeProxyError('NP_SANDBOX_AGENT', `the helper process in ${name} failed: ${how}`, {
     object: name,
   })

@@ -3,6 +3,8 @@ export interface RequestSpec {
   readonly url: string
   /** Source address, when the namespace has several. */
   readonly from?: string
+  /** Whether it is made as the account of the Pod, with the token and the authority in its files. */
+  readonly asAccount?: boolean
   /** Milliseconds of silence after which it is over. */
   readonly timeoutMs: number
 }
@@ -17,6 +19,8 @@ export type Answer =
       readonly ms: number
       readonly status: number
       readonly body: string
+      /** The address that answered: what a name in the URL stands for. */
+      readonly address: string
       /** How often the kernel had to repeat the first packet, because it got lost. */
       readonly lost: number
     }

@@ -1,21 +1,26 @@
-import { request } from 'node:http'
+import { request as httpRequest, type RequestOptions } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { accountOptions } from './account-options.ts'
 import type { Answer, RequestSpec } from './protocol.ts'
 import { repeatedSyns } from './repeated-syns.ts'
 
 /** Sends one HTTP request. Every outcome is an answer; the promise never rejects. */
-export function sendRequest({ url, from, timeoutMs }: RequestSpec): Promise<Answer> {
+export function sendRequest({ url, from, timeoutMs, asAccount }: RequestSpec): Promise<Answer> {
   const began = performance.now()
   const before = repeatedSyns()
   const ms = (): number => Math.round((performance.now() - began) * 10) / 10
   return new Promise((resolve) => {
-    const sent = request(url, {
+    const options: RequestOptions = {
       agent: false,
       headers: { connection: 'close' },
       signal: AbortSignal.timeout(timeoutMs),
       ...(from === undefined ? {} : { localAddress: from }),
-    })
+      ...(asAccount === true && accountOptions()),
+    }
+    const sent = url.startsWith('https:') ? httpsRequest(url, options) : httpRequest(url, options)
     sent.on('error', (error) => resolve(failure(error, ms())))
     sent.on('response', (response) => {
+      const { remoteAddress: address = '' } = response.socket
       let body = ''
       response.setEncoding('utf8')
       response.on('data', (text: string) => {
@@ -24,7 +29,8 @@ export function sendRequest({ url, from, timeoutMs }: RequestSpec): Promise<Answ
       response.on('error', (error) => resolve(failure(error, ms())))
       response.on('end', () => {
         const { statusCode: status = 0 } = response
-        resolve({ kind: 'answered', ms: ms(), status, body, lost: repeatedSyns() - before })
+        const lost = repeatedSyns() - before
+        resolve({ kind: 'answered', ms: ms(), status, body, address, lost })
       })
     })
     sent.end()

@@ -5,6 +5,7 @@ import { ClusterState } from './cluster-state.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { readManifests } from './manifests.ts'
 import { Pods } from './pods.ts'
+import { SYSTEM_OBJECTS } from './system-objects.ts'
 import { Writer } from './writer.ts'
 
 /** A small cluster: orch-server with its controllers and node agent, its objects, three pods. */
@@ -30,6 +31,7 @@ export async function openCluster(
   })
   const writer = new Writer(controlPlane.api, state)
   const pods = new Pods(state, writer)
+  for (const object of SYSTEM_OBJECTS) await writer.create(object)
   await Promise.all(PODS.map((name) => pods.start(name)))
   for (const object of readManifests()) await writer.create(object)
   return { controlPlane, state, pods }

@@ -7,6 +7,8 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { Namespace } from '../network/namespace.ts'
 import {
   BRIDGE,
+  DNS_IP,
+  LAN,
   LOAD_BALANCER_POOL,
   NODE_IP,
   NODE_NAME,
@@ -24,6 +26,8 @@ const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
 export interface ControlPlane {
   /** Of the account of node-proxy, which may do what its role says. */
   readonly kubeconfig: string
+  /** Of the administrator, for orchctl in the namespace of the node. */
+  readonly adminKubeconfig: string
   /** A header for curl, in a file that root alone can read: the sandbox administers the cluster. */
   readonly authorization: string
   /** Unix socket by which every namespace reaches the API. */
@@ -58,7 +62,7 @@ export async function startControlPlane(
   })
   stack.defer(() => api.close())
   return {
-    ...{ socket, api },
+    ...{ socket, api, adminKubeconfig: join(dataDir, 'admin.kubeconfig') },
     authorization: administrator.header,
     kubeconfig: await daemonKubeconfig({ run, node, dataDir, api }),
     lastLines: (count) => program.lastLines(count),
@@ -72,6 +76,9 @@ function flags(run: Run, dataDir: string, tokenFile: string): readonly string[] 
     `--token-auth-file=${tokenFile}`,
     `--service-cluster-ip-range=${SERVICE_NETWORK}`,
     `--load-balancer-pool=${LOAD_BALANCER_POOL}`,
+    `--dns-address=${NODE_IP}`,
+    `--dns-client-networks=${POD_NETWORK},${LAN}`,
+    `--cluster-dns=${DNS_IP}`,
     '--sandbox-node',
     `--node-name=${NODE_NAME}`,
     `--node-ip=${NODE_IP}`,

@@ -1,16 +1,38 @@
+import { ACCOUNT_FILES } from '../agent/account-files.ts'
 import { PUBLIC } from '../cluster/pod-manifest.ts'
-import { namespaceOf, podNamespace } from '../run/run.ts'
+import { namespaceOf } from '../run/run.ts'
 import type { Request } from './request.ts'
-import type { Sender } from './sandbox.ts'
 
-/** `ip netns exec … curl …`: a request as an operator types it in a terminal. */
-export function curlOf(run: string, { from, source, url }: Request): string {
+/** What commands for a terminal need to know of a sandbox. */
+export interface Place {
+  readonly run: string
+  /** Path of the administrator's kubeconfig. */
+  readonly kubeconfig: string
+}
+
+/** A request as an operator types it: in a namespace by `ip netns exec`, in a pod by `orchctl exec`. */
+export function curlOf(place: Place, request: Request): string {
+  const { from, source, url, asAccount } = request
   const bind = source === undefined ? '' : `--interface ${source} `
-  return `${enter(run, from)} curl -s ${bind}${url}`
+  if (from === 'client' || from === 'node') {
+    return `${enter(place.run, from)} curl -s ${bind}${url}`
+  }
+  return `${inPod(place, from)} ${asAccount === true ? curlAsAccount(url) : `curl -s ${url}`}`
+}
+
+function inPod({ run, kubeconfig }: Place, pod: string): string {
+  return `${enter(run, 'node')} bin/orchctl --kubeconfig ${kubeconfig} exec ${pod} --`
+}
+
+function curlAsAccount(url: string): string {
+  const token = 'Authorization: Bearer $(cat token)'
+  return `sh -c 'cd ${ACCOUNT_FILES}; curl -s --cacert ca.crt -H "${token}" ${url}'`
 }
 
 /** How the API is reached from any terminal of the machine. */
 export interface ApiAccess {
+  /** Path of the administrator's kubeconfig. */
+  readonly adminKubeconfig: string
   /** Path of its Unix socket. */
   readonly socket: string
   /** File with the header of an administrator. */
@@ -27,8 +49,7 @@ export function unlabelOf(pod: string, { socket, authorization }: ApiAccess): st
   ].join(' ')
 }
 
-/** How to run a command in the namespace of a sender: `ip netns exec np-sandbox-4711-client`. */
-export function enter(run: string, sender: Sender): string {
-  const isPod = sender !== 'client' && sender !== 'node'
-  return `ip netns exec ${isPod ? podNamespace(run, sender) : namespaceOf(run, sender)}`
+/** How to run a command in the namespace of node or client: `ip netns exec np-sandbox-4711-client`. */
+export function enter(run: string, sender: 'client' | 'node'): string {
+  return `ip netns exec ${namespaceOf(run, sender)}`
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
 import type { Answer } from '../agent/protocol.ts'
 import type { PodReply } from '../pod/serve.ts'
 import type { Sender } from './sandbox.ts'
@@ -11,6 +11,8 @@ export interface Request {
   /** The Service that should answer. */
   readonly service: string
   readonly url: string
+  /** Whether it goes to the API server, as the account of the pod. */
+  readonly asAccount?: boolean
 }
 
 /** The result of a request: the pod that answered and the address that it saw, or why none answered. */
@@ -23,28 +25,43 @@ export type Reply =
       readonly saw: string
       /** Packets that got lost before. */
       readonly lost: number
+      /** The address that the URL stands for. */
+      readonly address: string
     }
+  /** The API server answered: with the kind of an object, or the message of a refusal. */
+  | { readonly kind: 'api'; readonly ms: number; readonly status: number; readonly text: string }
   | { readonly kind: 'refused' | 'silent'; readonly ms: number }
   | { readonly kind: 'failed'; readonly ms: number; readonly code: string }
 
 /** Reads an answer; what does not come from one of our pods is a failure. */
 export function readReply(answer: Answer): Reply {
   if (answer.kind !== 'answered') return answer
-  const { ms, status, body, lost } = answer
+  const { ms, status, body, lost, address } = answer
   const reply = parsePodReply(body)
   if (reply === undefined || status !== 200) {
     return { kind: 'failed', ms, code: `HTTP ${status}, not from a pod` }
   }
-  return { kind: 'answered', ms, pod: reply.pod, saw: reply.client, lost }
+  return { kind: 'answered', ms, pod: reply.pod, saw: reply.client, lost, address }
+}
+
+/** Reads an answer of the API server. */
+export function readApiReply(answer: Answer): Reply {
+  if (answer.kind !== 'answered') return answer
+  const { ms, status, body } = answer
+  const object = parseObject(body)
+  return { kind: 'api', ms, status, text: stringAt(object, status === 200 ? 'kind' : 'message') }
+}
+
+function parseObject(body: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(body)
+    return isJsonObject(value) ? value : {}
+  } catch {
+    return {}
+  }
 }
 
 function parsePodReply(body: string): PodReply | undefined {
-  try {
-    const value: unknown = JSON.parse(body)
-    if (!isJsonObject(value)) return undefined
-    const { pod, client } = value
-    return typeof pod === 'string' && typeof client === 'string' ? { pod, client } : undefined
-  } catch {
-    return undefined
-  }
+  const { pod, client } = parseObject(body)
+  return typeof pod === 'string' && typeof client === 'string' ? { pod, client } : undefined
 }

@@ -1,14 +1,24 @@
 import { CLIENT_IP, NODE_IP, OTHER_CLIENT_IP } from '../network/plan.ts'
 import type { Request } from './request.ts'
 
+/** For the node, which has other DNS servers than pods. */
 const web = { service: 'web', url: 'http://10.96.0.10/' }
+const api = { service: 'orch', from: 'pod-1', asAccount: true } as const
+const namespace = 'https://orch.default.svc/api/v1/namespaces/default'
 const local = { service: 'web-local', url: `http://${NODE_IP}:30081/` }
 const balanced = { service: 'web-balanced', url: 'http://198.51.100.10/' }
 const cart = { service: 'cart', url: `http://${NODE_IP}:30084/` }
 
-/** The requests of tour and screen; addresses are those of examples/services. */
+/** The requests of tour and screen. Those of pods go by names; addresses are those of examples/services. */
 export const REQUESTS = {
-  podToWeb: { ...web, from: 'pod-1' },
+  podToWeb: { service: 'web', url: 'http://web/', from: 'pod-1' },
+  podToFullName: {
+    service: 'web',
+    url: 'http://web.default.svc.cluster.local/',
+    from: 'pod-2',
+  },
+  podReadsServices: { ...api, url: `${namespace}/services` },
+  podReadsSecrets: { ...api, url: `${namespace}/secrets` },
   nodeToWeb: { ...web, from: 'node' },
   clientToPublic: { service: 'web-public', url: `http://${NODE_IP}:30080/`, from: 'client' },
   clientToLocal: { ...local, from: 'client', source: CLIENT_IP },
@@ -17,6 +27,6 @@ export const REQUESTS = {
   otherClientToBalanced: { ...balanced, from: 'client', source: OTHER_CLIENT_IP },
   clientToCart: { ...cart, from: 'client', source: CLIENT_IP },
   otherClientToCart: { ...cart, from: 'client', source: OTHER_CLIENT_IP },
-  podToEmpty: { service: 'empty', url: 'http://10.96.0.70/', from: 'pod-1' },
+  podToEmpty: { service: 'empty', url: 'http://empty.default/', from: 'pod-1' },
   clientToEmpty: { service: 'empty', url: `http://${NODE_IP}:30085/`, from: 'client' },
 } as const satisfies Readonly<Record<string, Request>>

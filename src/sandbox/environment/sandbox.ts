@@ -44,7 +44,7 @@ export async function openSandbox(
     openAgent(topology.node, stack),
     openCluster(run, topology.node, stack),
   ])
-  const podAgents = new PodAgents(run.name, cluster.pods)
+  const podAgents = new PodAgents(cluster.pods)
   stack.defer(() => podAgents.close())
   const daemon = startDaemon({ run, options, node: topology.node, agent: node, cluster })
   stack.defer(() => daemon.stop('SIGTERM'))

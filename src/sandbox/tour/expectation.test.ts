@@ -9,7 +9,7 @@ const silent: Reply = { kind: 'silent', ms: 900 }
 const failed: Reply = { kind: 'failed', ms: 1, code: 'ECONNRESET' }
 
 function by(pod: string, saw = '192.0.2.20'): Reply {
-  return { kind: 'answered', ms: 1, pod, saw, lost: 0 }
+  return { kind: 'answered', ms: 1, pod, saw, lost: 0, address: '10.96.0.10' }
 }
 
 const all: Expectation = {

@@ -14,6 +14,8 @@ export type Expectation =
       readonly spread: 'all' | 'one'
       readonly saw: Seen
     }
+  /** Of the API server: its status, and a part of the kind or message that it answers. */
+  | { readonly kind: 'api'; readonly status: number; readonly text: string }
   | { readonly kind: 'refused' }
   | { readonly kind: 'silent' }
   /** Refused, silent, unreachable: anything but an answer. */
@@ -26,6 +28,7 @@ export function judge(
   addressOf: AddressOf,
 ): readonly string[] {
   if (replies.length === 0) return ['no request was sent']
+  if (expected.kind === 'api') return wrongApi(expected, replies)
   if (expected.kind !== 'answered') return unlike(expected.kind, replies)
   const lost = unlike('answered', replies)
   if (lost.length > 0) return lost
@@ -55,8 +58,19 @@ function unlike(kind: Expectation['kind'], replies: readonly Reply[]): readonly 
   return [`${wrong.length} of ${replies.length} were not ${kind}, but ${describe(first)}`]
 }
 
+function wrongApi(
+  { status, text }: Extract<Expectation, { kind: 'api' }>,
+  replies: readonly Reply[],
+): readonly string[] {
+  const wrong = replies.find(
+    (reply) => reply.kind !== 'api' || reply.status !== status || !reply.text.includes(text),
+  )
+  return wrong === undefined ? [] : [`not ${status} with ${text}, but ${describe(wrong)}`]
+}
+
 function describe(reply: Reply): string {
   if (reply.kind === 'answered') return `answered by ${reply.pod}, which saw ${reply.saw}`
+  if (reply.kind === 'api') return `${reply.status} ${reply.text}`
   return reply.kind === 'failed' ? `failed (${reply.code})` : reply.kind
 }
 

@@ -3,7 +3,15 @@ import type { Reply } from '../environment/request.ts'
 import { type StepResult, stepText, summary } from './report.ts'
 import { TOUR } from './steps.ts'
 
-const by = (pod: string, saw: string): Reply => ({ kind: 'answered', ms: 1, pod, saw, lost: 0 })
+const PLACE = { run: 'np-sandbox-7', kubeconfig: '/tmp/np-sandbox-7-Xa1/admin.kubeconfig' }
+const by = (pod: string, saw: string): Reply => ({
+  kind: 'answered',
+  ms: 1,
+  pod,
+  saw,
+  lost: 0,
+  address: '10.96.0.10',
+})
 const replies = [by('pod-2', '192.0.2.20'), by('pod-1', '10.244.0.1'), by('pod-2', '192.0.2.20')]
 
 test('sums up who answered, whom they saw, and who did not', () => {
@@ -21,7 +29,7 @@ function result(problems: readonly string[]): StepResult {
     step: {
       title: 'A pod requests',
       action: { description: 'kill pod-3', run: () => Promise.resolve() },
-      request: { from: 'pod-1', service: 'web', url: 'http://10.96.0.10/' },
+      request: { from: 'pod-1', service: 'web', url: 'http://web/' },
       times: 3,
       expected: { kind: 'refused' },
     },
@@ -32,11 +40,11 @@ function result(problems: readonly string[]): StepResult {
 }
 
 test('a step shows the action, the command for a terminal and what came of it', () => {
-  expect(stepText('np-sandbox-7', 4, result([])).split('\n')).toEqual([
+  expect(stepText(PLACE, 4, result([])).split('\n')).toEqual([
     ' 4. A pod requests',
     '    # kill pod-3',
-    '    $ ip netns exec np-sandbox-7-pod-default-pod-1 curl -s http://10.96.0.10/   # 3 times',
-    '    3 answered: pod-1 1, pod-2 2; source seen: 10.244.0.1, 192.0.2.20',
+    '    $ ip netns exec np-sandbox-7-node bin/orchctl --kubeconfig /tmp/np-sandbox-7-Xa1/admin.kubeconfig exec pod-1 -- curl -s http://web/   # 3 times',
+    '    3 answered: pod-1 1, pod-2 2; source seen: 10.244.0.1, 192.0.2.20; web is 10.96.0.10',
     '    ok',
     '',
   ])
@@ -44,7 +52,7 @@ test('a step shows the action, the command for a terminal and what came of it', 
 
 test('a failed step shows why, and the last log lines of the daemon', () => {
   expect(
-    stepText('np-sandbox-7', 4, result(['too bad']))
+    stepText(PLACE, 4, result(['too bad']))
       .split('\n')
       .slice(4),
   ).toEqual(['    WRONG: too bad', '      node-proxy: info synced', ''])

@@ -1,4 +1,5 @@
-import { curlOf } from '../environment/by-hand.ts'
+import { quote } from '../../lib/quote.ts'
+import { curlOf, type Place } from '../environment/by-hand.ts'
 import type { Reply } from '../environment/request.ts'
 import { countPods } from './expectation.ts'
 import type { Step } from './step.ts'
@@ -13,15 +14,15 @@ export interface StepResult {
 }
 
 /** A step as the reader sees it; `serial` counts from 1. */
-export function stepText(run: string, serial: number, result: StepResult): string {
+export function stepText(place: Place, serial: number, result: StepResult): string {
   const { step, replies, problems, log } = result
   const { title, action, request, times } = step
   const again = times === 1 ? '' : `   # ${Math.max(times, replies.length)} times`
   return [
     `${String(serial).padStart(2)}. ${title}`,
     ...(action === undefined ? [] : [`    # ${action.description}`]),
-    `    $ ${curlOf(run, request)}${again}`,
-    `    ${summary(replies)}`,
+    `    $ ${curlOf(place, request)}${again}`,
+    `    ${summary(replies)}${meaning(request.url, replies)}`,
     ...(problems.length === 0 ? ['    ok'] : wrong(problems, log)),
     '',
   ].join('\n')
@@ -36,11 +37,34 @@ function wrong(problems: readonly string[], log: readonly string[]): readonly st
 
 /** `40 answered: pod-1 13, pod-2 14, pod-3 13; source seen: 10.244.0.1`. */
 export function summary(replies: readonly Reply[]): string {
-  const parts = (['answered', 'refused', 'silent', 'failed'] as const)
+  const parts = (['answered', 'api', 'refused', 'silent', 'failed'] as const)
     .map((kind) => [kind, replies.filter((reply) => reply.kind === kind).length] as const)
     .filter(([, count]) => count > 0)
-    .map(([kind, count]) => `${count} ${kind}${kind === 'answered' ? `: ${whoOf(replies)}` : ''}`)
+    .map(([kind, count]) => described(kind, count, replies))
   return parts.join('; ')
+}
+
+function described(kind: Reply['kind'], count: number, replies: readonly Reply[]): string {
+  if (kind === 'api') return apiText(replies)
+  return `${count} ${kind}${kind === 'answered' ? `: ${whoOf(replies)}` : ''}`
+}
+
+/** `200 "ServiceList"`, `403 "secrets is forbidden: …"`. */
+function apiText(replies: readonly Reply[]): string {
+  const texts = replies.flatMap((reply) =>
+    reply.kind === 'api' ? [`${reply.status} ${quote(reply.text)}`] : [],
+  )
+  return [...new Set(texts)].join('; ')
+}
+
+/** What a name in the URL stood for: `; web is 10.96.0.10`. */
+function meaning(url: string, replies: readonly Reply[]): string {
+  const { hostname } = new URL(url)
+  const addresses = new Set(
+    replies.flatMap((reply) => (reply.kind === 'answered' ? [reply.address] : [])),
+  )
+  addresses.delete(hostname)
+  return addresses.size === 0 ? '' : `; ${hostname} is ${[...addresses].toSorted().join(', ')}`
 }
 
 function whoOf(replies: readonly Reply[]): string {

@@ -1,4 +1,4 @@
-import { type Reply, type Request, readReply } from '../environment/request.ts'
+import { type Reply, type Request, readApiReply, readReply } from '../environment/request.ts'
 import type { Sandbox } from '../environment/sandbox.ts'
 import { judge } from './expectation.ts'
 import { type StepResult, stepText } from './report.ts'
@@ -21,12 +21,14 @@ export interface TourOptions {
 /** Runs every step in order, also after a failed one; returns how many failed. */
 export async function runTour(sandbox: Sandbox, options: TourOptions): Promise<number> {
   const { mode } = sandbox.options
+  const { adminKubeconfig: kubeconfig } = sandbox.cluster.controlPlane
+  const place = { run: sandbox.run.name, kubeconfig }
   const steps = options.steps.filter(({ modes }) => modes?.includes(mode) ?? true)
   let wrong = 0
   for (const [index, step] of steps.entries()) {
     if (options.signal.aborted) break
     const result = await take(sandbox, step, options.signal)
-    options.print(stepText(sandbox.run.name, index + 1, result))
+    options.print(stepText(place, index + 1, result))
     if (result.problems.length > 0) wrong++
   }
   return wrong
@@ -62,9 +64,10 @@ function timeoutOf({ expected }: Step): number {
 /** Sends one request from its sender. */
 export async function send(
   sandbox: Sandbox,
-  { from, source, url }: Request,
+  { from, source, url, asAccount }: Request,
   timeoutMs: number,
 ): Promise<Reply> {
   const bind = source === undefined ? {} : { from: source }
-  return readReply(await sandbox.send(from, { url, timeoutMs, ...bind }))
+  if (asAccount !== true) return readReply(await sandbox.send(from, { url, timeoutMs, ...bind }))
+  return readApiReply(await sandbox.send(from, { url, timeoutMs, asAccount }))
 }

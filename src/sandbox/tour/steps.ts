@@ -16,13 +16,32 @@ const WRITTEN = 'nodeproxy_sync_proxy_rules_last_timestamp_seconds'
 /** The whole tour, in order. */
 export const TOUR: readonly Step[] = [
   {
-    title: 'A pod requests a Service by its ClusterIP; a pod that reaches itself sees the node',
+    title: 'A pod requests a Service by its name; a pod that reaches itself sees the node',
     request: REQUESTS.podToWeb,
     times: MANY,
     expected: answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]),
   },
   {
-    title: 'The node requests the same Service: masqueraded, because the node is not a pod',
+    title: 'Another pod requests it by its full name',
+    request: REQUESTS.podToFullName,
+    times: MANY,
+    expected: answered(PODS, (pod, addressOf) => [pod === 'pod-2' ? GATEWAY : addressOf('pod-2')]),
+  },
+  {
+    title: 'A pod asks the API server for Services, by name, with the token of its account',
+    request: REQUESTS.podReadsServices,
+    times: 1,
+    expected: { kind: 'api', status: 200, text: 'ServiceList' },
+  },
+  {
+    title: 'The same account may not read Secrets',
+    request: REQUESTS.podReadsSecrets,
+    times: 1,
+    expected: { kind: 'api', status: 403, text: 'system:serviceaccount:default:default' },
+  },
+  {
+    title:
+      'The node requests the same Service by its ClusterIP: masqueraded, because the node is not a pod',
     request: REQUESTS.nodeToWeb,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
@@ -70,7 +89,7 @@ export const TOUR: readonly Step[] = [
     expected: { ...answered(PODS, () => [GATEWAY, NODE_IP]), spread: 'one' },
   },
   {
-    title: 'A Service without endpoints refuses a pod at once',
+    title: 'A Service without endpoints has a name, too, and refuses a pod at once',
     request: REQUESTS.podToEmpty,
     times: FEW,
     expected: { kind: 'refused' },

@@ -5,6 +5,7 @@ import { wrapCommand } from './by-hand-lines.ts'
 const command = unlabelOf('pod-3', {
   socket: '/tmp/np-sandbox-7-Xa1/orch-server/server.sock',
   authorization: '/tmp/np-sandbox-7-Xa1/administrator',
+  adminKubeconfig: '/tmp/np-sandbox-7-Xa1/admin.kubeconfig',
 })
 
 test.each([60, 80, 100])('a wrapped command is the same command at %i columns', (width) => {

@@ -11,10 +11,12 @@ export function commandsByHand({
   show,
   flush,
 }: Pick<View, 'run' | 'api' | 'pods' | 'show' | 'flush'>): readonly string[] {
+  const place = { run, kubeconfig: api.adminKubeconfig }
   const pid = pods.find((pod) => pod.pid !== undefined)?.pid
   return [
-    curlOf(run, REQUESTS.clientToPublic),
-    curlOf(run, REQUESTS.podToWeb),
+    curlOf(place, REQUESTS.clientToPublic),
+    curlOf(place, REQUESTS.podToWeb),
+    curlOf(place, REQUESTS.podReadsServices),
     ...(pid === undefined ? [] : [`kill -9 ${pid}`]),
     `${enter(run, 'node')} ${show}`,
     `${enter(run, 'node')} ${flush}`,

@@ -17,6 +17,7 @@ const view: View = {
   api: {
     socket: '/tmp/np-sandbox-7-Xa1/orch-server/server.sock',
     authorization: '/tmp/np-sandbox-7-Xa1/administrator',
+    adminKubeconfig: '/tmp/np-sandbox-7-Xa1/admin.kubeconfig',
   },
   terminal: 'in another terminal',
   show: 'iptables -t nat -S',
@@ -32,7 +33,14 @@ const view: View = {
     { ...absentPod('pod-2'), ip: '10.244.0.3' },
   ],
   sent: [
-    sent(1, { kind: 'answered', ms: 2, pod: 'pod-1', saw: '10.244.0.1', lost: 0 }),
+    sent(1, {
+      kind: 'answered',
+      ms: 2,
+      pod: 'pod-1',
+      saw: '10.244.0.1',
+      lost: 0,
+      address: '10.96.0.10',
+    }),
     sent(2, { kind: 'refused', ms: 1 }),
   ],
   answers: new Map([['pod-1', 40]]),

@@ -118,6 +118,8 @@ function outcome(reply: Reply): Span {
     case 'refused':
     case 'silent':
       return { text: reply.kind, look: 'warn' }
+    case 'api':
+      return { text: `API: ${reply.status}`, look: reply.status < 400 ? 'good' : 'warn' }
     case 'failed':
       return { text: `failed: ${reply.code}`, look: 'bad' }
   }

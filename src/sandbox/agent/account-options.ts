@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+import type { RequestOptions } from 'node:https'
+import { ACCOUNT_FILES } from './account-files.ts'
+
+/** What makes a request one of the Pod's account: its token, and the authority of the API server. */
+export function accountOptions(): RequestOptions {
+  const token = readFileSync(`${ACCOUNT_FILES}/token`, 'utf8')
+  const authorization = `Bearer ${token}`
+  return {
+    ca: readFileSync(`${ACCOUNT_FILES}/ca.crt`),
+    headers: { connection: 'close', authorization },
+  }
+}
