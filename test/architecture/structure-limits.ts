@@ -31,8 +31,5 @@ export const TEST_FILES_OUTSIDE_OF_TESTING: Readonly<Record<string, string>> = {
     'finds the backend of a packet; the suites of all modes compare with it',
   'src/nodeproxy/config/document.ts': 'writes a part of docs/operate/configuration.md',
   'src/orchserver/metrics/document.ts': 'writes docs/orch-server-metrics.md',
-  'src/streams/client/open-web-socket.ts': 'opens WebSockets for clients, for the command line',
-  'src/streams/remote-command/command-client.ts':
-    'the half of remote commands that clients import, for the command line',
   'src/telemetry/metrics/document.ts': 'writes docs/metrics.md',
 }

@@ -37,7 +37,7 @@ export async function converse(
   return result
 }
 
-/** Passes the input on, until it ends or nobody reads it. */
+/** Passes the input on, until it ends or the command takes no more. */
 async function sendInput({ stdin }: Host, remote: RemoteCommand): Promise<void> {
   try {
     for await (const chunk of stdin) {

@@ -79,8 +79,9 @@ async function podsToRead(
     if (pods.length === 0) context.notice(`No Pods have the labels ${quote(selector)}.`)
     return pods
   }
-  const { name, list } = await podsOf(operand, context)
-  const [first, ...others] = await list()
+  const named = await podsOf(operand, context)
+  const { name } = named
+  const [first, ...others] = await named.list()
   if (first === undefined) {
     throw new NodeProxyError('NP_ORCHCTL_NO_PODS', `${name} selects no Pod that exists`)
   }

@@ -17,13 +17,14 @@ export interface PrintedLog {
 /** Prints a log; a refusal is reported. */
 export async function printLog(
   { path, container, query, prefix }: PrintedLog,
-  { session, host, report }: CommandContext,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const { api } = await session()
+  const { host } = context
+  const { api } = await context.session()
   const call = { path, query: { ...query, container }, accept: '*/*', signal: host.signal }
   const opened = await api.open(call)
   if (!opened.ok) {
-    report(failureError(opened.failure))
+    context.report(failureError(opened.failure))
     return 1
   }
   const isSafe = host.stdout.isTTY !== true
@@ -62,10 +63,15 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncIterable<string> 
   if (rest !== '') yield rest
 }
 
+const ESCAPE = '\u001b'
 /** Colours (SGR of ECMA-48) are harmless; every other control or formatting character is escaped. */
-const COLOUR_OR_CONTROL = /\u001b\[[\d;]*m|(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+const COLOUR_OR_CONTROL = /\p{Cc}\[[\d;]*m|(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 /** A line as a terminal may show it. */
 export function harmless(line: string): string {
-  return line.replace(COLOUR_OR_CONTROL, (found) => (found.length > 2 ? found : escaped(found)))
+  return line.replace(COLOUR_OR_CONTROL, (found) => {
+    const [first = '', ...rest] = found
+    if ((first === ESCAPE && rest.length > 0) || first === '\t') return found
+    return escaped(first) + rest.join('')
+  })
 }

@@ -58,8 +58,8 @@ export async function podsBySelector(
 /** The path of a Pod. */
 export async function podPath(pod: JsonObject, context: CommandContext): Promise<string> {
   const resource = await (await openCatalogue(context)).named('pods')
-  const { namespace, name } = objectAt(pod, 'metadata')
-  return objectPath(resource, String(namespace), String(name))
+  const [namespace, name] = ['namespace', 'name'].map((field) => stringAt(pod, 'metadata', field))
+  return objectPath(resource, namespace, name ?? '')
 }
 
 /** Whether connections may be sent to a Pod. */
@@ -77,8 +77,6 @@ export function isReady(pod: JsonObject): boolean {
 function selectorOf(owner: JsonObject): string | undefined {
   const selector = objectAt(owner, 'spec', 'selector')
   const labels = isJsonObject(selector['matchLabels']) ? selector['matchLabels'] : selector
-  const pairs = Object.entries(labels).filter(([, value]) => typeof value === 'string')
-  return pairs.length === 0
-    ? undefined
-    : pairs.map(([key, value]) => `${key}=${String(value)}`).join(',')
+  const pairs = Object.keys(labels).map((key) => `${key}=${stringAt(labels, key)}`)
+  return pairs.length === 0 ? undefined : pairs.join(',')
 }

@@ -86,14 +86,16 @@ export class PodConnection {
 
   async #openNext(): Promise<OpenPod> {
     const pod = await this.#choose()
-    const { session, host, notice } = this.#context
-    const { messages } = await openStream(await session(), {
+    const { host } = this.#context
+    const { messages } = await openStream(await this.#context.session(), {
       path: `${await podPath(pod, this.#context)}/portforward`,
       ...{ protocol: TUNNELLED_PORT_FORWARD, userAgent: `orchctl/${host.version}` },
       signal: AbortSignal.any([host.signal, this.#closing.signal]),
     })
     if (this.#last !== undefined && nameOf(this.#last) !== nameOf(pod)) {
-      notice(`pod/${nameOf(this.#last)} does not answer; new connections go to pod/${nameOf(pod)}`)
+      this.#context.notice(
+        `pod/${nameOf(this.#last)} does not answer; new connections go to pod/${nameOf(pod)}`,
+      )
     }
     this.#last = pod
     const client = createForwardingClient(messages)

@@ -49,7 +49,9 @@ async function portForward(
   await connection.open()
   const remotes = ports.map(({ remote }) => connection.portOf(remote))
   const listeners = await listenAll(address, ports)
-  held.defer(() => Promise.all(listeners.map(({ close }) => close())).then(() => undefined))
+  held.defer(async () => {
+    await Promise.all(listeners.map((listener) => listener.close()))
+  })
   for (const listener of listeners) {
     const remote = remotes[listener.index]!
     context.print(readiness(listener, remote, output))

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
 import { DNS_IP, NODE_IP } from '../network/plan.ts'
 
 const DNS = { namespace: 'kube-system', name: 'cluster-dns' } as const
@@ -17,7 +18,7 @@ const dnsService: JsonObject = {
 
 const dnsEndpoints: JsonObject = {
   ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4' },
-  metadata: { ...DNS, labels: { 'kubernetes.io/service-name': DNS.name } },
+  metadata: { ...DNS, labels: { [SERVICE_NAME]: DNS.name } },
   endpoints: [{ addresses: [NODE_IP], conditions: { ready: true } }],
   ports: DNS_PORTS,
 }

@@ -9,7 +9,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 interface Collection {
   readonly root: string
   readonly resource: string
-  /** The followed collection in which its objects appear; absent: nobody waits for them. */
+  /** The followed collection in which its objects appear; absent: they are not followed. */
   readonly followed?: Followed
 }
 

@@ -4,23 +4,23 @@ import { namespaceOf } from '../run/run.ts'
 import type { Request } from './request.ts'
 
 /** What commands for a terminal need to know of a sandbox. */
-export interface Place {
+export interface SandboxAccess {
   readonly run: string
   /** Path of the administrator's kubeconfig. */
   readonly kubeconfig: string
 }
 
 /** A request as an operator types it: in a namespace by `ip netns exec`, in a pod by `orchctl exec`. */
-export function curlOf(place: Place, request: Request): string {
+export function curlOf(access: SandboxAccess, request: Request): string {
   const { from, source, url, asAccount } = request
   const bind = source === undefined ? '' : `--interface ${source} `
   if (from === 'client' || from === 'node') {
-    return `${enter(place.run, from)} curl -s ${bind}${url}`
+    return `${enter(access.run, from)} curl -s ${bind}${url}`
   }
-  return `${inPod(place, from)} ${asAccount === true ? curlAsAccount(url) : `curl -s ${url}`}`
+  return `${inPod(access, from)} ${asAccount === true ? curlAsAccount(url) : `curl -s ${url}`}`
 }
 
-function inPod({ run, kubeconfig }: Place, pod: string): string {
+function inPod({ run, kubeconfig }: SandboxAccess, pod: string): string {
   return `${enter(run, 'node')} bin/orchctl --kubeconfig ${kubeconfig} exec ${pod} --`
 }
 

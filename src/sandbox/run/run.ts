@@ -21,11 +21,6 @@ export function namespaceOf(run: string, role: string): string {
   return `${run}-${role}`
 }
 
-/** The network namespace that the node agent makes for a pod of the namespace `default`. */
-export function podNamespace(run: string, pod: string): string {
-  return `${namespaceOf(run, 'pod')}-default-${pod}`
-}
-
 /** The run that a namespace or folder belongs to, and its owner; undefined for those of other programs. */
 export function ownerOf(name: string): { readonly run: string; readonly pid: number } | undefined {
   const found = NAME.exec(name)

@@ -83,3 +83,15 @@ test('counts pods by name', () => {
     ['pod-2', 2],
   ])
 })
+
+test('of the API server, status and text must be as expected', () => {
+  const expected = { kind: 'api', status: 403, text: 'forbidden' } as const
+  const refused: Reply = { kind: 'api', ms: 1, status: 403, text: 'secrets is forbidden' }
+  const judged = (reply: Reply) => judge(expected, [reply], () => '')
+  expect(judged(refused)).toEqual([])
+  expect(judged({ ...refused, status: 200 })).toEqual([
+    'not 403 with forbidden, but 200 secrets is forbidden',
+  ])
+  expect(judged({ ...refused, text: 'other' })).toEqual(['not 403 with forbidden, but 403 other'])
+  expect(judged({ kind: 'refused', ms: 1 })).toEqual(['not 403 with forbidden, but refused'])
+})

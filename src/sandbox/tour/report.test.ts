@@ -58,9 +58,9 @@ test('a failed step shows why, and the last log lines of the daemon', () => {
   ).toEqual(['    WRONG: too bad', '      node-proxy: info synced', ''])
 })
 
-test('the tour shows refusal, silence, affinity, scaling, dead and draining pods and the clean-up', () => {
+test('the tour shows the API, refusal, silence, affinity, scaling, dead and draining pods and the clean-up', () => {
   const kinds = new Set(TOUR.map(({ expected }) => expected.kind))
-  expect([...kinds].toSorted()).toEqual(['answered', 'refused', 'silent', 'unanswered'])
+  expect([...kinds].toSorted()).toEqual(['answered', 'api', 'refused', 'silent', 'unanswered'])
   const actions = TOUR.flatMap(({ action }) => action?.description ?? [])
   expect(actions.join('; ')).toMatch(/scale .* 1.*scale .* 3.*kill .*replace .*SIGTERM .*--cleanup/)
 })

@@ -1,5 +1,5 @@
 import { quote } from '../../lib/quote.ts'
-import { curlOf, type Place } from '../environment/by-hand.ts'
+import { curlOf, type SandboxAccess } from '../environment/by-hand.ts'
 import type { Reply } from '../environment/request.ts'
 import { countPods } from './expectation.ts'
 import type { Step } from './step.ts'
@@ -14,14 +14,14 @@ export interface StepResult {
 }
 
 /** A step as the reader sees it; `serial` counts from 1. */
-export function stepText(place: Place, serial: number, result: StepResult): string {
+export function stepText(access: SandboxAccess, serial: number, result: StepResult): string {
   const { step, replies, problems, log } = result
   const { title, action, request, times } = step
   const again = times === 1 ? '' : `   # ${Math.max(times, replies.length)} times`
   return [
     `${String(serial).padStart(2)}. ${title}`,
     ...(action === undefined ? [] : [`    # ${action.description}`]),
-    `    $ ${curlOf(place, request)}${again}`,
+    `    $ ${curlOf(access, request)}${again}`,
     `    ${summary(replies)}${meaning(request.url, replies)}`,
     ...(problems.length === 0 ? ['    ok'] : wrong(problems, log)),
     '',

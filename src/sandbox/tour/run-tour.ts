@@ -22,13 +22,13 @@ export interface TourOptions {
 export async function runTour(sandbox: Sandbox, options: TourOptions): Promise<number> {
   const { mode } = sandbox.options
   const { adminKubeconfig: kubeconfig } = sandbox.cluster.controlPlane
-  const place = { run: sandbox.run.name, kubeconfig }
+  const access = { run: sandbox.run.name, kubeconfig }
   const steps = options.steps.filter(({ modes }) => modes?.includes(mode) ?? true)
   let wrong = 0
   for (const [index, step] of steps.entries()) {
     if (options.signal.aborted) break
     const result = await take(sandbox, step, options.signal)
-    options.print(stepText(place, index + 1, result))
+    options.print(stepText(access, index + 1, result))
     if (result.problems.length > 0) wrong++
   }
   return wrong

@@ -28,7 +28,7 @@ export const TOUR: readonly Step[] = [
     expected: answered(PODS, (pod, addressOf) => [pod === 'pod-2' ? GATEWAY : addressOf('pod-2')]),
   },
   {
-    title: 'A pod asks the API server for Services, by name, with the token of its account',
+    title: 'A pod reads Services from the API server, by its name, with the token of its account',
     request: REQUESTS.podReadsServices,
     times: 1,
     expected: { kind: 'api', status: 200, text: 'ServiceList' },

@@ -159,10 +159,9 @@ class Session implements SpdySession, StreamCarrier {
     }
   }
 
-  /** The streams have limits of their own, so that of the session is renewed as the bytes arrive. */
+  /** The streams have limits of their own, so this one is renewed as bytes arrive. */
   #renew(bytes: number): void {
-    if (!this.#outbound.hasFlowControl) return
-    this.#arrived += bytes
+    if (this.#outbound.hasFlowControl) this.#arrived += bytes
     if (this.#arrived < SESSION_CREDIT_BYTES) return
     this.#write({ type: 'window-update', streamId: 0, delta: this.#arrived })
     this.#arrived = 0
