@@ -41,7 +41,18 @@ export const LONG_TESTS: readonly LongTests[] = [
     reason:
       'each command beside that of kubectl; unit tests run the commands against the API server',
     projects: ['server'],
-    files: ['test/server/orchctl.test.ts'],
+    files: ['test/server/orchctl.test.ts', 'test/server/completion.test.ts'],
+  },
+  {
+    reason:
+      'starts dig and kdig for each question; a unit test sends the same ones to the server itself',
+    projects: ['server'],
+    files: ['test/server/dns/golden-questions.test.ts'],
+  },
+  {
+    reason: 'the streams of two kubectls; orchctl-streams has those of orchctl',
+    projects: ['kernel'],
+    files: ['test/kernel/orchserver/pods/kubectl-streams.test.ts'],
   },
   {
     reason: 'a million messages; a unit test sends fifty thousand of the same kind',
