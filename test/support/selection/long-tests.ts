@@ -39,7 +39,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'each command beside that of kubectl; unit tests run the commands against the API server',
+      'each command beside that of kubectl, completion in three shells; unit tests run the commands',
     projects: ['server'],
     files: ['test/server/orchctl.test.ts', 'test/server/completion.test.ts'],
   },
