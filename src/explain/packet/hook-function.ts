@@ -11,6 +11,8 @@ export interface HookFunction {
   readonly priority: number
   /** Decides address translation: runs once per connection and translation, at the hook's own place for it. */
   readonly isNat: boolean
+  /** At `output`: a packet whose mark it changes is routed again (the mangle table, chains of type route). */
+  readonly reroutesMarks?: boolean
   /** Its name for people: `iptables nat PREROUTING`. */
   readonly source: string
   /**
