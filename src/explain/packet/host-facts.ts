@@ -26,4 +26,6 @@ export interface HostFacts {
   forwards(family: PacketState['family'], inInterface: string): boolean
   /** Whether addresses of 127.0.0.0/8 are routed by this interface (`route_localnet`). */
   routesLoopback(inInterface: string): boolean
+  /** Whether answers to the packet's source would leave by its interface (rpfilter); absent, undefined: not known. */
+  readonly reversePath?: (packet: PacketState) => boolean | undefined
 }
