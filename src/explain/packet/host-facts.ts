@@ -18,7 +18,10 @@ export type AddressType =
 export interface HostFacts {
   /** The type of an address; of its addresses on one interface only, if an interface is given. */
   addressType(ip: IpAddress, onInterface?: string): AddressType
-  /** The address that MASQUERADE takes for packets that leave by an interface; undefined: it has none. */
+  /**
+   * The address that MASQUERADE takes for packets that leave by an interface; undefined: it has none. `toward` is the
+   * gateway or else the destination in IPv4, always the destination in IPv6.
+   */
   masqueradeAddress(outInterface: string, toward: IpAddress): IpAddress | undefined
   /** Whether a local socket listens; undefined: not known. */
   listens(protocol: PacketState['protocol'], at: Endpoint): boolean | undefined

@@ -60,6 +60,16 @@ export interface PacketState {
   readonly virtualServer: Endpoint | undefined
   /** The local socket that TPROXY assigned; it takes the packet if the packet is routed to this node. */
   readonly socket: Endpoint | undefined
+  /** What rules have added to sets and deleted from them for this packet, oldest first: later rules see it. */
+  readonly setChanges: readonly SetChange[]
+}
+
+/** An element that a rule added to a set, or deleted, while the packet passed. */
+export interface SetChange {
+  readonly set: string
+  /** As the set's program lists it. */
+  readonly element: string
+  readonly isAdded: boolean
 }
 
 /** What is needed to build the first packet of a connection. */
@@ -87,5 +97,6 @@ export function firstPacket(given: FirstPacket): PacketState {
     },
     virtualServer: undefined,
     socket: undefined,
+    setChanges: [],
   }
 }

@@ -2,6 +2,7 @@ import type { PacketState } from '../../packet/packet-state.ts'
 import { type Answer, both } from '../model/answer.ts'
 import type { Rule } from '../model/rule.ts'
 import type { XtablesWorld } from '../model/xtables-world.ts'
+import { bpf } from './bpf.ts'
 import { recent, statistic } from './chance.ts'
 import { connectionState, conntrack } from './connection.ts'
 import { addressType, bridgePort, ipvs, packetType, reversePath, socket } from './host.ts'
@@ -31,6 +32,7 @@ const MATCHES: ReadonlyMap<string, MatchTest> = new Map([
   ['socket', socket],
   ['rpfilter', reversePath],
   ['pkttype', packetType],
+  ['bpf', bpf],
   ['comment', () => true],
   ['nfacct', () => true],
 ])

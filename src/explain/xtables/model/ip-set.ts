@@ -51,6 +51,19 @@ export function findElement(set: IpSet, lookup: SetLookup): SetAnswer {
   return { element: best?.element.isException ? undefined : best?.element }
 }
 
+/** The element that the packet itself would be in the set, as `-j SET` adds it: `10.0.0.2` or `10.0.0.2,tcp:80`. */
+export function elementText(set: IpSet, { sides, protocol, mark }: SetLookup): string {
+  const dimensions = set.type.slice(set.type.indexOf(':') + 1).split(',')
+  return dimensions
+    .map((dimension, place) => {
+      const side = sides[place]
+      if (dimension === 'port') return `${protocol}:${side?.port ?? 'any'}`
+      if (dimension === 'iface') return side?.interfaceName ?? ''
+      return dimension === 'mark' ? `0x${mark.toString(16)}` : (side?.ip ?? '')
+    })
+    .join(',')
+}
+
 const KNOWN = new Set(['ip', 'net', 'port', 'iface', 'mark'])
 
 function fits(

@@ -1,5 +1,4 @@
 import type { PacketState } from '../../packet/packet-state.ts'
-import { lookUp } from '../matches/ip-sets.ts'
 import { hasOption, type OptionGroup, optionValue } from '../model/rule.ts'
 import { result, type TargetEffect, unclear, unknownOption } from './target-effect.ts'
 
@@ -26,21 +25,6 @@ export const connectionMark: TargetEffect = (input) => {
   if (!hasOption(group, '--restore-mark')) return unclear(input, 'its mark')
   const kept = packet.mark & ~ours
   return result({ ...packet, mark: (kept ^ (packet.connection.mark & theirs)) >>> 0 })
-}
-
-/** SET: adding and deleting change later packets only; `--map-mark` takes the mark of the element. */
-export const set: TargetEffect = (input) => {
-  const { packet, group, world } = input
-  const map = group.options.find(({ name }) => name === '--map-set')
-  if (map === undefined) return result(packet)
-  if (hasOption(group, '--map-prio') || hasOption(group, '--map-queue'))
-    return unclear(input, 'map')
-  const [name = '', flags = ''] = map.values
-  const found = lookUp(world.sets, { name, flags, packet })
-  if ('unknown' in found) return unclear(input, found.unknown)
-  const marked = found.element?.mark
-  if (marked === undefined || !hasOption(group, '--map-mark')) return result(packet)
-  return result({ ...packet, mark: ((packet.mark & ~marked.mask) ^ marked.value) >>> 0 })
 }
 
 function withMark(packet: PacketState, value: number): PacketState {

@@ -31,7 +31,10 @@ export const masquerade: TargetEffect = (input) => {
   if (odd !== undefined) return unclear(input, odd)
   const { outInterface, gateway, dst } = packet
   if (outInterface === undefined) return unclear(input, 'the interface by which the packet leaves')
-  const ip = world.facts.masqueradeAddress(outInterface, gateway ?? dst)
+  const ip = world.facts.masqueradeAddress(
+    outInterface,
+    packet.family === 4 ? (gateway ?? dst) : dst,
+  )
   if (ip !== undefined) return result(translate(packet, 'source', { ip }), 'accept')
   const reason = `MASQUERADE: ${outInterface} has no address`
   return [branchOf(packet, { kind: 'drop', reason })]
