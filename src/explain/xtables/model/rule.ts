@@ -24,7 +24,16 @@ export interface Rule {
 }
 
 /** Their value is free text, which is printed without quotes when it consists of letters, digits, `-` and `_`. */
-const FREE_TEXT = new Set(['--comment', '--log-prefix', '--nflog-prefix', '--name', '--match-set', '--add-set', '--del-set', '--map-set'])
+const FREE_TEXT = new Set([
+  '--comment',
+  '--log-prefix',
+  '--nflog-prefix',
+  '--name',
+  '--match-set',
+  '--add-set',
+  '--del-set',
+  '--map-set',
+])
 
 interface MutableGroup {
   readonly name: string
