@@ -54,8 +54,8 @@ export async function walkPacket(
     { stage, branch: branchOf(packetOf(start)), hasSource: hasSource(start) },
   ]
   const outcomes: WalkOutcome[] = []
-  for (let passed = 0; places.length > 0; passed++) {
-    const place = places.pop()!
+  for (let passed = 0; passed < places.length; passed++) {
+    const place = places[passed]!
     if (passed >= MAX_PLACES) outcomes.push(unfinished(place.branch))
     else {
       const next = await nextOf(known, place)
