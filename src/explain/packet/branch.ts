@@ -1,0 +1,58 @@
+import type { PacketState } from './packet-state.ts'
+
+/** One thing that happened to the packet, for people. */
+export interface Step {
+  /** Where: `iptables nat PREROUTING`, `nft ip node-proxy nat-prerouting`, `route`. */
+  readonly where: string
+  /** The rule, element or virtual server that decided, as its own program lists it. */
+  readonly object?: string
+  /** What it did, one line. */
+  readonly text: string
+  /** Packets and bytes that the object has counted so far. */
+  readonly counter?: { readonly packets: bigint; readonly bytes: bigint }
+}
+
+/**
+ * What a rule, a chain or a hook function decided. `continue`: nothing yet. `accept` ends one hook function, not
+ * the others of the hook. `taken`: the packet leaves the hook and is sent to its new destination as if by a
+ * process of this node (IPVS). `uncertain`: something that is not understood or not known may decide otherwise.
+ */
+export type Verdict =
+  | { readonly kind: 'continue' | 'accept' | 'taken' }
+  | { readonly kind: 'drop'; readonly reason?: string }
+  /** `how`: what the sender gets: `tcp-reset`, `icmp-port-unreachable`. */
+  | { readonly kind: 'reject'; readonly how: string }
+  | { readonly kind: 'uncertain'; readonly reason: string }
+
+export const CONTINUE: Verdict = Object.freeze({ kind: 'continue' })
+export const ACCEPT: Verdict = Object.freeze({ kind: 'accept' })
+
+/** One of the ways that a packet may go on; the probabilities of all branches sum to 1. */
+export interface Branch {
+  /** 0 to 1. */
+  readonly probability: number
+  readonly packet: PacketState
+  readonly verdict: Verdict
+  readonly steps: readonly Step[]
+}
+
+/** The only branch of what is certain. */
+export function branchOf(
+  packet: PacketState,
+  verdict: Verdict = CONTINUE,
+  steps: readonly Step[] = [],
+): Branch {
+  return { probability: 1, packet, verdict, steps }
+}
+
+/** Applies `next` to the packet of a branch: probabilities are multiplied, steps appended. */
+export function extend(
+  branch: Branch,
+  next: (packet: PacketState) => readonly Branch[],
+): readonly Branch[] {
+  return next(branch.packet).map((one) => ({
+    ...one,
+    probability: branch.probability * one.probability,
+    steps: one.steps.length === 0 ? branch.steps : [...branch.steps, ...one.steps],
+  }))
+}

@@ -1,0 +1,23 @@
+import type { Family } from '../../lib/ip.ts'
+import type { Branch } from './branch.ts'
+import type { Hook, PacketState } from './packet-state.ts'
+
+/** What one table, base chain or IPVS does at a hook. */
+export interface HookFunction {
+  readonly hook: Hook
+  /** The families whose packets it sees. */
+  readonly families: readonly Family[]
+  /** Smaller numbers run first (linux/netfilter_ipv4.h: raw -300, mangle -150, dstnat -100, filter 0, srcnat 100). */
+  readonly priority: number
+  /** Decides address translation: runs once per connection and translation, at the hook's own place for it. */
+  readonly isNat: boolean
+  /** At `output`: a packet whose mark it changes is routed again (the mangle table, chains of type route). */
+  readonly reroutesMarks?: boolean
+  /** Its name for people: `iptables nat PREROUTING`. */
+  readonly source: string
+  /**
+   * What it does with the packet. Never empty, probabilities sum to 1. `continue` and `accept` both let the packet
+   * pass to the next hook function; a nat function that translated has done so by `translate`.
+   */
+  apply(packet: PacketState): readonly Branch[]
+}

@@ -1,0 +1,102 @@
+import type { Family, IpAddress } from '../../lib/ip.ts'
+import type { Protocol } from '../../resources/types.ts'
+
+/** A netfilter hook of IPv4 and IPv6, in the words of `nft`. */
+export type Hook = 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting'
+
+/** An address with a port. */
+export interface Endpoint {
+  readonly ip: IpAddress
+  /** Undefined: any ephemeral port. */
+  readonly port: number | undefined
+}
+
+/** Source and destination of one direction of a connection. */
+export interface Ends {
+  readonly src: Endpoint
+  readonly dst: Endpoint
+}
+
+/** What connection tracking knows of the packet's connection. */
+export interface Connection {
+  /** `new`: this is its first packet; `untracked`: NOTRACK, so no address translation either. */
+  readonly status: 'new' | 'established' | 'untracked'
+  /** The packet as it was before any translation. */
+  readonly original: Ends
+  /** The destination after translation; undefined: not translated. */
+  readonly dnat: Endpoint | undefined
+  /** The source after translation; undefined: not translated. */
+  readonly snat: Endpoint | undefined
+  /**
+   * Which translations were decided, also those that change nothing. The kernel decides each once, in the
+   * first nat hook that the connection passes; later hooks of the same translation do not run.
+   */
+  readonly decided: { readonly destination: boolean; readonly source: boolean }
+  /** The mark of the connection (CONNMARK), 0 unless set. */
+  readonly mark: number
+}
+
+/** A packet at one point of its way through the kernel. Immutable: every change is a new object. */
+export interface PacketState {
+  readonly family: Family
+  readonly protocol: Protocol
+  readonly src: IpAddress
+  /** Undefined: any ephemeral port. */
+  readonly srcPort: number | undefined
+  readonly dst: IpAddress
+  readonly dstPort: number
+  /** Undefined: it comes from a process of this node. */
+  readonly inInterface: string | undefined
+  /** Undefined until the packet is routed, and for one that is delivered here. */
+  readonly outInterface: string | undefined
+  /** The gateway of its route; undefined: the destination is on the link, or no route was chosen yet. */
+  readonly gateway: IpAddress | undefined
+  /** The port of a bridge by which it came, with br_netfilter only. */
+  readonly bridgePort: string | undefined
+  /** The firewall mark, 32 bits, unsigned. */
+  readonly mark: number
+  readonly connection: Connection
+  /** The virtual server that IPVS chose (`-m ipvs`); undefined: IPVS has not touched it. */
+  readonly virtualServer: Endpoint | undefined
+  /** The local socket that TPROXY assigned; it takes the packet if the packet is routed to this node. */
+  readonly socket: Endpoint | undefined
+  /** What rules have added to sets and deleted from them for this packet, oldest first: later rules see it. */
+  readonly setChanges: readonly SetChange[]
+}
+
+/** An element that a rule added to a set, or deleted, while the packet passed. */
+export interface SetChange {
+  readonly set: string
+  /** As the set's program lists it. */
+  readonly element: string
+  readonly isAdded: boolean
+}
+
+/** What is needed to build the first packet of a connection. */
+export interface FirstPacket
+  extends Pick<PacketState, 'family' | 'protocol' | 'src' | 'srcPort' | 'dst' | 'dstPort'> {
+  readonly inInterface?: string
+  readonly mark?: number
+}
+
+/** The first packet of a new connection, untouched. */
+export function firstPacket(given: FirstPacket): PacketState {
+  const { family, protocol, src, srcPort, dst, dstPort, inInterface, mark = 0 } = given
+  return {
+    ...{ family, protocol, src, srcPort, dst, dstPort, inInterface, mark },
+    outInterface: undefined,
+    gateway: undefined,
+    bridgePort: undefined,
+    connection: {
+      status: 'new',
+      original: { src: { ip: src, port: srcPort }, dst: { ip: dst, port: dstPort } },
+      dnat: undefined,
+      snat: undefined,
+      decided: { destination: false, source: false },
+      mark: 0,
+    },
+    virtualServer: undefined,
+    socket: undefined,
+    setChanges: [],
+  }
+}

@@ -1,0 +1,57 @@
+import { type Cidr, cidrContains, type IpAddress } from '../../lib/ip.ts'
+import type { HostFacts } from '../packet/host-facts.ts'
+import type { RouteAnswer, RouteQuery, Routing } from '../walk/routing.ts'
+
+/** A route of the fake. */
+export interface FakeRoute {
+  readonly to: Cidr
+  readonly dev: string
+  readonly via?: IpAddress
+  /** Only for packets with this mark. */
+  readonly mark?: number
+}
+
+/** What the fake node has: `local` addresses, the first of each family on `eth0`. */
+export interface FakeNode {
+  readonly local: readonly IpAddress[]
+  readonly routes: readonly FakeRoute[]
+  /** `protocol/ip/port`; absent: sockets are not known. */
+  readonly listening?: readonly string[]
+  readonly forwarding?: boolean
+  readonly routeLocalnet?: boolean
+}
+
+/** Routes by the first match, without longest prefix: list them in order. */
+export function fakeRouting({ local, routes }: FakeNode): Routing {
+  return {
+    route: async (query): Promise<RouteAnswer> => {
+      if (local.includes(query.dst)) return { kind: 'local', source: query.dst }
+      const found = routes.find((one) => fits(one, query))
+      if (found === undefined) return { kind: 'unreachable', reason: 'no route' }
+      if (found.dev === 'lo') return { kind: 'local', source: undefined }
+      const source = sourceOf(local, query.dst)
+      return { kind: 'unicast', outInterface: found.dev, gateway: found.via, source }
+    },
+  }
+}
+
+/** The same node as facts for rules. */
+export function fakeFacts(node: FakeNode): HostFacts {
+  return {
+    addressType: (ip) => (node.local.includes(ip) ? 'local' : 'unicast'),
+    masqueradeAddress: (_, toward) => sourceOf(node.local, toward),
+    listens: (protocol, { ip, port }) => node.listening?.includes(`${protocol}/${ip}/${port}`),
+    forwards: () => node.forwarding ?? true,
+    routesLoopback: () => node.routeLocalnet ?? false,
+  }
+}
+
+function fits({ to, mark }: FakeRoute, query: RouteQuery): boolean {
+  return cidrContains(to, query.dst) && (mark === undefined || mark === query.mark)
+}
+
+function sourceOf(local: readonly IpAddress[], dst: IpAddress): IpAddress | undefined {
+  return local.find(
+    (ip) => ip.includes(':') === dst.includes(':') && !ip.startsWith('127.') && ip !== '::1',
+  )
+}

@@ -1,0 +1,155 @@
+import type { Branch, Step } from '../packet/branch.ts'
+import type { HookFunction } from '../packet/hook-function.ts'
+import type { HostFacts } from '../packet/host-facts.ts'
+import type { Hook, PacketState } from '../packet/packet-state.ts'
+import { deliverHere, leave } from './delivery.ts'
+import type { RouteAnswer, Routing } from './routing.ts'
+import { passes, runHook } from './run-hook.ts'
+import type { WalkOutcome } from './walk-outcome.ts'
+
+/** Where a packet is: before a hook, before a routing decision, or taken by IPVS. */
+export type Stage = Hook | 'routeOut' | 'routeAgain' | 'routeIn' | 'taken'
+
+/** A branch and where it is. */
+export interface Place {
+  readonly stage: Stage
+  readonly branch: Branch
+  /** Whether the source is fixed; otherwise the route of a local packet gives it. */
+  readonly hasSource: boolean
+}
+
+/** Where a packet goes from its place. */
+export interface Next {
+  readonly outcomes: readonly WalkOutcome[]
+  readonly places: readonly Place[]
+}
+
+interface StageWorld {
+  readonly functions: readonly HookFunction[]
+  readonly routing: Routing
+  readonly facts: HostFacts
+}
+
+/** One piece of the way: a hook with all its functions, or a routing decision. */
+export async function nextOf(world: StageWorld, place: Place): Promise<Next> {
+  const { stage } = place
+  if (stage === 'routeOut' || stage === 'routeAgain' || stage === 'routeIn' || stage === 'taken') {
+    return afterRoute(world, place, await routeOf(world.routing, place))
+  }
+  const outcomes: WalkOutcome[] = []
+  const places: Place[] = []
+  for (const { branch: last, needsRoute } of runHook(world.functions, stage, place.branch.packet)) {
+    const branch = continued(place.branch, last)
+    if (branch.verdict.kind === 'taken') places.push(at('taken', branch))
+    else if (!passes(branch)) outcomes.push(ended(branch, stage))
+    else if (stage === 'input') outcomes.push(deliverHere(world.facts, branch))
+    else if (stage === 'postrouting' && branch.packet.outInterface !== 'lo') {
+      outcomes.push(leave(world.facts, branch))
+    } else places.push(afterHook(stage, branch, needsRoute))
+  }
+  return { outcomes, places }
+}
+
+function continued(before: Branch, last: Branch): Branch {
+  const probability = before.probability * last.probability
+  return { ...last, probability, steps: [...before.steps, ...last.steps] }
+}
+
+function at(stage: Stage, branch: Branch): Place {
+  return { stage, branch, hasSource: true }
+}
+
+/** A packet over loopback keeps its connection, mark and route. */
+function afterHook(stage: Hook, branch: Branch, needsRoute: boolean): Place {
+  if (stage === 'prerouting') {
+    return at(branch.packet.inInterface === 'lo' ? 'input' : 'routeIn', toHere(branch))
+  }
+  if (stage === 'output') return at(needsRoute ? 'routeAgain' : 'postrouting', branch)
+  if (stage === 'forward') return at('postrouting', branch)
+  const looped: PacketState = { ...branch.packet, inInterface: 'lo', outInterface: undefined }
+  return at('prerouting', { ...branch, packet: looped })
+}
+
+function toHere(branch: Branch): Branch {
+  return { ...branch, packet: { ...branch.packet, outInterface: undefined, gateway: undefined } }
+}
+
+function ended({ probability, steps, verdict, packet }: Branch, hook: Hook): WalkOutcome {
+  if (verdict.kind === 'reject') return { kind: 'refused', how: verdict.how, probability, steps }
+  if (verdict.kind === 'uncertain') {
+    return { kind: 'uncertain', reason: verdict.reason, probability, steps }
+  }
+  const reason = verdict.kind === 'drop' ? verdict.reason : undefined
+  const by = reason ?? steps.at(-1)?.where ?? `${hook} of IPv${packet.family}`
+  return { kind: 'silent', by, probability, steps }
+}
+
+/** IPVS routes by the address of the real server alone. */
+function routeOf(routing: Routing, { stage, branch, hasSource }: Place): Promise<RouteAnswer> {
+  const { family, protocol, src, dst, dstPort, mark, inInterface } = branch.packet
+  const isTaken = stage === 'taken'
+  return routing.route({
+    ...{ family, protocol, dst, dstPort },
+    src: hasSource && !isTaken ? src : undefined,
+    inInterface: stage === 'routeIn' ? inInterface : undefined,
+    mark: isTaken ? 0 : mark,
+  })
+}
+
+function afterRoute({ facts }: StageWorld, place: Place, answer: RouteAnswer): Next {
+  const { branch, stage } = place
+  const { probability, steps } = branch
+  if (answer.kind === 'unicast' || answer.kind === 'local') return routed(facts, place, answer)
+  const step = routeStep(answer.reason)
+  const rest = { probability, steps: [...steps, step] }
+  if (answer.kind === 'uncertain') return end({ ...rest, kind: 'uncertain', reason: answer.reason })
+  if (answer.kind === 'dropped')
+    return end({ ...rest, kind: 'silent', by: `route: ${answer.reason}` })
+  const how = stage === 'routeIn' ? 'icmp-no-route' : 'no-route'
+  return end({ ...rest, kind: 'refused', how })
+}
+
+function end(outcome: WalkOutcome): Next {
+  return { outcomes: [outcome], places: [] }
+}
+
+function routeStep(text: string): Step {
+  return { where: 'route', text }
+}
+
+type Found = Extract<RouteAnswer, { kind: 'unicast' | 'local' }>
+
+function routed(facts: HostFacts, place: Place, answer: Found): Next {
+  const { branch, stage } = place
+  if (answer.kind === 'local' && stage === 'routeIn')
+    return { outcomes: [], places: [at('input', branch)] }
+  if (answer.kind === 'local' && stage === 'taken' && branch.packet.inInterface !== undefined) {
+    return end(deliverHere(facts, branch))
+  }
+  const packet = withRoute(place, answer)
+  const text = `to ${packet.dst} by ${packet.outInterface}${packet.gateway === undefined ? '' : ` via ${packet.gateway}`}`
+  const next: Branch = { ...branch, packet, steps: [...branch.steps, routeStep(text)] }
+  if (stage !== 'routeIn')
+    return { outcomes: [], places: [at(AFTER_ROUTE[stage] ?? 'output', next)] }
+  const { family, inInterface } = packet
+  if (inInterface === undefined || facts.forwards(family, inInterface)) {
+    return { outcomes: [], places: [at('forward', next)] }
+  }
+  const by = `route: ${inInterface} does not forward IPv${family} (sysctl forwarding)`
+  return end({ kind: 'silent', by, probability: next.probability, steps: next.steps })
+}
+
+const AFTER_ROUTE: Partial<Record<Stage, Stage>> = { routeAgain: 'postrouting' }
+
+function withRoute({ branch, stage, hasSource }: Place, answer: Found): PacketState {
+  const { packet } = branch
+  const outInterface = answer.kind === 'local' ? 'lo' : answer.outInterface
+  const gateway = answer.kind === 'local' ? undefined : answer.gateway
+  const inInterface = stage === 'routeIn' ? packet.inInterface : undefined
+  const moved = { ...packet, outInterface, gateway, inInterface }
+  if (hasSource) return moved
+  const src = answer.source ?? packet.src
+  const { connection } = packet
+  const original = { ...connection.original, src: { ...connection.original.src, ip: src } }
+  return { ...moved, src, connection: { ...connection, original } }
+}

@@ -1,0 +1,21 @@
+import type { IpAddress } from '../../lib/ip.ts'
+import type { Step } from '../packet/branch.ts'
+import type { Endpoint } from '../packet/packet-state.ts'
+
+/** What becomes of the first packet of a connection, with its probability (0 to 1). */
+export type WalkOutcome = { readonly probability: number; readonly steps: readonly Step[] } & (
+  | {
+      readonly kind: 'delivered'
+      /** `local`: a process of this node; `forwarded`: it leaves by `outInterface`. */
+      readonly to: 'local' | 'forwarded'
+      readonly dst: Endpoint
+      /** The source that the receiver sees. */
+      readonly src: IpAddress
+      readonly outInterface: string | undefined
+    }
+  /** The sender gets an error at once: `tcp-reset`, `icmp-port-unreachable`. */
+  | { readonly kind: 'refused'; readonly how: string }
+  /** The sender gets nothing; `by`: who dropped it, and why. */
+  | { readonly kind: 'silent'; readonly by: string }
+  | { readonly kind: 'uncertain'; readonly reason: string }
+)

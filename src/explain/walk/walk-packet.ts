@@ -1,0 +1,89 @@
+import type { Family, IpAddress } from '../../lib/ip.ts'
+import type { Protocol } from '../../resources/types.ts'
+import { type Branch, branchOf } from '../packet/branch.ts'
+import type { HookFunction } from '../packet/hook-function.ts'
+import type { HostFacts } from '../packet/host-facts.ts'
+import { type Endpoint, firstPacket, type PacketState } from '../packet/packet-state.ts'
+import { mergeOutcomes } from './merge-outcomes.ts'
+import { rememberRoutes } from './remember-routes.ts'
+import type { Routing } from './routing.ts'
+import { nextOf, type Place, type Stage } from './stages.ts'
+import type { WalkOutcome } from './walk-outcome.ts'
+
+/** Pieces of the way of all branches together. */
+const MAX_PLACES = 100_000
+
+/** The kernel as it was read. */
+export interface WalkWorld {
+  readonly functions: readonly HookFunction[]
+  readonly routing: Routing
+  readonly facts: HostFacts
+}
+
+/** The packet to walk. */
+export interface WalkStart {
+  readonly family: Family
+  readonly protocol: Protocol
+  /** Undefined, from this node only: the kernel chooses it by the route. */
+  readonly src: IpAddress | undefined
+  /** Undefined: any ephemeral port. */
+  readonly srcPort: number | undefined
+  readonly dst: IpAddress
+  readonly dstPort: number
+  /** The interface by which it comes; undefined: from a process of this node. */
+  readonly inInterface: string | undefined
+  /** The entry of the connection, where conntrack has one already. */
+  readonly known?: {
+    readonly dnat: Endpoint | undefined
+    readonly snat: Endpoint | undefined
+    readonly mark: number
+  }
+}
+
+/**
+ * What the kernel does with the packet: outcomes in the order of their probability, which sum to 1. Rejects
+ * only if a route cannot be queried.
+ */
+export async function walkPacket(
+  world: WalkWorld,
+  start: WalkStart,
+): Promise<readonly WalkOutcome[]> {
+  const known = { ...world, routing: rememberRoutes(world.routing) }
+  const stage: Stage = start.inInterface === undefined ? 'routeOut' : 'prerouting'
+  const places: Place[] = [
+    { stage, branch: branchOf(packetOf(start)), hasSource: hasSource(start) },
+  ]
+  const outcomes: WalkOutcome[] = []
+  for (let passed = 0; passed < places.length; passed++) {
+    const place = places[passed]!
+    if (passed >= MAX_PLACES) outcomes.push(unfinished(place.branch))
+    else {
+      const next = await nextOf(known, place)
+      outcomes.push(...next.outcomes)
+      places.push(...next.places)
+    }
+  }
+  return mergeOutcomes(outcomes)
+}
+
+function hasSource({ src }: WalkStart): boolean {
+  return src !== undefined
+}
+
+function packetOf(start: WalkStart): PacketState {
+  const { family, protocol, srcPort, dst, dstPort, inInterface, known } = start
+  const src = start.src ?? ((family === 4 ? '0.0.0.0' : '::') as IpAddress)
+  const packet = firstPacket({
+    ...{ family, protocol, src, srcPort, dst, dstPort },
+    ...(inInterface === undefined ? {} : { inInterface }),
+  })
+  if (known === undefined) return packet
+  const decided = { destination: true, source: true }
+  const connection = { ...packet.connection, ...known, decided, status: 'established' as const }
+  return { ...packet, connection }
+}
+
+function unfinished({ probability, steps }: Branch): WalkOutcome {
+  const reason = `the packet was not delivered after ${MAX_PLACES} pieces of its way`
+  return { kind: 'uncertain', reason, probability, steps }
+}

@@ -1,0 +1,52 @@
+import type { PacketState } from '../../packet/packet-state.ts'
+import type { Answer } from '../model/answer.ts'
+import { containsAddress, fitsProtocol } from './ip-header.ts'
+import { allOf, type MatchTest, type OptionTest } from './match-test.ts'
+import { inPorts } from './ports.ts'
+
+const state: OptionTest = ([list], { packet }) => {
+  const states = statesOf(packet)
+  return (list ?? '').split(',').some((name) => states.has(name))
+}
+
+/** `-m state`. */
+export const connectionState: MatchTest = allOf({ '--state': state })
+
+/** `-m conntrack`: the packet is the first, or one of the original direction. */
+export const conntrack: MatchTest = allOf({
+  '--ctstate': state,
+  '--ctproto': ([name], { packet }) => fitsProtocol(name, packet.protocol),
+  '--ctorigsrc': ([range], { packet }) => containsAddress(range, packet.connection.original.src.ip),
+  '--ctorigdst': ([range], { packet }) => containsAddress(range, packet.connection.original.dst.ip),
+  '--ctorigsrcport': ([list], { packet }) => inPorts(list, packet.connection.original.src.port),
+  '--ctorigdstport': ([list], { packet }) => inPorts(list, packet.connection.original.dst.port),
+  '--ctreplsrc': ([range], { packet }) => containsAddress(range, replySource(packet).ip),
+  '--ctreplsrcport': ([list], { packet }) => inPorts(list, replySource(packet).port),
+  '--ctrepldst': ([range], { packet }) => containsAddress(range, replyDestination(packet).ip),
+  '--ctrepldstport': ([list], { packet }) => inPorts(list, replyDestination(packet).port),
+  '--ctdir': ([direction]) => direction === 'ORIGINAL',
+  '--ctstatus': ([list], { packet }) => status(list ?? '', packet),
+})
+
+function statesOf({ connection }: PacketState): ReadonlySet<string> {
+  const { status: known, dnat, snat } = connection
+  const states = new Set([known.toUpperCase()])
+  if (known !== 'untracked' && dnat !== undefined) states.add('DNAT')
+  if (known !== 'untracked' && snat !== undefined) states.add('SNAT')
+  return states
+}
+
+/** A new connection has seen no reply and is not confirmed yet. */
+function status(list: string, { connection }: PacketState): Answer {
+  const isNew = connection.status === 'new'
+  if (isNew && !list.split(',').includes('NONE')) return false
+  return { unknown: `connection status ${list}` }
+}
+
+function replySource({ connection }: PacketState) {
+  return connection.dnat ?? connection.original.dst
+}
+
+function replyDestination({ connection }: PacketState) {
+  return connection.snat ?? connection.original.src
+}

@@ -1,0 +1,52 @@
+import type { Branch } from '../../packet/branch.ts'
+import { connectionMark, mark } from './mark-targets.ts'
+import { dnat, masquerade, redirect, snat } from './nat-targets.ts'
+import { set } from './set-target.ts'
+import { result, type TargetEffect, type TargetInput, unclear } from './target-effect.ts'
+import { accept, drop, reject, tracking, transparentProxy } from './verdict-targets.ts'
+
+/** Targets that change the packet or end its way; RETURN and chains are the caller's. */
+const TARGETS: ReadonlyMap<string, TargetEffect> = new Map([
+  ['ACCEPT', accept],
+  ['DROP', drop],
+  ['REJECT', reject],
+  ['DNAT', dnat],
+  ['SNAT', snat],
+  ['MASQUERADE', masquerade],
+  ['REDIRECT', redirect],
+  ['MARK', mark],
+  ['CONNMARK', connectionMark],
+  ['SET', set],
+  ['NOTRACK', tracking],
+  ['CT', tracking],
+  ['TPROXY', transparentProxy],
+])
+
+/** Targets that change nothing that a walk predicts: the packet goes on, whether they apply or not. */
+const WITHOUT_EFFECT = new Set([
+  ...['LOG', 'NFLOG', 'ULOG', 'AUDIT', 'TRACE', 'TEE', 'CHECKSUM', 'CLASSIFY', 'LED', 'IDLETIMER'],
+  ...[
+    'TCPMSS',
+    'TCPOPTSTRIP',
+    'TOS',
+    'DSCP',
+    'ECN',
+    'TTL',
+    'HL',
+    'RATEEST',
+    'SECMARK',
+    'CONNSECMARK',
+  ],
+])
+
+/** Whether it is the same for the packet if a rule with this target applies or not. */
+export function isWithoutEffect(target: string): boolean {
+  return WITHOUT_EFFECT.has(target)
+}
+
+/** What a target does with the packet; an unknown one is uncertain. */
+export function applyTarget(input: TargetInput): readonly Branch[] {
+  const { name } = input.group
+  if (WITHOUT_EFFECT.has(name)) return result(input.packet)
+  return TARGETS.get(name)?.(input) ?? unclear(input, 'not known')
+}

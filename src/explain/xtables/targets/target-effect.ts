@@ -1,0 +1,35 @@
+import { type Branch, branchOf, type Verdict } from '../../packet/branch.ts'
+import type { Hook, PacketState } from '../../packet/packet-state.ts'
+import type { OptionGroup } from '../model/rule.ts'
+import type { XtablesWorld } from '../model/xtables-world.ts'
+
+/** What a target is applied to. */
+export interface TargetInput {
+  readonly packet: PacketState
+  readonly hook: Hook
+  readonly world: XtablesWorld
+  readonly group: OptionGroup
+}
+
+/** What a target does: the packet, changed or not, and whether the chain goes on (`continue`). */
+export type TargetEffect = (input: TargetInput) => readonly Branch[]
+
+/** One certain result. */
+export function result(
+  packet: PacketState,
+  kind: 'accept' | 'continue' = 'continue',
+): readonly Branch[] {
+  return [branchOf(packet, { kind })]
+}
+
+/** A result that is not known, with what it depends on. */
+export function unclear({ packet, group }: TargetInput, what: string): readonly Branch[] {
+  const verdict: Verdict = { kind: 'uncertain', reason: `target ${group.name}: ${what}` }
+  return [branchOf(packet, verdict)]
+}
+
+/** Options that change nothing that a walk predicts. */
+export function unknownOption(group: OptionGroup, known: ReadonlySet<string>): string | undefined {
+  const found = group.options.find(({ name }) => !known.has(name))
+  return found === undefined ? undefined : `option ${found.name}`
+}

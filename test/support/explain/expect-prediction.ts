@@ -1,0 +1,33 @@
+import { expect } from 'vitest'
+import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
+import { hostPort, type IpAddress } from '../../../src/lib/ip.ts'
+import type { Lab } from '../lab/lab.ts'
+import { happened, predicted } from './compare.ts'
+import { type LabPacket, predict } from './predict.ts'
+
+/** Connections for each predicted outcome: one of two is missed once in 10^12. */
+const ATTEMPTS = 40
+
+/**
+ * Predicts, then sends real packets, and demands that exactly the predicted outcomes happen; returns the
+ * prediction.
+ */
+export async function expectPrediction(
+  lab: Lab,
+  packet: LabPacket,
+): Promise<readonly WalkOutcome[]> {
+  const { from, src, dst, port, protocol = 'TCP' } = packet
+  await lab.site(from, src)
+  // The lab answers on addresses of the node where nothing else listens.
+  const outcomes = await predict(lab, packet, new Set([`${dst}:${port}`]))
+  const sent = await lab.connect(from, {
+    ...{ protocol, source: src, destination: dst, port },
+    attempts: outcomes.every(({ kind }) => kind !== 'delivered') ? 2 : ATTEMPTS * outcomes.length,
+  })
+  const real = sent.map((one) => happened(one, hostPort(dst as IpAddress, port)))
+  expect(new Set(real), `${from} ${src} to ${dst} port ${port}`).toEqual(
+    new Set(outcomes.map(predicted)),
+  )
+  expect(outcomes.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1)
+  return outcomes
+}
