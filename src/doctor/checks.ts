@@ -6,7 +6,7 @@ import { missingAccount } from './checks/missing-account.ts'
 import { podsNotReady } from './checks/pods-not-ready.ts'
 import { selectorMatchesNothing } from './checks/selector-matches-nothing.ts'
 import { targetPort } from './checks/target-port.ts'
-import type { Check } from './finding.ts'
+import type { Check } from './evidence/finding.ts'
 
 /** Every check, the most far-reaching causes first: in this order findings are shown. */
 export const CHECKS: readonly Check[] = [

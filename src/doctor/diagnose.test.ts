@@ -52,7 +52,7 @@ function replacePods(cluster: Objects, change: (one: JsonObject) => JsonObject):
 
 const CASES: readonly Case[] = [
   {
-    what: 'a label that is misspelled',
+    what: 'a label with a mistake',
     spoil: (cluster) => {
       cluster.pods[0] = pod('web-1', { app: 'wbe' })
       cluster.pods.splice(1, 1)

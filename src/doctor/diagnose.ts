@@ -1,8 +1,8 @@
 import { type JsonObject, stringAt } from '../lib/json.ts'
 import { CHECKS } from './checks.ts'
-import type { ClusterEvidence } from './cluster-evidence.ts'
-import type { Finding } from './finding.ts'
-import { keyOf, labelsOf, namespaceOf, selectorOf, selects } from './objects.ts'
+import type { ClusterEvidence } from './evidence/cluster-evidence.ts'
+import type { Finding } from './evidence/finding.ts'
+import { keyOf, labelsOf, namespaceOf, selectorOf, selects } from './evidence/objects.ts'
 
 /** The object that does not work, by its `namespace/name`. */
 export interface InspectedObject {

@@ -1,7 +1,7 @@
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import type { ClusterEvidence, EvidenceKind } from '../cluster-evidence.ts'
-import type { Check, Finding } from '../finding.ts'
-import { keyOf, namespaceOf } from '../objects.ts'
+import type { ClusterEvidence, EvidenceKind } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import { keyOf, namespaceOf } from '../evidence/objects.ts'
 import { accountsOf } from './missing-account.ts'
 
 /** A binding that gives nothing: its role or its account is not there. */

@@ -1,6 +1,6 @@
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
-import type { Check } from '../finding.ts'
-import { keyOf, namespaceOf } from '../objects.ts'
+import type { Check } from '../evidence/finding.ts'
+import { keyOf, namespaceOf } from '../evidence/objects.ts'
 
 /** The Service of the cluster's DNS has no ready endpoint: no name resolves in any Pod. */
 export const clusterDns: Check = {

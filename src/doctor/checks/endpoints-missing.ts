@@ -1,6 +1,6 @@
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import type { ClusterEvidence } from '../cluster-evidence.ts'
-import type { Check, Finding } from '../finding.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
 import {
   isPresent,
   isReady,
@@ -10,10 +10,10 @@ import {
   namespaceOf,
   selectorOf,
   selects,
-} from '../objects.ts'
+} from '../evidence/objects.ts'
 import { targetPort } from './target-port.ts'
 
-/** A Service without endpoints although Pods are ready, or for which nobody writes endpoints. */
+/** A Service without endpoints although Pods are ready, or one without a selector that has none. */
 export const endpointsMissing: Check = {
   name: 'endpoints-missing',
   find: (evidence) => {

@@ -1,7 +1,7 @@
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import type { ClusterEvidence } from '../cluster-evidence.ts'
-import type { Check, Finding } from '../finding.ts'
-import { isPresent, keyOf, nameOf, namespaceOf } from '../objects.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import { isPresent, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 import { PULL_REASONS, waitingReasons } from './pods-not-ready.ts'
 
 /** A Pod whose image cannot be pulled, often because of its imagePullSecrets. */

@@ -1,7 +1,7 @@
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import type { ClusterEvidence } from '../cluster-evidence.ts'
-import type { Check, Finding } from '../finding.ts'
-import { keyOf, nameOf, namespaceOf } from '../objects.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
 /** The annotation of a Secret with the token of an account. */
 const ACCOUNT_NAME = 'kubernetes.io/service-account.name'

@@ -6,8 +6,8 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
-import type { ClusterEvidence } from '../cluster-evidence.ts'
-import type { Check, Finding } from '../finding.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
 import {
   conditionOf,
   isPresent,
@@ -18,7 +18,7 @@ import {
   namespaceOf,
   selectorOf,
   selects,
-} from '../objects.ts'
+} from '../evidence/objects.ts'
 
 /** A Service whose Pods are all not ready: they are no endpoints, and clients are refused, or wait. */
 export const podsNotReady: Check = {

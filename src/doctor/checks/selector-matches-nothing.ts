@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import type { ClusterEvidence } from '../cluster-evidence.ts'
-import type { Check, Finding } from '../finding.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
 import {
   isPresent,
   keyOf,
@@ -12,7 +12,7 @@ import {
   namespaceOf,
   selectorOf,
   selects,
-} from '../objects.ts'
+} from '../evidence/objects.ts'
 
 /** A Service whose selector matches no Pod of its namespace: it has no endpoints, and refuses every connection. */
 export const selectorMatchesNothing: Check = {

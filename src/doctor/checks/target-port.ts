@@ -1,9 +1,17 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import type { ClusterEvidence } from '../cluster-evidence.ts'
-import type { Check, Finding } from '../finding.ts'
-import { isPresent, keyOf, labelsOf, nameOf, namespaceOf, selectorOf, selects } from '../objects.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import {
+  isPresent,
+  keyOf,
+  labelsOf,
+  nameOf,
+  namespaceOf,
+  selectorOf,
+  selects,
+} from '../evidence/objects.ts'
 
 /** A Service whose targetPort is the name of no port of its Pods: that port has no endpoints. */
 export const targetPort: Check = {

@@ -1,6 +1,10 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
-import { ClusterEvidence, type EvidenceKind, type EvidenceObjects } from '../cluster-evidence.ts'
+import {
+  ClusterEvidence,
+  type EvidenceKind,
+  type EvidenceObjects,
+} from '../evidence/cluster-evidence.ts'
 
 /** The objects of a small cluster in which everything works; a test breaks one thing. */
 export type Objects = Record<EvidenceKind, JsonObject[]>

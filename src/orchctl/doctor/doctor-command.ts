@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { diagnose, type InspectedObject } from '../../doctor/diagnose.ts'
-import type { Finding } from '../../doctor/finding.ts'
+import type { Finding } from '../../doctor/evidence/finding.ts'
 import { quote } from '../../lib/quote.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'

@@ -1,4 +1,4 @@
-import { ClusterEvidence, type EvidenceKind } from '../../doctor/cluster-evidence.ts'
+import { ClusterEvidence, type EvidenceKind } from '../../doctor/evidence/cluster-evidence.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'

@@ -1,4 +1,4 @@
-import { arrayAt, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 
 export function nameOf(object: JsonObject): string {
   return stringAt(object, 'metadata', 'name')

@@ -1,5 +1,5 @@
-import { arrayAt, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
-import { SERVICE_NAME } from '../resources/label-names.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
 import { keyOf, labelsOf, nameOf, namespaceOf } from './objects.ts'
 
 /** The kinds that checks read. */
