@@ -1,7 +1,8 @@
 import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { BOOTSTRAPPING } from '../../resources/label-names.ts'
 import type { ClusterEvidence, EvidenceKind } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
-import { keyOf, namespaceOf } from '../evidence/objects.ts'
+import { keyOf, labelsOf, namespaceOf } from '../evidence/objects.ts'
 import { accountsOf } from './missing-account.ts'
 
 /** A binding that gives nothing: its role or its account is not there. */
@@ -49,6 +50,8 @@ function missingAccounts(
   evidence: ClusterEvidence,
 ): readonly Finding[] {
   if (!evidence.has('serviceaccounts')) return []
+  // Those that a server makes itself may be for accounts that come later, or never.
+  if (labelsOf(binding)[BOOTSTRAPPING] !== undefined) return []
   const missing = accountsOf(binding).filter((key) => !evidence.exists('serviceaccounts', key))
   if (missing.length === 0 || missing.length < accountsOf(binding).length) return []
   const names = new Set(missing.map((key) => key.split('/')[1]))
