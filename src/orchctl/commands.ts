@@ -74,6 +74,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./env/env-command.ts'),
   },
   {
+    name: 'doctor',
+    summary: 'find out why something does not work',
+    load: () => import('./doctor/doctor-command.ts'),
+  },
+  {
     name: 'resolve',
     summary: 'show what DNS answers to a Pod, and why',
     load: () => import('./resolve/resolve-command.ts'),

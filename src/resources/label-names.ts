@@ -26,3 +26,6 @@ export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
 
 /** The object as `kubectl apply` sent it last. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
+/** On roles and bindings that a server makes itself. */
+export const BOOTSTRAPPING = 'kubernetes.io/bootstrapping'

@@ -75,7 +75,8 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   nodeagent: ['streams', 'watch', 'client', 'resources', 'telemetry', 'lib'],
   dns: ['watch', 'client', 'cluster', 'kernel', 'resources', 'settings', 'telemetry', 'lib'],
   orchdns: ['dns', 'client', 'settings', 'telemetry', 'lib'],
-  orchctl: ['dns', 'client', 'cluster', 'streams', 'resources', 'lib'],
+  doctor: ['resources', 'lib'],
+  orchctl: ['doctor', 'dns', 'client', 'cluster', 'streams', 'resources', 'lib'],
   orchserver: [
     'storage',
     'auth',

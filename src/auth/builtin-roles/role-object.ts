@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
+import { BOOTSTRAPPING } from '../../resources/label-names.ts'
 
 /** A ClusterRole that the server creates at its start, and repairs. */
 export interface BuiltinRole {
@@ -44,7 +45,6 @@ export function pathRule(...nonResourceURLs: string[]): RoleRule {
 
 /** What marks an object as the server's own, so that it is repaired at each start. */
 export const AUTOUPDATE = 'rbac.authorization.kubernetes.io/autoupdate'
-const BOOTSTRAPPING = 'kubernetes.io/bootstrapping'
 
 function aggregationLabel(role: string): string {
   return `rbac.authorization.k8s.io/aggregate-to-${role}`

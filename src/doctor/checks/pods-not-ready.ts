@@ -1,0 +1,114 @@
+import {
+  arrayAt,
+  type JsonObject,
+  objectAt,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import {
+  conditionOf,
+  isPresent,
+  isReady,
+  keyOf,
+  labelsOf,
+  nameOf,
+  namespaceOf,
+  selectorOf,
+  selects,
+} from '../evidence/objects.ts'
+
+/** A Service whose Pods are all not ready: they are no endpoints, and clients are refused, or wait. */
+export const podsNotReady: Check = {
+  name: 'pods-not-ready',
+  find: (evidence) => {
+    if (!evidence.has('services', 'pods')) return []
+    return evidence.all('services').flatMap((service) => findingOf(service, evidence))
+  },
+}
+
+function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
+  const selector = selectorOf(service)
+  if (selector === undefined) return []
+  if (valueAt(service, 'spec', 'publishNotReadyAddresses') === true) return []
+  const namespace = namespaceOf(service)
+  const pods = evidence
+    .podsIn(namespace)
+    .filter((pod) => isPresent(pod) && selects(selector, labelsOf(pod)))
+  if (pods.length === 0 || pods.some(isReady)) return []
+  // Images that cannot be pulled are another check's.
+  if (pods.every((pod) => waitingReasons(pod).some((reason) => PULL_REASONS.has(reason)))) return []
+  const [first] = pods
+  return [
+    {
+      check: podsNotReady.name,
+      symptom: 'Connection timeout',
+      object: `pod/${keyOf(first!)}`,
+      affects: [`service/${keyOf(service)}`, ...pods.slice(1).map((pod) => `pod/${keyOf(pod)}`)],
+      cause: `none of the ${pods.length} Pods of service/${nameOf(service)} is ready`,
+      evidence: pods.slice(0, SHOWN).map((pod) => `pod/${nameOf(pod)}: ${stateOf(pod, evidence)}`),
+      remedy: 'repair what keeps the Pods from being ready, or correct the readiness probe',
+      commands: [
+        `orchctl -n ${namespace} describe pod ${nameOf(first!)}`,
+        `orchctl -n ${namespace} logs ${nameOf(first!)}`,
+      ],
+    },
+  ]
+}
+
+const SHOWN = 3
+
+/** Reasons of a container that waits for its image. */
+export const PULL_REASONS: ReadonlySet<string> = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+])
+
+/** Why the containers of a Pod wait, as the node says it. */
+export function waitingReasons(pod: JsonObject): readonly string[] {
+  return containerStatuses(pod).flatMap((status) => {
+    const reason = stringAt(status, 'state', 'waiting', 'reason')
+    return reason === '' ? [] : [reason]
+  })
+}
+
+function containerStatuses(pod: JsonObject): readonly JsonObject[] {
+  return ['initContainerStatuses', 'containerStatuses'].flatMap((list) =>
+    arrayAt(pod, 'status', list).map((one) => objectAt({ one }, 'one')),
+  )
+}
+
+/** `not ready since 10:00 (ContainersNotReady); Readiness probe failed: connection refused`. */
+function stateOf(pod: JsonObject, evidence: ClusterEvidence): string {
+  const ready = conditionOf(pod, 'Ready')
+  const since = stringAt(ready, 'lastTransitionTime')
+  const scheduled = conditionOf(pod, 'PodScheduled')
+  const isWaiting = stringAt(pod, 'spec', 'nodeName') === ''
+  const probe = evidence.messagesAbout(pod, 'Unhealthy')[0]
+  const parts = [
+    isWaiting ? `waits for a node: ${stringAt(scheduled, 'message') || 'none was chosen yet'}` : '',
+    `not ready${since === '' ? '' : ` since ${since}`}`,
+    ...waitingReasons(pod).map((reason) => `a container waits: ${reason}`),
+    ...endings(pod),
+    probe ?? '',
+  ]
+  return parts.filter((part) => part !== '').join('; ')
+}
+
+/** How containers ended that are started again and again. */
+function endings(pod: JsonObject): readonly string[] {
+  return containerStatuses(pod).flatMap((status) => {
+    const last = objectAt(status, 'lastState', 'terminated')
+    const code = scalarText(valueAt(last, 'exitCode'))
+    const restarts = scalarText(valueAt(status, 'restartCount'))
+    if (code === '' || restarts === '0') return []
+    const reason = stringAt(last, 'reason')
+    return [
+      `container ${stringAt(status, 'name')} ended ${restarts} times, at last with ${code} (${reason})`,
+    ]
+  })
+}

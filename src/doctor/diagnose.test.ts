@@ -1,0 +1,270 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../lib/json.ts'
+import { CHECKS } from './checks.ts'
+import { diagnose } from './diagnose.ts'
+import {
+  evidenceOf,
+  healthyCluster,
+  type Objects,
+  pod,
+  service,
+  slice,
+} from './testing/healthy-cluster.ts'
+
+interface Case {
+  readonly what: string
+  readonly spoil: (cluster: Objects) => void
+  /** Of the first finding. */
+  readonly finding: {
+    readonly check: string
+    readonly object: string
+    readonly cause: string | RegExp
+  }
+  /** A part of its evidence. */
+  readonly seen?: string
+}
+
+const notReady = (one: JsonObject, more: JsonObject = {}): JsonObject => ({
+  ...one,
+  status: {
+    phase: 'Running',
+    conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+    containerStatuses: [{ name: 'main', ready: false, restartCount: 0, state: {}, ...more }],
+  },
+})
+
+const waiting = (reason: string) => ({ state: { waiting: { reason } } })
+
+const event = (reason: string, message: string): JsonObject => ({
+  ...{
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { namespace: 'shop', name: 'e' },
+    reason,
+    message,
+  },
+  involvedObject: { kind: 'Pod', namespace: 'shop', name: 'web-1' },
+})
+
+function replacePods(cluster: Objects, change: (one: JsonObject) => JsonObject): void {
+  cluster.pods = cluster.pods.map((one, index) => (index < 2 ? change(one) : one))
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: 'a label with a mistake',
+    spoil: (cluster) => {
+      cluster.pods[0] = pod('web-1', { app: 'wbe' })
+      cluster.pods.splice(1, 1)
+      cluster.endpointslices.shift()
+    },
+    finding: {
+      check: 'selector-matches-nothing',
+      object: 'service/shop/web',
+      cause: 'the selector app=web matches no Pod of the namespace shop',
+    },
+    seen: 'pod/web-1 differs only in app="wbe" instead of "web"',
+  },
+  {
+    what: 'a key with another letter',
+    spoil: (cluster) => {
+      cluster.services[0] = service('web', { App: 'web' })
+    },
+    finding: { check: 'selector-matches-nothing', object: 'service/shop/web', cause: /App=web/ },
+    seen: 'the key "app" instead of "App"',
+  },
+  {
+    what: 'a Service in another namespace than its Pods',
+    spoil: (cluster) => {
+      const moved = service('web', { app: 'web' })
+      cluster.services[0] = { ...moved, metadata: { namespace: 'other', name: 'web' } }
+    },
+    finding: {
+      check: 'selector-matches-nothing',
+      object: 'service/other/web',
+      cause: /namespace other/,
+    },
+    seen: 'pod/shop/web-1 has these labels, in another namespace',
+  },
+  {
+    what: 'Pods whose probe fails',
+    spoil: (cluster) => {
+      replacePods(cluster, (one) => notReady(one))
+      cluster.events = [event('Unhealthy', 'Readiness probe failed: connection refused')]
+    },
+    finding: {
+      check: 'pods-not-ready',
+      object: 'pod/shop/web-1',
+      cause: 'none of the 2 Pods of service/web is ready',
+    },
+    seen: 'not ready since 2026-01-01T00:00:00Z; Readiness probe failed: connection refused',
+  },
+  {
+    what: 'containers that end again and again',
+    spoil: (cluster) =>
+      replacePods(cluster, (one) =>
+        notReady(one, {
+          ...waiting('CrashLoopBackOff'),
+          restartCount: 7,
+          lastState: { terminated: { exitCode: 1, reason: 'Error' } },
+        }),
+      ),
+    finding: { check: 'pods-not-ready', object: 'pod/shop/web-1', cause: /none of the 2 Pods/ },
+    seen: 'container main ended 7 times, at last with 1 (Error)',
+  },
+  {
+    what: 'an imagePullSecret that is not there',
+    spoil: (cluster) =>
+      replacePods(cluster, (one) => ({
+        ...notReady(one, waiting('ImagePullBackOff')),
+        spec: { containers: [{ name: 'main' }], imagePullSecrets: [{ name: 'registy' }] },
+      })),
+    finding: {
+      check: 'image-pull',
+      object: 'pod/shop/web-1',
+      cause:
+        'pod/web-1 cannot pull an image: its imagePullSecrets name registy, which is not there',
+    },
+    seen: 'a container waits: ImagePullBackOff',
+  },
+  {
+    what: 'a targetPort that no container has',
+    spoil: (cluster) => {
+      const ports = [{ port: 80, targetPort: 'htpp' }]
+      cluster.services[0] = service('web', { app: 'web' }, { ports })
+      cluster.endpointslices.shift()
+    },
+    finding: {
+      check: 'target-port',
+      object: 'service/shop/web',
+      cause: 'targetPort "htpp" is the name of no port of its Pods',
+    },
+    seen: '"http" is nearly the same',
+  },
+  {
+    what: 'ready Pods that are in no slice',
+    spoil: (cluster) => void cluster.endpointslices.shift(),
+    finding: {
+      check: 'endpoints-missing',
+      object: 'service/shop/web',
+      cause: '2 of its Pods are ready, and none is in its EndpointSlices',
+    },
+  },
+  {
+    what: 'a Service without selector and without slices',
+    spoil: (cluster) => {
+      cluster.services[0] = service('web', {})
+      cluster.endpointslices[0] = slice('shop', 'other')
+    },
+    finding: { check: 'endpoints-missing', object: 'service/shop/web', cause: /no selector/ },
+  },
+  {
+    what: 'Pods of an account that is gone',
+    spoil: (cluster) => void cluster.serviceaccounts.shift(),
+    finding: {
+      check: 'missing-account',
+      object: 'serviceaccount/shop/default',
+      cause: 'the ServiceAccount shop/default does not exist',
+    },
+    seen: '2 Pods run as it',
+  },
+  {
+    what: 'a token Secret of an account that never was',
+    spoil: (cluster) => {
+      const annotations = { 'kubernetes.io/service-account.name': 'robto' }
+      cluster.secrets.push({
+        ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/service-account-token' },
+        metadata: { namespace: 'shop', name: 'robot-token', annotations },
+      })
+    },
+    finding: { check: 'missing-account', object: 'secret/shop/robot-token', cause: /shop\/robto/ },
+  },
+  {
+    what: 'a binding to a role that is not there',
+    spoil: (cluster) => void cluster.roles.shift(),
+    finding: {
+      check: 'broken-binding',
+      object: 'rolebinding/shop/robot-reads',
+      cause: 'it names the Role shop/reader, which does not exist',
+    },
+    seen: 'shop/robot',
+  },
+  {
+    what: 'a binding for an account of another namespace',
+    spoil: (cluster) => {
+      const subjects = [{ kind: 'ServiceAccount', namespace: 'shpo', name: 'robot' }]
+      cluster.rolebindings[0] = { ...cluster.rolebindings[0], subjects }
+    },
+    finding: {
+      check: 'broken-binding',
+      object: 'rolebinding/shop/robot-reads',
+      cause: /shpo\/robot/,
+    },
+    seen: 'there is shop/robot, in another namespace',
+  },
+  {
+    what: 'a DNS without endpoints',
+    spoil: (cluster) => {
+      cluster.endpointslices[1] = slice('kube-system', 'cluster-dns', false)
+    },
+    finding: {
+      check: 'cluster-dns',
+      object: 'service/kube-system/cluster-dns',
+      cause: /no ready endpoint/,
+    },
+  },
+]
+
+describe('diagnose', () => {
+  test('a healthy cluster has nothing', () => {
+    expect(diagnose(evidenceOf(healthyCluster()))).toEqual([])
+  })
+
+  test('what works, though it looks unusual, has nothing', () => {
+    const cluster = healthyCluster()
+    cluster.services.push(
+      service('alias', {}, { type: 'ExternalName', externalName: 'example.com' }),
+      service('canary', { app: 'web' }, { publishNotReadyAddresses: true }),
+    )
+    cluster.endpointslices.push(slice('shop', 'canary'))
+    cluster.pods[1] = notReady(cluster.pods[1]!)
+    cluster.pods.push({ ...pod('job-1', { app: 'job' }), status: { phase: 'Succeeded' } })
+    expect(diagnose(evidenceOf(cluster))).toEqual([])
+  })
+
+  test.each(CASES)('$what is the first finding', ({ spoil, finding, seen = '' }) => {
+    const cluster = healthyCluster()
+    spoil(cluster)
+    const [first] = diagnose(evidenceOf(cluster))
+    const { check, object, cause } = finding
+    expect(first).toMatchObject({ check, object })
+    expect(first?.cause).toMatch(cause)
+    expect(first?.evidence.join('\n')).toContain(seen)
+    expect(first?.remedy).not.toBe('')
+    expect(first?.commands).not.toEqual([])
+  })
+
+  test('every check has a case', () => {
+    expect(new Set(CASES.map(({ finding }) => finding.check))).toEqual(
+      new Set(CHECKS.map(({ name }) => name)),
+    )
+  })
+
+  test('kinds that could not be read lead to no finding', () => {
+    const { services, clusterrolebindings, rolebindings, secrets } = healthyCluster()
+    expect(diagnose(evidenceOf({ services }))).toEqual([])
+    expect(diagnose(evidenceOf({ rolebindings, clusterrolebindings, secrets }))).toEqual([])
+  })
+
+  test('of one object, only what it needs', () => {
+    const cluster = healthyCluster()
+    cluster.services.push(service('broken', { app: 'nothing' }))
+    cluster.serviceaccounts.shift()
+    const of = (kind: 'service' | 'pod' | 'serviceaccount', key: string) =>
+      diagnose(evidenceOf(cluster), { kind, key }).map(({ object }) => object)
+    expect(of('service', 'shop/web')).toEqual(['serviceaccount/shop/default'])
+    expect(of('pod', 'shop/web-2')).toEqual(['serviceaccount/shop/default'])
+    expect(of('service', 'shop/broken')).toEqual(['service/shop/broken'])
+    expect(of('serviceaccount', 'shop/robot')).toEqual([])
+  })
+})

@@ -1,0 +1,84 @@
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
+import { keyOf, labelsOf, nameOf, namespaceOf } from './objects.ts'
+
+/** The kinds that checks read. */
+export type EvidenceKind =
+  | 'services'
+  | 'endpointslices'
+  | 'pods'
+  | 'events'
+  | 'serviceaccounts'
+  | 'secrets'
+  | 'roles'
+  | 'clusterroles'
+  | 'rolebindings'
+  | 'clusterrolebindings'
+
+/** What was read of a cluster: the objects of each kind, or why they could not be read. */
+export type EvidenceObjects = Readonly<Partial<Record<EvidenceKind, readonly JsonObject[]>>>
+
+/** The objects of a cluster at one moment. A kind that could not be read has none, and `has` says so. */
+export class ClusterEvidence {
+  readonly #objects: EvidenceObjects
+  readonly #pods: ReadonlyMap<string, readonly JsonObject[]>
+  readonly #slices: ReadonlyMap<string, readonly JsonObject[]>
+  readonly #events: ReadonlyMap<string, readonly JsonObject[]>
+  readonly #keys = new Map<EvidenceKind, ReadonlySet<string>>()
+
+  constructor(objects: EvidenceObjects) {
+    this.#objects = objects
+    this.#pods = Map.groupBy(this.all('pods'), namespaceOf)
+    this.#slices = Map.groupBy(
+      this.all('endpointslices'),
+      (slice) => `${namespaceOf(slice)}/${labelsOf(slice)[SERVICE_NAME] ?? ''}`,
+    )
+    this.#events = Map.groupBy(this.all('events'), (event) => {
+      const about = objectAt(event, 'involvedObject')
+      return `${stringAt(about, 'kind')}/${stringAt(about, 'namespace')}/${stringAt(about, 'name')}`
+    })
+  }
+
+  /** Whether a kind was read; checks that need it find nothing otherwise. */
+  has(...kinds: readonly EvidenceKind[]): boolean {
+    return kinds.every((kind) => this.#objects[kind] !== undefined)
+  }
+
+  all(kind: EvidenceKind): readonly JsonObject[] {
+    return this.#objects[kind] ?? []
+  }
+
+  /** Whether there is an object of this `namespace/name`, or name where it has no namespace. */
+  exists(kind: EvidenceKind, key: string): boolean {
+    const known = this.#keys.getOrInsertComputed(kind, () => new Set(this.all(kind).map(keyOf)))
+    return known.has(key)
+  }
+
+  podsIn(namespace: string): readonly JsonObject[] {
+    return this.#pods.get(namespace) ?? []
+  }
+
+  /** The slices of a Service. */
+  slicesOf(service: JsonObject): readonly JsonObject[] {
+    return this.#slices.get(`${namespaceOf(service)}/${nameOf(service)}`) ?? []
+  }
+
+  /** The messages of the Events about a Pod, the last first. */
+  messagesAbout(pod: JsonObject, reason: string): readonly string[] {
+    const events = this.#events.get(`Pod/${namespaceOf(pod)}/${nameOf(pod)}`) ?? []
+    return events
+      .filter((event) => stringAt(event, 'reason') === reason)
+      .toSorted((a, b) => (lastSeen(a) < lastSeen(b) ? 1 : -1))
+      .map((event) => stringAt(event, 'message'))
+  }
+
+  /** How many endpoints of a Service are ready. */
+  readyEndpointsOf(service: JsonObject): number {
+    const endpoints = this.slicesOf(service).flatMap((slice) => arrayAt(slice, 'endpoints'))
+    return endpoints.filter((one) => objectAt(one, 'conditions')['ready'] !== false).length
+  }
+}
+
+function lastSeen(event: JsonObject): string {
+  return stringAt(event, 'lastTimestamp') || stringAt(event, 'eventTime')
+}

@@ -1,0 +1,35 @@
+import type { ClusterEvidence } from './cluster-evidence.ts'
+
+/** What people notice; the words are those of docs/operate/troubleshooting.md. */
+export type Symptom =
+  | 'Service not reachable'
+  | 'Connection timeout'
+  | 'DNS resolution fails'
+  | 'Image pull fails'
+  | 'Pod cannot reach the API'
+  | 'Permission denied'
+  | 'Token does not exist'
+
+/** A cause that was found, with what shows it and what removes it. */
+export interface Finding {
+  /** The check that found it: `selector-matches-nothing`. */
+  readonly check: string
+  readonly symptom: Symptom
+  /** The object that has to be corrected: `service/shop/web`; of the cluster without a namespace. */
+  readonly object: string
+  /** Further objects that suffer from it. */
+  readonly affects: readonly string[]
+  /** One sentence with the values. */
+  readonly cause: string
+  /** What was seen, one sentence each. */
+  readonly evidence: readonly string[]
+  /** What to do, in a sentence, and as commands. */
+  readonly remedy: string
+  readonly commands: readonly string[]
+}
+
+/** One check, which looks for one cause in the whole cluster. Pure; the order of its findings is that of the objects. */
+export interface Check {
+  readonly name: string
+  find(evidence: ClusterEvidence): readonly Finding[]
+}

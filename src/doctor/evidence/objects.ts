@@ -1,0 +1,63 @@
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+
+export function nameOf(object: JsonObject): string {
+  return stringAt(object, 'metadata', 'name')
+}
+
+export function namespaceOf(object: JsonObject): string {
+  return stringAt(object, 'metadata', 'namespace')
+}
+
+/** `namespace/name`, or the name of an object without a namespace. */
+export function keyOf(object: JsonObject): string {
+  const namespace = namespaceOf(object)
+  return namespace === '' ? nameOf(object) : `${namespace}/${nameOf(object)}`
+}
+
+/** The labels; values that are no text are left out. */
+export function labelsOf(object: JsonObject): Readonly<Record<string, string>> {
+  return texts(objectAt(object, 'metadata', 'labels'))
+}
+
+/** The labels that a Service selects; undefined: its endpoints are written by others. */
+export function selectorOf(service: JsonObject): Readonly<Record<string, string>> | undefined {
+  const selector = texts(objectAt(service, 'spec', 'selector'))
+  return Object.keys(selector).length === 0 ? undefined : selector
+}
+
+export function selects(
+  selector: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value)
+}
+
+/** `app=web,tier=front`. */
+export function labelText(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
+}
+
+/** Whether a Pod is meant to serve: it neither has ended nor is being deleted. */
+export function isPresent(pod: JsonObject): boolean {
+  const phase = stringAt(pod, 'status', 'phase')
+  const isLeaving = stringAt(pod, 'metadata', 'deletionTimestamp') !== ''
+  return phase !== 'Succeeded' && phase !== 'Failed' && !isLeaving
+}
+
+export function isReady(pod: JsonObject): boolean {
+  return stringAt(conditionOf(pod, 'Ready'), 'status') === 'True'
+}
+
+/** A condition of the status; empty when there is none. */
+export function conditionOf(object: JsonObject, type: string): JsonObject {
+  const conditions = arrayAt(object, 'status', 'conditions')
+  const found = conditions.find((one) => stringAt(one, 'type') === type)
+  return found === undefined ? {} : objectAt({ found }, 'found')
+}
+
+function texts(object: JsonObject): Readonly<Record<string, string>> {
+  const pairs = Object.entries(object).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(pairs) as Record<string, string>
+}

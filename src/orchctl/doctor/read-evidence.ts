@@ -1,0 +1,61 @@
+import { ClusterEvidence, type EvidenceKind } from '../../doctor/evidence/cluster-evidence.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { CommandContext } from '../command/context.ts'
+import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
+import { openCatalogue } from '../discovery/catalogue.ts'
+import { listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
+
+/** What is read, and the word by which the server's catalogue knows it. */
+const KINDS: Readonly<Record<EvidenceKind, string>> = {
+  services: 'services',
+  endpointslices: 'endpointslices.discovery.k8s.io',
+  pods: 'pods',
+  events: 'events',
+  serviceaccounts: 'serviceaccounts',
+  secrets: 'secrets',
+  roles: 'roles.rbac.authorization.k8s.io',
+  clusterroles: 'clusterroles.rbac.authorization.k8s.io',
+  rolebindings: 'rolebindings.rbac.authorization.k8s.io',
+  clusterrolebindings: 'clusterrolebindings.rbac.authorization.k8s.io',
+}
+
+/** The objects that the user may read, and what he may not. */
+export interface ReadEvidence {
+  readonly evidence: ClusterEvidence
+  /** Kinds that could not be read, with the reason of the server. */
+  readonly unread: ReadonlyMap<EvidenceKind, string>
+}
+
+/** Reads the objects of a namespace (undefined: of all) that checks need. Of Secrets the values are forgotten at once. */
+export async function readEvidence(
+  namespace: string | undefined,
+  context: CommandContext,
+): Promise<ReadEvidence> {
+  const catalogue = await openCatalogue(context)
+  const { api } = await context.session()
+  const objects: Partial<Record<EvidenceKind, readonly JsonObject[]>> = {}
+  const unread = new Map<EvidenceKind, string>()
+  const read = async ([kind, word]: readonly [EvidenceKind, string]): Promise<void> => {
+    const resource = await catalogue.named(word).catch(() => undefined)
+    if (resource === undefined) return void unread.set(kind, 'the server does not serve it')
+    const result = await listPages(api, { path: pathOf(resource, namespace) }, PAGE_SIZE)
+    if (!result.ok) return void unread.set(kind, result.failure.message)
+    const found = result.pages.flatMap(objectsOf)
+    objects[kind] = kind === 'secrets' ? found.map(withoutData) : found
+  }
+  await Promise.all((Object.entries(KINDS) as [EvidenceKind, string][]).map(read))
+  return { evidence: new ClusterEvidence(objects), unread }
+}
+
+function pathOf(resource: ApiResource, namespace: string | undefined): string {
+  return collectionPath(resource, resource.namespaced ? namespace : undefined)
+}
+
+function withoutData({ apiVersion, kind, metadata, type }: JsonObject): JsonObject {
+  return {
+    apiVersion: apiVersion ?? '',
+    kind: kind ?? '',
+    metadata: metadata ?? {},
+    type: type ?? '',
+  }
+}
