@@ -15,7 +15,7 @@ export function helpText<C>(table: SettingsTable<C>): string {
   return `${wrap(table.about, '')}
 
 Usage: ${table.program} [flags]
-
+${subcommands(table)}
 ${commands.join('\n')}
 
 Settings (flag beats file beats default; the file's field in parentheses):
@@ -25,6 +25,13 @@ ${[...settings, ...deprecated].join('\n')}
 ${ignoredFlags([...table.ignoredFlags.keys()])}Exit codes: 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or
 configuration, found before anything was changed.
 `
+}
+
+function subcommands<C>({ program, subcommands: rows = [] }: SettingsTable<C>): string {
+  if (rows.length === 0) return ''
+  const width = Math.max(...rows.map(({ name }) => name.length))
+  const lines = rows.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`)
+  return `       ${program} COMMAND [flags]\n\nCommands (each has --help):\n${lines.join('')}`
 }
 
 function ignoredFlags(flags: readonly string[]): string {

@@ -14,6 +14,8 @@ export interface TableSource<C, F extends CommandFlags> {
   readonly about: string
   /** A field for every leaf of `C`; the compiler reports those that are missing. */
   readonly fields: FieldsOf<C>
+  /** Its commands beside the flags, with one line each for the help. */
+  readonly subcommands?: readonly { readonly name: string; readonly summary: string }[]
   readonly kind: FileKind
   readonly foreignKinds: readonly ForeignKind[]
   readonly commandFlags: F

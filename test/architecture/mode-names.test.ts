@@ -5,7 +5,7 @@ import { isTest, readSources, type SourceFile } from './source-file.ts'
 
 /**
  * Files outside a mode's folder that may name a mode, and why. The tour of `src/sandbox` shows modes, as an
- * operator chooses them. Everything else finds modes by the
+ * operator chooses them; `src/explain` interprets what kernels offer, which has the same names. Everything else finds modes by the
  * registry.
  */
 const ALLOWED: ReadonlyMap<string, string> = new Map([
@@ -28,7 +28,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
 
 const names = MODES.map(({ name }) => name)
 const OWN = new RegExp(`^src/modes/(?:${names.join('|')})/`)
-const EXEMPT = new RegExp(`${OWN.source}|^src/sandbox/`)
+const EXEMPT = new RegExp(`${OWN.source}|^src/(?:sandbox|explain)/`)
 /** A mode as a whole string, or as a section of the configuration: `config.ipvs`, `{ ipvs }`. */
 const NAMED = new RegExp(
   `(['"\`])(?:${names.join('|')})\\1|\\bconfig\\.(?:ipvs|userspace)\\b|\\{ (?:ipvs|userspace)[ ,:}]|--proxy-mode=(?:${names.join('|')})`,

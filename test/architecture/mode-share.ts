@@ -12,8 +12,8 @@ export interface ModeShare {
   readonly namedIn: readonly string[]
 }
 
-/** What the kernel offers is no mode: netlink's IPVS family, the programs of netfilter. */
-const OF_THE_KERNEL = /^src\/kernel\//
+/** What the kernel offers, and what interprets it, is no mode: netlink's IPVS family, the programs of netfilter. */
+const OF_THE_KERNEL = /^src\/(?:kernel|explain)\//
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g
 
 /** How much of each mode stands in its folder, and how much elsewhere in `src`. */

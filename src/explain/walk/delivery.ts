@@ -26,7 +26,7 @@ export function deliverHere(facts: HostFacts, { packet, probability, steps }: Br
   }
 }
 
-/** A packet that leaves this node; some are certain to be dropped by whoever receives them or their answer. */
+/** A packet that leaves this node; some are certain to be dropped by their receiver, or as an answer by their sender. */
 export function leave(facts: HostFacts, { packet, probability, steps }: Branch): WalkOutcome {
   const lost = neverAnswered(facts, packet)
   if (lost !== undefined) return { kind: 'silent', by: lost, probability, steps }

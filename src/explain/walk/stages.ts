@@ -11,17 +11,17 @@ import type { WalkOutcome } from './walk-outcome.ts'
 export type Stage = Hook | 'routeOut' | 'routeAgain' | 'routeIn' | 'taken'
 
 /** A branch and where it is. */
-export interface Place {
+export interface WalkPoint {
   readonly stage: Stage
   readonly branch: Branch
   /** Whether the source is fixed; otherwise the route of a local packet gives it. */
   readonly hasSource: boolean
 }
 
-/** Where a packet goes from its place. */
+/** Where a packet goes from its point. */
 export interface Next {
   readonly outcomes: readonly WalkOutcome[]
-  readonly places: readonly Place[]
+  readonly points: readonly WalkPoint[]
 }
 
 interface StageWorld {
@@ -31,23 +31,23 @@ interface StageWorld {
 }
 
 /** One piece of the way: a hook with all its functions, or a routing decision. */
-export async function nextOf(world: StageWorld, place: Place): Promise<Next> {
-  const { stage } = place
+export async function nextOf(world: StageWorld, point: WalkPoint): Promise<Next> {
+  const { stage } = point
   if (stage === 'routeOut' || stage === 'routeAgain' || stage === 'routeIn' || stage === 'taken') {
-    return afterRoute(world, place, await routeOf(world.routing, place))
+    return afterRoute(world, point, await routeOf(world.routing, point))
   }
   const outcomes: WalkOutcome[] = []
-  const places: Place[] = []
-  for (const { branch: last, needsRoute } of runHook(world.functions, stage, place.branch.packet)) {
-    const branch = continued(place.branch, last)
-    if (branch.verdict.kind === 'taken') places.push(at('taken', branch))
+  const points: WalkPoint[] = []
+  for (const { branch: last, needsRoute } of runHook(world.functions, stage, point.branch.packet)) {
+    const branch = continued(point.branch, last)
+    if (branch.verdict.kind === 'taken') points.push(at('taken', branch))
     else if (!passes(branch)) outcomes.push(ended(branch, stage))
     else if (stage === 'input') outcomes.push(deliverHere(world.facts, branch))
     else if (stage === 'postrouting' && branch.packet.outInterface !== 'lo') {
       outcomes.push(leave(world.facts, branch))
-    } else places.push(afterHook(stage, branch, needsRoute))
+    } else points.push(afterHook(stage, branch, needsRoute))
   }
-  return { outcomes, places }
+  return { outcomes, points }
 }
 
 function continued(before: Branch, last: Branch): Branch {
@@ -55,12 +55,12 @@ function continued(before: Branch, last: Branch): Branch {
   return { ...last, probability, steps: [...before.steps, ...last.steps] }
 }
 
-function at(stage: Stage, branch: Branch): Place {
+function at(stage: Stage, branch: Branch): WalkPoint {
   return { stage, branch, hasSource: true }
 }
 
 /** A packet over loopback keeps its connection, mark and route. */
-function afterHook(stage: Hook, branch: Branch, needsRoute: boolean): Place {
+function afterHook(stage: Hook, branch: Branch, needsRoute: boolean): WalkPoint {
   if (stage === 'prerouting') {
     return at(branch.packet.inInterface === 'lo' ? 'input' : 'routeIn', toHere(branch))
   }
@@ -85,7 +85,7 @@ function ended({ probability, steps, verdict, packet }: Branch, hook: Hook): Wal
 }
 
 /** IPVS routes by the address of the real server alone. */
-function routeOf(routing: Routing, { stage, branch, hasSource }: Place): Promise<RouteAnswer> {
+function routeOf(routing: Routing, { stage, branch, hasSource }: WalkPoint): Promise<RouteAnswer> {
   const { family, protocol, src, dst, dstPort, mark, inInterface } = branch.packet
   const isTaken = stage === 'taken'
   return routing.route({
@@ -96,10 +96,10 @@ function routeOf(routing: Routing, { stage, branch, hasSource }: Place): Promise
   })
 }
 
-function afterRoute({ facts }: StageWorld, place: Place, answer: RouteAnswer): Next {
-  const { branch, stage } = place
+function afterRoute({ facts }: StageWorld, point: WalkPoint, answer: RouteAnswer): Next {
+  const { branch, stage } = point
   const { probability, steps } = branch
-  if (answer.kind === 'unicast' || answer.kind === 'local') return routed(facts, place, answer)
+  if (answer.kind === 'unicast' || answer.kind === 'local') return routed(facts, point, answer)
   const step = routeStep(answer.reason)
   const rest = { probability, steps: [...steps, step] }
   if (answer.kind === 'uncertain') return end({ ...rest, kind: 'uncertain', reason: answer.reason })
@@ -110,7 +110,7 @@ function afterRoute({ facts }: StageWorld, place: Place, answer: RouteAnswer): N
 }
 
 function end(outcome: WalkOutcome): Next {
-  return { outcomes: [outcome], places: [] }
+  return { outcomes: [outcome], points: [] }
 }
 
 function routeStep(text: string): Step {
@@ -119,21 +119,21 @@ function routeStep(text: string): Step {
 
 type Found = Extract<RouteAnswer, { kind: 'unicast' | 'local' }>
 
-function routed(facts: HostFacts, place: Place, answer: Found): Next {
-  const { branch, stage } = place
+function routed(facts: HostFacts, point: WalkPoint, answer: Found): Next {
+  const { branch, stage } = point
   if (answer.kind === 'local' && stage === 'routeIn')
-    return { outcomes: [], places: [at('input', branch)] }
+    return { outcomes: [], points: [at('input', branch)] }
   if (answer.kind === 'local' && stage === 'taken' && branch.packet.inInterface !== undefined) {
     return end(deliverHere(facts, branch))
   }
-  const packet = withRoute(place, answer)
+  const packet = withRoute(point, answer)
   const text = `to ${packet.dst} by ${packet.outInterface}${packet.gateway === undefined ? '' : ` via ${packet.gateway}`}`
   const next: Branch = { ...branch, packet, steps: [...branch.steps, routeStep(text)] }
   if (stage !== 'routeIn')
-    return { outcomes: [], places: [at(AFTER_ROUTE[stage] ?? 'output', next)] }
+    return { outcomes: [], points: [at(AFTER_ROUTE[stage] ?? 'output', next)] }
   const { family, inInterface } = packet
   if (inInterface === undefined || facts.forwards(family, inInterface)) {
-    return { outcomes: [], places: [at('forward', next)] }
+    return { outcomes: [], points: [at('forward', next)] }
   }
   const by = `route: ${inInterface} does not forward IPv${family} (sysctl forwarding)`
   return end({ kind: 'silent', by, probability: next.probability, steps: next.steps })
@@ -141,7 +141,7 @@ function routed(facts: HostFacts, place: Place, answer: Found): Next {
 
 const AFTER_ROUTE: Partial<Record<Stage, Stage>> = { routeAgain: 'postrouting' }
 
-function withRoute({ branch, stage, hasSource }: Place, answer: Found): PacketState {
+function withRoute({ branch, stage, hasSource }: WalkPoint, answer: Found): PacketState {
   const { packet } = branch
   const outInterface = answer.kind === 'local' ? 'lo' : answer.outInterface
   const gateway = answer.kind === 'local' ? undefined : answer.gateway

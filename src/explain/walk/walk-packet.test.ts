@@ -80,7 +80,7 @@ test('the first translation counts: of two at prerouting that of the smaller pri
   expect(found).toMatchObject({ dst: { ip: '10.180.0.1', port: 8080 }, outInterface: 'cbr0' })
 })
 
-test('nat functions run at the place of conntrack, whatever their own priority', async () => {
+test('nat functions run at the point of conntrack, whatever their own priority', async () => {
   const seen: string[] = []
   const spy = at('prerouting', (packet) => (seen.push(packet.dst), packet), { priority: -101 })
   await walk([dnat('prerouting', '1', -500), spy], START)

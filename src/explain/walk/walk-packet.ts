@@ -7,11 +7,11 @@ import { type Endpoint, firstPacket, type PacketState } from '../packet/packet-s
 import { mergeOutcomes } from './merge-outcomes.ts'
 import { rememberRoutes } from './remember-routes.ts'
 import type { Routing } from './routing.ts'
-import { nextOf, type Place, type Stage } from './stages.ts'
+import { nextOf, type WalkPoint, type Stage } from './stages.ts'
 import type { WalkOutcome } from './walk-outcome.ts'
 
 /** Pieces of the way of all branches together. */
-const MAX_PLACES = 100_000
+const MAX_POINTS = 100_000
 
 /** The kernel as it was read. */
 export interface WalkWorld {
@@ -50,17 +50,17 @@ export async function walkPacket(
 ): Promise<readonly WalkOutcome[]> {
   const known = { ...world, routing: rememberRoutes(world.routing) }
   const stage: Stage = start.inInterface === undefined ? 'routeOut' : 'prerouting'
-  const places: Place[] = [
+  const points: WalkPoint[] = [
     { stage, branch: branchOf(packetOf(start)), hasSource: hasSource(start) },
   ]
   const outcomes: WalkOutcome[] = []
-  for (let passed = 0; passed < places.length; passed++) {
-    const place = places[passed]!
-    if (passed >= MAX_PLACES) outcomes.push(unfinished(place.branch))
+  for (let passed = 0; passed < points.length; passed++) {
+    const point = points[passed]!
+    if (passed >= MAX_POINTS) outcomes.push(unfinished(point.branch))
     else {
-      const next = await nextOf(known, place)
+      const next = await nextOf(known, point)
       outcomes.push(...next.outcomes)
-      places.push(...next.places)
+      points.push(...next.points)
     }
   }
   return mergeOutcomes(outcomes)
@@ -84,6 +84,6 @@ function packetOf(start: WalkStart): PacketState {
 }
 
 function unfinished({ probability, steps }: Branch): WalkOutcome {
-  const reason = `the packet was not delivered after ${MAX_PLACES} pieces of its way`
+  const reason = `the packet was not delivered after ${MAX_POINTS} pieces of its way`
   return { kind: 'uncertain', reason, probability, steps }
 }

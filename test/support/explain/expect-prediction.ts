@@ -6,7 +6,7 @@ import { happened, predicted } from './compare.ts'
 import { type LabPacket, predict } from './predict.ts'
 
 /** Connections for each predicted outcome: one of two is missed once in 10^12. */
-const ATTEMPTS = 40
+const MAX_ATTEMPTS = 40
 
 /**
  * Predicts, then sends real packets, and demands that exactly the predicted outcomes happen; returns the
@@ -22,7 +22,7 @@ export async function expectPrediction(
   const outcomes = await predict(lab, packet, new Set([`${dst}:${port}`]))
   const sent = await lab.connect(from, {
     ...{ protocol, source: src, destination: dst, port },
-    attempts: outcomes.every(({ kind }) => kind !== 'delivered') ? 2 : ATTEMPTS * outcomes.length,
+    attempts: outcomes.every(({ kind }) => kind !== 'delivered') ? 2 : MAX_ATTEMPTS * outcomes.length,
   })
   const real = sent.map((one) => happened(one, hostPort(dst as IpAddress, port)))
   expect(new Set(real), `${from} ${src} to ${dst} port ${port}`).toEqual(
