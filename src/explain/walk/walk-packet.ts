@@ -7,7 +7,7 @@ import { type Endpoint, firstPacket, type PacketState } from '../packet/packet-s
 import { mergeOutcomes } from './merge-outcomes.ts'
 import { rememberRoutes } from './remember-routes.ts'
 import type { Routing } from './routing.ts'
-import { nextOf, type WalkPoint, type Stage } from './stages.ts'
+import { nextOf, type Stage, type WalkPoint } from './stages.ts'
 import type { WalkOutcome } from './walk-outcome.ts'
 
 /** Pieces of the way of all branches together. */

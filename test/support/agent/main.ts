@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { connectEach, connectMany, KeptConnections, Load } from './clients.ts'
 import { enterNamespace } from './enter.ts'
+import { Explainer } from './explain.ts'
 import { HeldConnections } from './held.ts'
 import { exchange } from './http.ts'
 import { Listeners } from './listeners.ts'
@@ -9,6 +10,7 @@ import type { AgentCalls, AgentReply, AgentRequest } from './protocol.ts'
 
 /** The agent of one namespace: a thread that lives there, and gets its requests as messages. */
 const listeners = new Listeners()
+const explainer = new Explainer()
 const kept = new KeptConnections()
 const loads: Load[] = []
 const held: HeldConnections[] = []
@@ -27,6 +29,8 @@ async function serve(request: AgentRequest): Promise<unknown> {
       return connectMany(request.params)
     case 'connectEach':
       return connectEach(request.params)
+    case 'explain':
+      return explainer.explain(request.params)
     case 'open':
       return kept.open(request.params)
     case 'ping':

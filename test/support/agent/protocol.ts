@@ -1,3 +1,6 @@
+import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
+import type { WalkStart } from '../../../src/explain/walk/walk-packet.ts'
+
 /**
  * What a lab and its agents say to each other: one JSON object per line,
  * requests on the agent's standard input, replies on its standard output.
@@ -93,6 +96,13 @@ export interface HeldReport {
   readonly echoes: number
 }
 
+/** A packet to be walked through the kernel of the agent's namespace. */
+export interface ExplainRequest {
+  readonly start: WalkStart
+  /** `ip:port` where a listener will be by the time that the packet comes. */
+  readonly alsoListening: readonly string[]
+}
+
 /** Every operation of an agent: its parameters and its result. */
 export interface AgentCalls {
   listen: { params: Listener; result: null }
@@ -108,6 +118,8 @@ export interface AgentCalls {
     }
     result: ConnectOutcome[]
   }
+  /** What the kernel of the namespace does with a packet, by what it holds. */
+  explain: { params: ExplainRequest; result: readonly WalkOutcome[] }
   /** Opens one TCP connection and keeps it. */
   open: { params: ConnectRequest; result: { id: number; outcome: ConnectOutcome } }
   /** Sends a byte over a kept connection and waits for its echo; false when it is dead. */

@@ -18,11 +18,12 @@ export async function expectPrediction(
 ): Promise<readonly WalkOutcome[]> {
   const { from, src, dst, port, protocol = 'TCP' } = packet
   await lab.site(from, src)
-  // The lab answers on addresses of the node where nothing else listens.
-  const outcomes = await predict(lab, packet, new Set([`${dst}:${port}`]))
+  const outcomes = await predict(lab, packet)
   const sent = await lab.connect(from, {
     ...{ protocol, source: src, destination: dst, port },
-    attempts: outcomes.every(({ kind }) => kind !== 'delivered') ? 2 : MAX_ATTEMPTS * outcomes.length,
+    attempts: outcomes.every(({ kind }) => kind !== 'delivered')
+      ? 2
+      : MAX_ATTEMPTS * outcomes.length,
   })
   const real = sent.map((one) => happened(one, hostPort(dst as IpAddress, port)))
   expect(new Set(real), `${from} ${src} to ${dst} port ${port}`).toEqual(

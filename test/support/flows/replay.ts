@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
 import type { ConnectOutcome, Transport } from '../agent/protocol.ts'
+import { disagreements } from '../explain/agreement.ts'
+import { predict } from '../explain/predict.ts'
 import type { ProxyConfig } from '../lab/daemon-config.ts'
 import type { Attempt, Lab, LabHost } from '../lab/lab.ts'
 import type { ApiObject } from '../lab/objects.ts'
@@ -90,19 +93,33 @@ async function tryFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[
     nodeAddresses: await lab.nodeAddresses(),
     ...(flow.sticky === undefined ? {} : { distinct: flow.sticky.distinct }),
   }
-  const outcomes = await send(lab, flow, endpoints)
-  return [...judge(expected, outcomes), ...remember(flow, outcomes, memory)]
+  const { outcomes, prediction } = await send(lab, flow, endpoints)
+  return [
+    ...judge(expected, outcomes),
+    ...disagreements({ ...predictionOf(flow), prediction }, outcomes),
+    ...remember(flow, outcomes, memory),
+  ]
+}
+
+/** Fewer connections than backends need, or a client that stays with one, do not show every predicted outcome. */
+function predictionOf(flow: LabFlow) {
+  const isExhaustive = flow.sticky === undefined && flow.fixedSourcePort === undefined
+  return { dst: flow.dst, port: flow.dport, isExhaustive }
 }
 
 async function send(
   lab: Lab,
   flow: LabFlow,
   endpoints: readonly string[],
-): Promise<ConnectOutcome[]> {
+): Promise<{ outcomes: ConnectOutcome[]; prediction: readonly WalkOutcome[] }> {
   const bound = flow.from === 'node-lb-ip' ? [`addr add ${flow.src}/32 dev lo`] : []
   await lab.node.namespace.ip(bound)
   try {
-    return await lab.connect(placeOf(flow.from), attemptOf(flow, endpoints.length))
+    const from = placeOf(flow.from)
+    await lab.site(from, flow.src)
+    const packet = { from, src: flow.src, dst: flow.dst, port: flow.dport, protocol: flow.proto }
+    const prediction = await predict(lab, packet)
+    return { prediction, outcomes: await lab.connect(from, attemptOf(flow, endpoints.length)) }
   } finally {
     await lab.node.namespace.ip(bound.map((line) => line.replace('addr add', 'addr del')))
   }

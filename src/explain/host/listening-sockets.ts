@@ -1,0 +1,58 @@
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import type { Protocol } from '../../resources/types.ts'
+import type { HostFacts } from '../packet/host-facts.ts'
+import { unreadable } from './read-json.ts'
+import type { RunCommand } from './run-command.ts'
+
+/** A listening TCP socket, or an unconnected UDP socket. */
+interface ListeningSocket {
+  readonly protocol: Protocol
+  readonly port: number
+  /** Any address of IPv4, of IPv6, or of both; or one address. */
+  readonly at: 'any4' | 'any6' | 'any' | IpAddress
+}
+
+const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
+  ['tcp', 'TCP'],
+  ['udp', 'UDP'],
+])
+const ANY: ReadonlyMap<string, ListeningSocket['at']> = new Map([
+  ['0.0.0.0', 'any4'],
+  ['[::]', 'any6'],
+  ['*', 'any'],
+])
+
+/** Reads local sockets by `ss`; without that program nothing is known. Throws NP_EXPLAIN_READ. */
+export async function readListening(run: RunCommand): Promise<HostFacts['listens']> {
+  const output = await run('ss', ['-Hlntu'])
+  if (output.status === 127) return () => undefined
+  if (output.status !== 0) throw unreadable('ss -Hlntu', output)
+  return listensAt(parseSockets(output.stdout))
+}
+
+/** Whether a socket takes packets to an address; of SCTP nothing is known. */
+function listensAt(sockets: readonly ListeningSocket[]): HostFacts['listens'] {
+  return (protocol, { ip, port }) => {
+    if (protocol === 'SCTP') return undefined
+    const anyOfFamily = ip.includes(':') ? 'any6' : 'any4'
+    return sockets.some(
+      (one) =>
+        one.protocol === protocol &&
+        one.port === port &&
+        (one.at === ip || one.at === 'any' || one.at === anyOfFamily),
+    )
+  }
+}
+
+/** Columns: protocol, state, two queues, local `ADDRESS[%INTERFACE]:PORT`, remote. */
+function parseSockets(text: string): readonly ListeningSocket[] {
+  return text.split('\n').flatMap((line) => {
+    const [kind = '', , , , local = ''] = line.trim().split(/\s+/)
+    const protocol = PROTOCOLS.get(kind)
+    const colon = local.lastIndexOf(':')
+    const address = local.slice(0, colon).replace(/%[^\]]*/, '')
+    const at = ANY.get(address) ?? parseIp(address.replaceAll(/^\[|\]$/g, ''))
+    if (protocol === undefined || at === undefined) return []
+    return [{ protocol, at, port: Number(local.slice(colon + 1)) }]
+  })
+}

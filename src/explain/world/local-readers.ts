@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { NetlinkIpvs } from '../../kernel/ipvs/netlink/netlink-ipvs.ts'
+import { requestTransport } from '../../kernel/netlink/request-transport.ts'
+import { NETLINK_GENERIC } from '../../kernel/netlink/transport.ts'
+import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
+import { Spawner } from '../../kernel/spawner/spawner.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { RunCommand } from '../host/run-command.ts'
+import { type ReadFile, readIpvs } from '../ipvs/read-ipvs.ts'
+import type { WorldReaders } from './world-readers.ts'
+
+/** Milliseconds for one listing: a hundred thousand rules take a few seconds. */
+const TIMEOUT_MS = 60_000
+
+/** Readers of the network namespace of the calling thread; `close` ends what they started. */
+export interface LocalReaders extends WorldReaders {
+  close(): Promise<void>
+}
+
+/** Opens the readers. They change nothing, and load no kernel module. */
+export function openLocalReaders(): LocalReaders {
+  const runner = new Spawner()
+  return {
+    run: commandsOf(runner),
+    readIpvs: () => (existsSync('/proc/thread-self/net/ip_vs') ? listIpvs() : noIpvs()),
+    close: () => runner.close(),
+  }
+}
+
+function commandsOf(runner: ProgramRunner): RunCommand {
+  return (program, args) => runner.run({ program, args, timeoutMs: TIMEOUT_MS })
+}
+
+async function noIpvs(): Promise<undefined> {
+  return undefined
+}
+
+async function listIpvs() {
+  const ipvs = new NetlinkIpvs(requestTransport(NETLINK_GENERIC), systemClock)
+  try {
+    return await readIpvs(ipvs, readThreadFile)
+  } finally {
+    ipvs.close()
+  }
+}
+
+/** /proc/net is that of the process: a thread may be in another network namespace. */
+const readThreadFile: ReadFile = async (path) => {
+  const own = path.replace(/^\/proc\/net\//, '/proc/thread-self/net/')
+  return await readFile(own, 'utf8').catch(() => undefined)
+}

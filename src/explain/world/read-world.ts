@@ -1,0 +1,20 @@
+import { commandRouting } from '../host/command-routing.ts'
+import { readListening } from '../host/listening-sockets.ts'
+import { readHost } from '../host/read-host.ts'
+import { ipvsFunctions } from '../ipvs/ipvs-functions.ts'
+import type { WalkWorld } from '../walk/walk-packet.ts'
+import { readXtables } from '../xtables/read-xtables.ts'
+import { xtablesFunctions } from '../xtables/xtables-functions.ts'
+import type { WorldReaders } from './world-readers.ts'
+
+/** Reads everything that decides about a packet once, but routes, which are queried. Throws NP_EXPLAIN_READ. */
+export async function readWorld({ run, readIpvs }: WorldReaders): Promise<WalkWorld> {
+  const facts = await readHost(run, await readListening(run))
+  const { listings, sets } = await readXtables(run)
+  const ipvs = await readIpvs()
+  const functions = [
+    ...listings.flatMap((one) => xtablesFunctions(one, { facts, sets })),
+    ...(ipvs === undefined ? [] : ipvsFunctions(ipvs)),
+  ]
+  return { functions, routing: commandRouting(run), facts }
+}

@@ -1,0 +1,9 @@
+import type { RunCommand } from '../host/run-command.ts'
+import type { IpvsSnapshot } from '../ipvs/ipvs-snapshot.ts'
+
+/** Everything that is read of the kernel, in one network namespace: live, or recorded earlier. */
+export interface WorldReaders {
+  readonly run: RunCommand
+  /** Virtual servers; undefined: the kernel has no IPVS, or it is not loaded. */
+  readIpvs(): Promise<IpvsSnapshot | undefined>
+}

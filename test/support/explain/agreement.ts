@@ -1,0 +1,40 @@
+import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
+import { hostPort, type IpAddress } from '../../../src/lib/ip.ts'
+import type { ConnectOutcome } from '../agent/protocol.ts'
+import { proxyMode } from '../lab/daemon-config.ts'
+import { happened, predicted } from './compare.ts'
+
+/** Connections to one destination, and what was predicted before them. */
+export interface Predicted {
+  readonly prediction: readonly WalkOutcome[]
+  readonly dst: string
+  readonly port: number
+  /** Whether there were so many connections that each predicted outcome must have happened. */
+  readonly isExhaustive: boolean
+}
+
+/** In which way connections were otherwise than predicted; empty when they agree. */
+export function disagreements(
+  { prediction, dst, port, isExhaustive }: Predicted,
+  outcomes: readonly ConnectOutcome[],
+): readonly string[] {
+  const expected = new Set(prediction.map(predicted))
+  const real = new Set(
+    outcomes.map((one) => shown(happened(one, hostPort(dst as IpAddress, port)), prediction)),
+  )
+  const surprises = [...real].filter((one) => !expected.has(one))
+  const absent = isExhaustive ? [...expected].filter((one) => !real.has(one)) : []
+  const list = [...expected].join(', ')
+  return [
+    ...surprises.map((one) => `explain predicted [${list}]: ${one}`),
+    ...absent.map((one) => `explain predicted [${list}], but never: ${one}`),
+  ]
+}
+
+/** The kernel's part of a connection in userspace mode ends at the forwarder, which then chooses the backend. */
+function shown(line: string, prediction: readonly WalkOutcome[]): string {
+  const [first] = prediction
+  const isForwarded = proxyMode() === 'userspace' && line.includes(' from ')
+  if (!isForwarded || first?.kind !== 'delivered' || first.to !== 'local') return line
+  return predicted(first)
+}
