@@ -34,7 +34,7 @@ interface StageWorld {
 export async function nextOf(world: StageWorld, point: WalkPoint): Promise<Next> {
   const { stage } = point
   if (stage === 'routeOut' || stage === 'routeAgain' || stage === 'routeIn' || stage === 'taken') {
-    return afterRoute(world, point, await routeOf(world.routing, point))
+    return afterRoute(world, point, await routeOf(world, point))
   }
   const outcomes: WalkOutcome[] = []
   const points: WalkPoint[] = []
@@ -84,14 +84,20 @@ function ended({ probability, steps, verdict, packet }: Branch, hook: Hook): Wal
   return { kind: 'silent', by, probability, steps }
 }
 
-/** IPVS routes by the address of the real server alone. */
-function routeOf(routing: Routing, { stage, branch, hasSource }: WalkPoint): Promise<RouteAnswer> {
+/**
+ * IPVS routes by the address of the real server alone. A source that this node does not have is left out for a packet
+ * that leaves: the kernel routes what IPVS forwards with it (FLOWI_FLAG_ANYSRC), but answers no such query.
+ */
+function routeOf({ routing, facts }: StageWorld, point: WalkPoint): Promise<RouteAnswer> {
+  const { stage, branch, hasSource } = point
   const { family, protocol, src, dst, dstPort, mark, inInterface } = branch.packet
   const isTaken = stage === 'taken'
+  const isIncoming = stage === 'routeIn'
+  const isAnswered = isIncoming || facts.addressType(src) === 'local'
   return routing.route({
     ...{ family, protocol, dst, dstPort },
-    src: hasSource && !isTaken ? src : undefined,
-    inInterface: stage === 'routeIn' ? inInterface : undefined,
+    src: hasSource && !isTaken && isAnswered ? src : undefined,
+    inInterface: isIncoming ? inInterface : undefined,
     mark: isTaken ? 0 : mark,
   })
 }

@@ -4,6 +4,9 @@ import type { ConnectOutcome } from '../agent/protocol.ts'
 import { proxyMode } from '../lab/daemon-config.ts'
 import { happened, predicted } from './compare.ts'
 
+/** Modes with sockets of their own; ipvs has them for node ports on loopback addresses. */
+const FORWARDING_MODES = new Set(['userspace', 'ipvs'])
+
 /** Connections to one destination, and what was predicted before them. */
 export interface Predicted {
   readonly prediction: readonly WalkOutcome[]
@@ -31,10 +34,10 @@ export function disagreements(
   ]
 }
 
-/** The kernel's part of a connection in userspace mode ends at the forwarder, which then chooses the backend. */
+/** The kernel's part of the way to a socket of the daemon ends there; the daemon then chooses the backend. */
 function shown(line: string, prediction: readonly WalkOutcome[]): string {
   const [first] = prediction
-  const isForwarded = proxyMode() === 'userspace' && line.includes(' from ')
+  const isForwarded = FORWARDING_MODES.has(proxyMode()) && line.includes(' from ')
   if (!isForwarded || first?.kind !== 'delivered' || first.to !== 'local') return line
   return predicted(first)
 }

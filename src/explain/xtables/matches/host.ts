@@ -38,11 +38,19 @@ export const bridgePort: MatchTest = allOf({
   '--physdev-is-bridged': (_, { packet }) => ofBridge(packet, 'whether it is bridged'),
 })
 
-/** `-m socket`: no connection is open yet, so only a listening socket can be meant. */
-export const socket: MatchTest = ({ packet, world }) => {
-  const at = { ip: packet.dst, port: packet.dstPort }
-  const unknown = { unknown: `which socket takes ${packet.dst} port ${packet.dstPort}` }
-  return world.facts.listens(packet.protocol, at) === false ? false : unknown
+/**
+ * `-m socket`: no connection is open yet, so only a listening socket can be meant (xt_socket.c: of TCP and UDP). Without
+ * `--nowildcard` one that listens on any address does not count, and listings do not tell whether there is another one.
+ */
+export const socket: MatchTest = ({ packet, world, group }) => {
+  if (packet.protocol === 'SCTP') return false
+  const isHeard = world.facts.listens(packet.protocol, { ip: packet.dst, port: packet.dstPort })
+  if (isHeard === false) return false
+  const isExact = isHeard === undefined || !hasOption(group, '--nowildcard')
+  if (isExact || hasOption(group, '--transparent')) {
+    return { unknown: `which socket takes ${packet.dst} port ${packet.dstPort}` }
+  }
+  return !hasOption(group, '--restore-skmark') || { unknown: 'the mark of the socket' }
 }
 
 /** `-m rpfilter`. */
