@@ -1,7 +1,23 @@
 import type { CommandEntry } from './command-module.ts'
 
 /** The commands beside the daemon itself: one folder and one entry each. None of them changes anything. */
-export const COMMANDS: readonly CommandEntry[] = []
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'explain',
+    summary: 'show what happens to a connection on this node, and why',
+    load: () => import('./explain/explain-command.ts'),
+  },
+  {
+    name: 'status',
+    summary: 'show whether the node-proxy of this node works, and what does not',
+    load: () => import('./status/status-command.ts'),
+  },
+  {
+    name: 'entries',
+    summary: 'show what the node-proxy of this node forwards',
+    load: () => import('./entries/entries-command.ts'),
+  },
+]
 
 /** The command that the arguments name; undefined: they are the daemon's. */
 export function commandOf(args: readonly string[]): CommandEntry | undefined {

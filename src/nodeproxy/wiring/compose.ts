@@ -1,4 +1,5 @@
 import { ClusterStore } from '../../cluster/cluster-store.ts'
+import { ChangeHistory } from '../../inspection/history/change-history.ts'
 import type { Mode } from '../../modes/mode.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
@@ -11,6 +12,7 @@ import { eventSender } from './events/event-sender.ts'
 import { ObjectProblems } from './events/object-problems.ts'
 import { ServiceEvents } from './events/service-events.ts'
 import { HealthChecks } from './health/health-checks.ts'
+import { recordChanges } from './inspection/record-changes.ts'
 import { LoopbackControl } from './loopback/loopback-control.ts'
 import { LoopbackOfMode } from './loopback/loopback-of-mode.ts'
 import { ThisNode } from './node/this-node.ts'
@@ -43,11 +45,21 @@ export function compose(parts: NodeProxyParts, inherited: boolean) {
   const onClosed = () => engine.refresh()
   const control = new LoopbackControl({ ...parts, routing: parts.loopback, onClosed })
   const loopback = new LoopbackOfMode({ ...parts, control, running })
-  const reactions = { store, health, changeTimes, healthChecks, serviceEvents, reviews, loopback }
+  const history = new ChangeHistory()
+  const reactions = {
+    store,
+    history,
+    health,
+    changeTimes,
+    healthChecks,
+    serviceEvents,
+    reviews,
+    loopback,
+  }
   const engine = createEngine(parts, { ...reactions, node, pendingCleanups, running })
   const afterApply = (callback: () => void) => engine.enqueue([], callback)
   const versions = new AppliedVersions({ metrics, afterApply })
-  const observed = { health, changeTimes, versions }
+  const observed = { health, history, changeTimes, versions }
   const onNode = { node, healthChecks, loopback, control }
   return { engine, pendingCleanups, reviews, objectProblems, ...onNode, ...observed }
 }
@@ -55,6 +67,7 @@ export function compose(parts: NodeProxyParts, inherited: boolean) {
 interface Reactions {
   readonly store: ClusterStore
   readonly node: ThisNode
+  readonly history: ChangeHistory
   readonly health: Health
   readonly changeTimes: ChangeTimes
   readonly healthChecks: HealthChecks
@@ -76,7 +89,7 @@ function createEngine(parts: NodeProxyParts, reactions: Reactions): Engine {
       pendingCleanups.completed(mode)
       reviews.completed()
     },
-    observe: (mode) => observeMode(mode, parts, reactions),
+    observe: (mode) => recordChanges(observeMode(mode, parts, reactions), reactions.history, clock),
     cutFlows: (flows) => {
       const ownPorts = running()?.mode.traffic?.ownPorts
       return cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock, ownPorts })

@@ -1,4 +1,5 @@
 import type { ClusterEvent } from '../../cluster/cluster-event.ts'
+import type { ChangeHistory } from '../../inspection/history/change-history.ts'
 import type { Node } from '../../resources/types.ts'
 import type { Health } from '../../telemetry/health/health.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
@@ -7,6 +8,7 @@ import { type Composition, compose } from './compose.ts'
 import type { Running } from './engine/engine.ts'
 import { applySysctls } from './kernel/sysctls.ts'
 import { isEligible } from './node/node-identity.ts'
+import type { ThisNode } from './node/this-node.ts'
 import type { NodeProxyParts } from './node-proxy-parts.ts'
 import type { ChangeTimes } from './observation/change-times.ts'
 import { countChanges } from './observation/count-changes.ts'
@@ -37,6 +39,21 @@ export class NodeProxy {
   /** The progress of the sync loop. */
   get health(): Health {
     return this.#composed.health
+  }
+
+  /** The last changes that reached the kernel. */
+  get history(): ChangeHistory {
+    return this.#composed.history
+  }
+
+  /** This node as it is now. */
+  get node(): ThisNode {
+    return this.#composed.node
+  }
+
+  /** When it was created, in milliseconds since the epoch. */
+  get startedAt(): number {
+    return this.#startedAt
   }
 
   /** The changes that are not in the kernel yet. */

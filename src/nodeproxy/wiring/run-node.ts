@@ -12,6 +12,7 @@ import type { Launch } from '../config/launch.ts'
 import { watchProxies } from '../foreign-proxies/watch-proxies.ts'
 import { type StatusPage, startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration/configuration.ts'
+import { startInspection } from './inspection/start-inspection.ts'
 import type { Kernel } from './kernel/kernel.ts'
 import type { LoopbackRouting } from './loopback/loopback-routing.ts'
 import type { OpenModes } from './modes/open-modes.ts'
@@ -92,9 +93,10 @@ async function follow(
     onSynced: () => proxy.start(),
     onProblem: (problem) => proxy.takeProblem(problem),
   })
+  const sources = statusPages({ ...parts, watch: () => watcher.state() })
   const servers = await startStatusServers({
     config,
-    sources: statusPages({ ...parts, watch: () => watcher.state() }),
+    sources,
     clock,
     ...pageConditions(conditions),
     onError: (error) => log.error({ err: error }, 'answering a request for a status page failed'),
@@ -102,6 +104,9 @@ async function follow(
   const stopLooking = watchProxies({
     ...{ ...kernel, conditions, clock, log },
     heldPorts: () => servers.waitingPorts,
+  })
+  const inspection = await startInspection({
+    ...{ launch, nodeName, proxy, conditions, readiness: sources.readiness },
   })
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
@@ -119,7 +124,7 @@ async function follow(
       stopSampling()
       stopLooking()
       configuration.close()
-      await Promise.all([watching, servers.close(), proxy.stop()])
+      await Promise.all([watching, servers.close(), inspection.close(), proxy.stop()])
     },
   }
 }

@@ -85,6 +85,7 @@ function startDaemon({ run, options, node, agent, cluster }: DaemonParts): Daemo
   const flags = [
     `--kubeconfig=${cluster.controlPlane.kubeconfig}`,
     `--hostname-override=${NODE_NAME}`,
+    `--inspection-socket=${join(run.folder, 'inspect.sock')}`,
     `--proxy-mode=${options.mode}`,
     `--cluster-cidr=${POD_NETWORK}`,
     ...options.daemonFlags,

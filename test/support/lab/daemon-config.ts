@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { NODE_NAME } from './plan.ts'
 
@@ -24,6 +25,7 @@ export function daemonConfigText(config: ProxyConfig, kubeconfig: string): strin
     mode: proxyMode(),
     clusterCIDR: '10.0.0.0/8,fd00:10::/64',
     detectLocalMode: 'ClusterCIDR',
+    inspection: { socket: join(dirname(kubeconfig), 'inspect.sock') },
     ...config,
     clientConnection: { kubeconfig },
     iptables: { minSyncPeriod: '20ms', syncPeriod: '30s', ...config.iptables },

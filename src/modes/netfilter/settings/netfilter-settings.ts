@@ -43,7 +43,7 @@ export function cleanupSettings(
 }
 
 /** NodeCIDR waits for the Node object; until it names pod networks nothing counts as a pod. */
-function localTraffic(
+export function localTraffic(
   config: NetfilterConfiguration,
   node: NodeNetworks | undefined,
 ): LocalTraffic {

@@ -30,6 +30,11 @@ export interface CommonConfiguration extends NetfilterConfiguration {
   /** Undefined: not served. */
   readonly metricsBindAddress: SocketAddress | undefined
   readonly bindAddressHardFail: boolean
+  readonly inspection: {
+    /** An absolute path; empty: not served. */
+    readonly socket: string
+    readonly gid: number
+  }
   /** The name of a mode of this build, `auto` or `nftables`; empty: iptables. */
   readonly mode: string
   readonly iptables: NetfilterConfiguration['iptables'] & {

@@ -1,6 +1,6 @@
 import type { IpAddress } from '../../../lib/ip.ts'
 import { ipAddress, socketAddress } from '../../../settings/network-types.ts'
-import { boolean, integer } from '../../../settings/scalar-types.ts'
+import { boolean, integer, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './field.ts'
 
 const ANY = '0.0.0.0' as IpAddress
@@ -16,6 +16,7 @@ export const servingFields: FieldsOf<
   | 'metricsBindAddress'
   | 'bindAddressHardFail'
   | 'oomScoreAdj'
+  | PathsUnder<'inspection'>
   | PathsUnder<'logging'>
 > = {
   bindAddress: {
@@ -51,6 +52,20 @@ export const servingFields: FieldsOf<
     doc: 'Exit when one of the two addresses above cannot be bound, instead of trying again.',
     reload: 'restart',
   },
+  'inspection.socket': {
+    flag: 'inspection-socket',
+    type: text(socketPath),
+    fallback: '/run/node-proxy/inspect.sock',
+    doc: 'Unix socket at which `node-proxy status`, `explain` and the like read this process; an absolute path. "" serves it nowhere.',
+    reload: 'restart',
+  },
+  'inspection.gid': {
+    flag: 'inspection-gid',
+    type: integer(0, 2 ** 32 - 2),
+    fallback: 0,
+    doc: 'Number of the group whose members may read that socket, beside root.',
+    reload: 'restart',
+  },
   oomScoreAdj: {
     flag: 'oom-score-adj',
     type: integer(-1000, 1000),
@@ -65,4 +80,15 @@ export const servingFields: FieldsOf<
     doc: 'How much is logged: 0–2 what an operator needs, 3–5 every change, 6–10 every transaction.',
     reload: 'live',
   },
+}
+
+/** sockaddr_un has 108 bytes for the path and its end. */
+const MAX_SOCKET_PATH = 107
+
+function socketPath(path: string): string | undefined {
+  if (path === '') return undefined
+  if (!path.startsWith('/')) return 'write an absolute path, or ""'
+  return Buffer.byteLength(path) > MAX_SOCKET_PATH
+    ? `write a path of at most ${MAX_SOCKET_PATH} bytes`
+    : undefined
 }

@@ -12,28 +12,31 @@ interface Sources {
   readonly mode: { readonly program: Pick<Program, 'ownersOf'> }
 }
 
-/** Counts the Service ports by status; of several statuses of a port the worst one counts. */
-export function countStatuses({ table, tracker, mode }: Sources): Record<EntryStatus, number> {
+/** The status of each Service port that is forwarded or in conflict; of several statuses of a port the worst one. */
+export function entryStatuses({
+  table,
+  tracker,
+  mode,
+}: Sources): ReadonlyMap<EntryId, EntryStatus> {
   const ownersOf = (keys: Iterable<ObjectKey>) =>
     new Set([...keys].flatMap((key) => mode.program.ownersOf(key)))
   const failing = ownersOf(tracker.failures().keys())
   const change = tracker.pending(Number.POSITIVE_INFINITY)
   const pending = ownersOf([...change.set, ...change.unset])
-  const conflicting = new Set(
-    table
-      .problems()
-      .filter(({ status }) => status === 'Conflict')
-      .map(({ entry }) => entry),
-  )
-  const counts = { Error: 0, Pending: 0, Conflict: 0, Done: 0 }
-  for (const id of new Set([...[...table.entries()].map((entry) => entry.id), ...conflicting])) {
-    counts[statusOf(id)]++
-  }
-  return counts
-
-  function statusOf(id: EntryId): EntryStatus {
+  const conflicts = table.problems().filter(({ status }) => status === 'Conflict')
+  const conflicting = new Set(conflicts.map(({ entry }) => entry))
+  const statusOf = (id: EntryId): EntryStatus => {
     if (failing.has(id)) return 'Error'
     if (pending.has(id)) return 'Pending'
     return conflicting.has(id) ? 'Conflict' : 'Done'
   }
+  const ids = [...table.entries()].map(({ id }) => id)
+  return new Map([...ids, ...conflicting].map((id) => [id, statusOf(id)]))
+}
+
+/** Counts the Service ports by status. */
+export function countStatuses(sources: Sources): Record<EntryStatus, number> {
+  const counts = { Error: 0, Pending: 0, Conflict: 0, Done: 0 }
+  for (const status of entryStatuses(sources).values()) counts[status]++
+  return counts
 }

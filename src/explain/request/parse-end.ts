@@ -1,0 +1,24 @@
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
+
+/** One end of a connection as an operator writes it. */
+export type WrittenEnd =
+  /** A process of this node, whose address the kernel chooses. */
+  | { readonly kind: 'node' }
+  | { readonly kind: 'address'; readonly ip: IpAddress; readonly port: number | undefined }
+  /** `namespace/name` or `namespace/name:port`. */
+  | { readonly kind: 'service'; readonly service: string }
+
+/** `10.0.0.1`, `10.0.0.1:80`, `fd00::1`, `[fd00::1]:80`, `node`, `shop/web:http`; undefined: none of these. */
+export function parseEnd(text: string): WrittenEnd | undefined {
+  if (text === 'node') return { kind: 'node' }
+  const alone = parseIp(text.replaceAll(/^\[|\]$/g, ''))
+  if (alone !== undefined) return { kind: 'address', ip: alone, port: undefined }
+  const [, six, four, digits] = /^(?:\[([^\]]+)\]|([^:/]+)):(\d{1,5})$/.exec(text) ?? []
+  const ip = parseIp(six ?? four ?? '')
+  const port = Number(digits)
+  if (ip !== undefined) {
+    return port >= 1 && port <= 65_535 ? { kind: 'address', ip, port } : undefined
+  }
+  const isService = /^[a-z0-9][a-z0-9.-]*\/[a-z0-9][a-z0-9.-]*(:[a-z0-9-]+)?$/.test(text)
+  return isService ? { kind: 'service', service: text } : undefined
+}

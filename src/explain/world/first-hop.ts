@@ -1,0 +1,18 @@
+import { familyOf, type IpAddress } from '../../lib/ip.ts'
+import type { Routing } from '../walk/routing.ts'
+
+/**
+ * The interface by which packets of a source arrive: that by which answers to it leave. Empty: it is an address of
+ * this node; undefined: there is no route to it.
+ */
+export async function arrivalInterface(
+  routing: Routing,
+  src: IpAddress,
+): Promise<string | undefined> {
+  const answer = await routing.route({
+    ...{ family: familyOf(src), protocol: 'TCP', src: undefined, dst: src, dstPort: 0 },
+    ...{ inInterface: undefined, mark: 0 },
+  })
+  if (answer.kind === 'local') return ''
+  return answer.kind === 'unicast' ? answer.outInterface : undefined
+}

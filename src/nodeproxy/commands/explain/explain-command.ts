@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { CommandContext } from '../command-module.ts'
+import { addSocketFlags, type SocketFlags } from '../socket/socket-flags.ts'
+import { explainPacket } from './explain-packet.ts'
+import { explanationJson, explanationText, isWell } from './explanation-text.ts'
+import { parseQuery, type QueryFlags } from './parse-query.ts'
+
+const EXAMPLES = `
+Examples:
+  node-proxy explain 10.0.0.2 172.30.0.10:80         a Pod to the address of a Service
+  node-proxy explain 10.0.0.2 shop/web:http          the same by name
+  node-proxy explain 203.0.113.7 192.168.0.2:30080   a client outside to a node port
+  node-proxy explain node shop/web                   a process of this node
+`
+
+/** Milliseconds between two looks with --watch. */
+const WATCH_MS = 1_000
+
+interface Flags extends SocketFlags, QueryFlags {
+  readonly watch?: boolean
+}
+
+/** `node-proxy explain`: what happens to the first packet of a connection on this node, and why. */
+export function define(command: Command, { host, finish }: CommandContext): void {
+  command
+    .argument('<source>', 'an address, or "node": a process of this node')
+    .argument('<destination>', 'ADDRESS:PORT, or NAMESPACE/NAME[:PORT] of a Service')
+    .option('-p, --protocol <protocol>', 'tcp, udp or sctp', 'tcp')
+    .option('-i, --interface <name>', 'by which the packet comes; otherwise that of the route back')
+    .option('-w, --watch', 'look again each second, and print what changes')
+    .addHelpText('after', EXAMPLES)
+  addSocketFlags(command).action(async (source: string, destination: string, flags: Flags) => {
+    const query = parseQuery(source, destination, flags)
+    if (typeof query === 'string') throw new NodeProxyError('NP_NODEPROXY_USAGE', query)
+    let last = ''
+    do {
+      const explanation = await explainPacket(query, flags.socket)
+      const isText = flags.output === 'text'
+      const text = isText ? explanationText(explanation) : explanationJson(explanation)
+      if (text !== last) host.stdout.write(last === '' || !isText ? text : `\n${text}`)
+      last = text
+      finish(isWell(explanation) ? 0 : 1)
+    } while (flags.watch === true && (await waited(host.signal)))
+  })
+}
+
+/** Resolves after the pause: false when the command is to end. */
+function waited(signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const stop = (): void => resolve(false)
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop, { once: true })
+    setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve(!signal.aborted)
+    }, WATCH_MS)
+  })
+}

@@ -1,0 +1,108 @@
+import { compareOutcomes } from '../../../explain/comparison/compare-outcomes.ts'
+import type { Expectation } from '../../../explain/comparison/expectation.ts'
+import type { WalkOutcome } from '../../../explain/walk/walk-outcome.ts'
+import { type WalkWorld, walkPacket } from '../../../explain/walk/walk-packet.ts'
+import { arrivalInterface } from '../../../explain/world/first-hop.ts'
+import { openLocalReaders } from '../../../explain/world/local-readers.ts'
+import { readWorld } from '../../../explain/world/read-world.ts'
+import { openInspection } from '../../../inspection/client/inspection-client.ts'
+import type { ExplainResponse } from '../../../inspection/generated/inspection_pb.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { familyOf, type IpAddress } from '../../../lib/ip.ts'
+import type { Protocol } from '../../../resources/types.ts'
+import type { Query } from './parse-query.ts'
+
+/** What was found out about a packet. */
+export interface Explanation {
+  readonly src: IpAddress | undefined
+  readonly dst: IpAddress
+  readonly port: number
+  readonly protocol: Protocol
+  /** Undefined: from a process of this node. */
+  readonly inInterface: string | undefined
+  /** What node-proxy wants; a text: why that is not known. */
+  readonly desired: ExplainResponse | string
+  /** What the kernel does. */
+  readonly observed: readonly WalkOutcome[]
+  /** Where the kernel does otherwise than node-proxy wants. */
+  readonly differences: readonly string[]
+}
+
+/**
+ * Explains a packet by the forwarding table of the running node-proxy and by what the kernel holds. Without node-proxy
+ * the kernel's part is given alone. Throws NP_EXPLAIN_READ, and NP_INSPECTION_… where a Service is to be found by name.
+ */
+export async function explainPacket(query: Query, socket: string): Promise<Explanation> {
+  const readers = openLocalReaders()
+  try {
+    return await explainIn(await readWorld(readers), query, socket)
+  } finally {
+    await readers.close()
+  }
+}
+
+async function explainIn(world: WalkWorld, query: Query, socket: string): Promise<Explanation> {
+  const src = query.source.kind === 'address' ? query.source.ip : undefined
+  const inInterface = await interfaceOf(world, query, src)
+  const desired = await readDesired(query, { src, inInterface }, socket)
+  const { dst, port, protocol } = destinationOf(query, desired)
+  const srcPort = query.source.kind === 'address' ? query.source.port : undefined
+  const observed = await walkPacket(world, {
+    ...{ family: familyOf(dst), protocol, src, srcPort, dst, dstPort: port, inInterface },
+  })
+  const differences =
+    typeof desired === 'string'
+      ? []
+      : compareOutcomes({ src, dst, port }, expectationOf(desired), observed)
+  return { src, dst, port, protocol, inInterface, desired, observed, differences }
+}
+
+async function interfaceOf(world: WalkWorld, query: Query, src: IpAddress | undefined) {
+  if (query.inInterface !== undefined) return query.inInterface
+  if (src === undefined) return undefined
+  const found = await arrivalInterface(world.routing, src)
+  if (found !== undefined) return found === '' ? undefined : found
+  throw new NodeProxyError('NP_EXPLAIN_NO_ROUTE', `this node has no route back to ${src}`, {
+    hint: 'name the interface by which its packets come with --interface, or explain on the node of the client',
+  })
+}
+
+/** A Service by its name cannot be found without node-proxy; an address can be explained without it. */
+async function readDesired(
+  { destination, protocol }: Query,
+  { src = '', inInterface = '' }: { src?: string | undefined; inInterface?: string | undefined },
+  socket: string,
+): Promise<ExplainResponse | string> {
+  const client = openInspection(socket)
+  const target =
+    destination.kind === 'service'
+      ? { service: destination.service }
+      : { dst: destination.ip, port: destination.port ?? 0, protocol }
+  try {
+    return await client.explain({ src, inInterface, ...target })
+  } catch (error) {
+    const isKnown = error instanceof NodeProxyError
+    if (!isKnown || destination.kind === 'service') throw error
+    return `${error.message}; ${error.hint ?? ''}`
+  } finally {
+    client.close()
+  }
+}
+
+function destinationOf({ destination, protocol }: Query, desired: ExplainResponse | string) {
+  if (destination.kind === 'address') {
+    return { dst: destination.ip, port: destination.port ?? 0, protocol }
+  }
+  const found = desired as ExplainResponse
+  return { dst: found.dst as IpAddress, port: found.port, protocol: found.protocol as Protocol }
+}
+
+function expectationOf(desired: ExplainResponse): Expectation {
+  const { outcome, backends, masquerade, hasAffinity, ownPorts } = desired
+  return {
+    outcome: outcome as Expectation['outcome'],
+    backends: backends.map(({ ip, port, weight }) => ({ ip: ip as IpAddress, port, weight })),
+    masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
+    ...{ hasAffinity, ownPorts: new Set(ownPorts) },
+  }
+}

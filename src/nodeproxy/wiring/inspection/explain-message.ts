@@ -1,0 +1,104 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { ForwardingEntry } from '../../../forwarding/entry.ts'
+import { explain, type Packet } from '../../../forwarding/explain.ts'
+import type { ForwardingTable } from '../../../forwarding/table.ts'
+import type {
+  ExplainRequest,
+  ExplainResponseSchema,
+} from '../../../inspection/generated/inspection_pb.ts'
+import { type Family, familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { quote } from '../../../lib/quote.ts'
+import type { Protocol } from '../../../resources/types.ts'
+import type { Running } from '../engine/engine.ts'
+import type { ThisNode } from '../node/this-node.ts'
+import { backendMessage } from './entry-message.ts'
+import { packetFacts } from './packet-facts.ts'
+
+const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
+
+type NodeState = Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>
+
+/** What the table says of the packet of a request; a text: what is wrong with the request. */
+export function explainMessage(
+  { table, mode }: Pick<Running, 'table' | 'mode'>,
+  node: NodeState,
+  request: ExplainRequest,
+): MessageInitShape<typeof ExplainResponseSchema> | string {
+  const packet = packetOf(table, node, request)
+  if (typeof packet === 'string') return packet
+  const found = explain(table, packet, packetFacts(node, request.inInterface))
+  const { dst, port, protocol } = packet
+  const entry = found.entry === undefined ? undefined : table.get(found.entry)
+  return {
+    ...{ dst, port, protocol, outcome: found.outcome, reasons: [...found.reasons] },
+    entry: found.entry ?? '',
+    backends: found.backends.map(backendMessage),
+    masquerade: found.masquerade ?? '',
+    hint: found.hint ?? '',
+    hasAffinity: entry?.affinity !== undefined,
+    ...{ mode: mode.name, ownPorts: [...(mode.traffic?.ownPorts ?? [])] },
+  }
+}
+
+function packetOf(
+  table: ForwardingTable,
+  node: NodeState,
+  request: ExplainRequest,
+): Packet | string {
+  if (request.service !== '') return packetToService(table, node, request)
+  const dst = parseIp(request.dst)
+  if (dst === undefined) return `dst: ${quote(request.dst)} is no IP address`
+  const src = sourceOf(node, request, familyOf(dst))
+  if (src === undefined) return noSource(request, familyOf(dst))
+  const protocol = PROTOCOLS.find((one) => one === request.protocol)
+  if (protocol === undefined)
+    return `protocol: ${quote(request.protocol)} is none of TCP, UDP, SCTP`
+  const { port } = request
+  if (port < 1 || port > 65_535) return `port: ${port} is not between 1 and 65535`
+  return { src, dst, port, protocol }
+}
+
+function sourceOf(
+  { localAddresses }: NodeState,
+  request: ExplainRequest,
+  family: Family,
+): IpAddress | undefined {
+  const src = request.src === '' ? undefined : parseIp(request.src)
+  if (request.src === '') return localAddresses.find((ip) => familyOf(ip) === family)
+  return src !== undefined && familyOf(src) === family ? src : undefined
+}
+
+function noSource({ src }: ExplainRequest, family: Family): string {
+  if (src === '') return `src: this node has no address of IPv${family}`
+  return `src: ${quote(src)} is no address of IPv${family}, the family of the destination`
+}
+
+/** The first frontend of a Service port, as clients of the cluster use it. */
+function packetToService(
+  table: ForwardingTable,
+  node: NodeState,
+  request: ExplainRequest,
+): Packet | string {
+  const { service } = request
+  const given = parseIp(request.src)
+  const entries = [...table.entries()].filter((one) => isNamed(one, service))
+  const entry = entries.find((one) => given === undefined || one.family === familyOf(given))
+  if (entries.length === 0) {
+    return `service: this node forwards no port of ${quote(service)}; node-proxy entries lists them`
+  }
+  const src = entry && sourceOf(node, request, entry.family)
+  if (entry === undefined || src === undefined) return noSource(request, entries[0]!.family)
+  const frontend = entry.frontends[0]!
+  const here = node.localAddresses.find((ip) => familyOf(ip) === entry.family)
+  const dst = frontend.ip === 'node' ? here : frontend.ip
+  if (dst === undefined) return `service: this node has no address of IPv${entry.family}`
+  return { src, dst, port: frontend.port, protocol: entry.protocol }
+}
+
+/** `namespace/name`, with a port's name or number; a number is that of a frontend. */
+function isNamed({ service, portName, frontends }: ForwardingEntry, wanted: string): boolean {
+  if (wanted === service) return true
+  if (!wanted.startsWith(`${service}:`)) return false
+  const port = wanted.slice(service.length + 1)
+  return portName === port || frontends.some((one) => String(one.port) === port)
+}

@@ -1,0 +1,78 @@
+import { compareText } from '../../../forwarding/compare-text.ts'
+import type { ChangeHistory, HistoryEntry } from '../../../inspection/history/change-history.ts'
+import type { InspectionSource } from '../../../inspection/service/inspection-source.ts'
+import type { HealthReport } from '../../../telemetry/health/health.ts'
+import { waitedMs } from '../../../telemetry/health/health.ts'
+import type { Readiness } from '../../../telemetry/health/readiness.ts'
+import type { Running } from '../engine/engine.ts'
+import type { ThisNode } from '../node/this-node.ts'
+import { entryStatuses } from '../observation/entry-status.ts'
+import { entryMessage } from './entry-message.ts'
+import { explainMessage } from './explain-message.ts'
+import { tableCounts } from './status-message.ts'
+
+/** What of the daemon is inspected. */
+export interface Inspected {
+  readonly version: string
+  readonly nodeName: string
+  readonly startedAt: number
+  readonly node: Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>
+  readonly history: ChangeHistory
+  readonly modeName: () => string
+  /** Undefined until the cluster is listed. */
+  readonly running: () => Running | undefined
+  readonly readiness: () => Readiness
+  readonly health: () => HealthReport
+}
+
+const NOT_LISTED = 'the cluster is not listed yet; node-proxy status shows why'
+
+/** The source of the inspection service, which reads the daemon at each request. */
+export function nodeInspection(inspected: Inspected): InspectionSource {
+  const { node, history, running } = inspected
+  return {
+    status: () => statusMessage(inspected),
+    entries: (service) => listEntries(running(), service),
+    explain(request) {
+      const now = running()
+      if (now === undefined) return NOT_LISTED
+      return explainMessage(now, node, request)
+    },
+    watchChanges: (onChange) => history.watch((change) => onChange(changeMessage(change))),
+  }
+}
+
+function statusMessage(inspected: Inspected) {
+  const { version, nodeName, startedAt, history } = inspected
+  const { ready: isReady, reasons, warnings } = inspected.readiness()
+  const report = inspected.health()
+  const waits = [...report.status.values()].map((family) => waitedMs(family, report.now))
+  const now = inspected.running()
+  return {
+    ...{ version, nodeName, mode: inspected.modeName(), startedAt: BigInt(startedAt), isReady },
+    ...{ reasons: [...reasons], warnings: [...warnings], programming: history.latency() },
+    waitingMs: BigInt(Math.round(Math.max(0, ...waits))),
+    driftRepaired: BigInt(history.driftRepaired),
+    residentMemory: BigInt(process.memoryUsage.rss()),
+    ...(now === undefined ? {} : tableCounts(now.table, now.tracker, now.mode)),
+  }
+}
+
+/** Entries as they are when each is taken; what is gone by then is left out. */
+function* listEntries(now: Running | undefined, service: string) {
+  if (now === undefined) return
+  const isWanted = service.endsWith('/')
+    ? (one: string) => one.startsWith(service)
+    : (one: string) => service === '' || one === service
+  const wanted = [...now.table.entries()].filter((one) => isWanted(one.service))
+  const statuses = entryStatuses(now)
+  for (const id of wanted.map((one) => one.id).sort(compareText)) {
+    const entry = now.table.get(id)
+    if (entry !== undefined) yield entryMessage(entry, statuses.get(id) ?? 'Pending')
+  }
+}
+
+function changeMessage({ service, compiledAt, appliedAt, objects, hasFailures }: HistoryEntry) {
+  const times = { compiledAt: BigInt(compiledAt), appliedAt: BigInt(appliedAt) }
+  return { service, ...times, objects, hasFailures }
+}

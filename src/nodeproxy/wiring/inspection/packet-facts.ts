@@ -1,0 +1,44 @@
+import type { NodeFacts } from '../../../forwarding/explain.ts'
+import { cidrContains, familyOf, type IpAddress } from '../../../lib/ip.ts'
+import { localTraffic } from '../../../modes/netfilter/settings/netfilter-settings.ts'
+import { isInScope } from '../../../modes/netfilter/settings/node-port-scope.ts'
+import type { LocalTraffic } from '../../../modes/netfilter/settings/settings.ts'
+import type { ThisNode } from '../node/this-node.ts'
+
+type NodeState = Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>
+
+/** What decides about a packet beside the forwarding table. `inInterface`: by which it comes; empty: from this node. */
+export function packetFacts(node: NodeState, inInterface: string): NodeFacts {
+  const { config, node: object } = node.modeInputs
+  const pods = localTraffic(config, object)
+  const local = new Set(node.localAddresses)
+  const isLocal = (ip: IpAddress) => local.has(ip) || isLoopback(ip)
+  return {
+    masqueradeAll: config.iptables.masqueradeAll,
+    originOf(src) {
+      if (inInterface === '' && isLocal(src)) return 'node'
+      return isPod(pods, src, inInterface) ? 'pod' : 'outside'
+    },
+    servesNodePorts(dst) {
+      if (!isLocal(dst) || !isInScope(node.nodePortScope, dst)) return false
+      return !isLoopback(dst) || (config.iptables.localhostNodePorts && familyOf(dst) === 4)
+    },
+  }
+}
+
+function isPod(pods: LocalTraffic, src: IpAddress, inInterface: string): boolean {
+  switch (pods.by) {
+    case 'source':
+      return pods.cidrs.some((cidr) => cidrContains(cidr, src))
+    case 'bridge':
+      return inInterface === pods.name
+    case 'interfacePrefix':
+      return inInterface.startsWith(pods.prefix) && inInterface !== ''
+    case 'none':
+      return false
+  }
+}
+
+function isLoopback(ip: IpAddress): boolean {
+  return ip === '::1' || ip.startsWith('127.')
+}
