@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
-import type { CommandHost } from './commands/command-module.ts'
+import type { CommandHost } from './commands/command/command-module.ts'
 import { commandOf } from './commands/commands.ts'
 import { MODES } from './modes/mode-registry.ts'
 import { runProgram } from './program.ts'
@@ -21,7 +21,7 @@ function commandHost(): CommandHost {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort())
   // `node-proxy entries | head` closes the output early.
   process.stdout.on('error', () => process.exit(0))
-  return { ...output, env: process.env, signal: interrupted.signal }
+  return { ...output, signal: interrupted.signal }
 }
 
 /** Where NODE_COMPILE_CACHE is set, the next start needs neither compiler nor type stripper. */

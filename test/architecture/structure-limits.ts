@@ -27,8 +27,6 @@ export const TEST_FILES_OUTSIDE_OF_TESTING: Readonly<Record<string, string>> = {
   'src/apiserver/metrics/document.ts': 'writes docs/apiserver-metrics.md',
   'src/controllers/metrics/document.ts': 'writes docs/controller-metrics.md',
   'src/dns/metrics/document.ts': 'writes docs/dns-metrics.md',
-  'src/forwarding/explain.ts':
-    'finds the backend of a packet; the suites of all modes compare with it',
   'src/nodeproxy/config/document.ts': 'writes a part of docs/operate/configuration.md',
   'src/orchserver/metrics/document.ts': 'writes docs/orch-server-metrics.md',
   'src/telemetry/metrics/document.ts': 'writes docs/metrics.md',

@@ -14,12 +14,18 @@ function expected(changes: Partial<Expectation> = {}): Expectation {
   return { ...given, hasAffinity: false, ownPorts: new Set<number>(), ...changes }
 }
 
+interface Delivery {
+  readonly probability: number
+  readonly src: IpAddress
+  readonly to: 'local' | 'forwarded'
+}
+
 function delivered(
   { ip, port }: { readonly ip: IpAddress; readonly port: number },
-  { probability = 0.5, src = CLIENT, to = 'forwarded' as 'local' | 'forwarded' } = {},
+  { probability = 0.5, src = CLIENT, to = 'forwarded' }: Partial<Delivery> = {},
 ): WalkOutcome {
   return {
-    ...{ kind: 'delivered', to, dst: { ip, port }, src: src as IpAddress, outInterface: 'cbr0' },
+    ...{ kind: 'delivered', to, dst: { ip, port }, src, outInterface: 'cbr0' },
     ...{ probability, steps: [] },
   }
 }
@@ -87,7 +93,7 @@ test('refused, silent and uncertain instead of delivered, and the other way roun
   ])
   const reason = 'a limit'
   expect(compare(expected(), [{ kind: 'uncertain', reason, probability: 1, steps: [] }])).toEqual([
-    'it cannot be told what happens: a limit',
+    'what happens is not known: a limit',
   ])
 })
 

@@ -49,7 +49,7 @@ function differenceOf(
   expected: Expectation,
   outcome: WalkOutcome,
 ): readonly string[] {
-  if (outcome.kind === 'uncertain') return [`it cannot be told what happens: ${outcome.reason}`]
+  if (outcome.kind === 'uncertain') return [`what happens is not known: ${outcome.reason}`]
   if (expected.outcome === 'unhandled') return touched(packet, outcome)
   if (outcome.kind !== KINDS[expected.outcome]) {
     return [`expected ${worded(KINDS[expected.outcome])}, but ${observedWords(outcome)}`]
@@ -134,6 +134,6 @@ export function observedWords(outcome: WalkOutcome): string {
     case 'silent':
       return `it gets no answer: ${outcome.by}`
     case 'uncertain':
-      return `it cannot be told what happens: ${outcome.reason}`
+      return `what happens is not known: ${outcome.reason}`
   }
 }

@@ -6,7 +6,7 @@ import { parseSets } from './model/parse-sets.ts'
 import { parseRuleset } from './model/ruleset.ts'
 import type { XtablesListing } from './xtables-functions.ts'
 
-/** A kernel holds rules of both variants at once; `''`: the only one of a machine that does not tell them apart. */
+/** A kernel holds rules of both variants at once; `''`: `iptables` of a machine without programs for each. */
 const VARIANTS = ['-nft', '-legacy', ''] as const
 
 /** Rules of both families and IP sets, each read once. */

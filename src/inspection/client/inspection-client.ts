@@ -28,21 +28,27 @@ export interface InspectionClient {
 /** Opens a client of the service on a Unix socket; it connects with the first request. */
 export function openInspection(socket: string): InspectionClient {
   const client = new Client(`unix:${socket}`, credentials.createInsecure())
+  const link: Link = { client, socket }
   const { status: statusMethod, explain, listEntries, watchChanges } = Inspection.method
   return {
-    status: () => unary<StatusResponse>(client, socket, statusMethod, {}),
-    explain: (request) => unary<ExplainResponse>(client, socket, explain, request),
-    entries: (service) => stream<Entry>(client, socket, listEntries, { service }),
-    changes: (signal) => stream<Change>(client, socket, watchChanges, {}, signal),
+    status: () => unary<StatusResponse>(link, statusMethod, {}),
+    explain: (request) => unary<ExplainResponse>(link, explain, request),
+    entries: (service) => stream<Entry>(link, listEntries, { service }),
+    changes: (signal) => stream<Change>(link, watchChanges, {}, signal),
     close: () => client.close(),
   }
+}
+
+/** The connection, and the socket for errors. */
+interface Link {
+  readonly client: Client
+  readonly socket: string
 }
 
 type Method = Parameters<typeof methodDefinition>[0]
 
 function unary<O>(
-  client: Client,
-  socket: string,
+  { client, socket }: Link,
   method: Method,
   init: Readonly<Record<string, unknown>>,
 ): Promise<O> {
@@ -61,8 +67,7 @@ function unary<O>(
 }
 
 async function* stream<O>(
-  client: Client,
-  socket: string,
+  { client, socket }: Link,
   method: Method,
   init: Readonly<Record<string, unknown>>,
   signal?: AbortSignal,

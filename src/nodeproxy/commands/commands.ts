@@ -1,4 +1,4 @@
-import type { CommandEntry } from './command-module.ts'
+import type { CommandEntry } from './command/command-module.ts'
 
 /** The commands beside the daemon itself: one folder and one entry each. None of them changes anything. */
 export const COMMANDS: readonly CommandEntry[] = [

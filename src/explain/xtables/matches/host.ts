@@ -40,7 +40,7 @@ export const bridgePort: MatchTest = allOf({
 
 /**
  * `-m socket`: no connection is open yet, so only a listening socket can be meant (xt_socket.c: of TCP and UDP). Without
- * `--nowildcard` one that listens on any address does not count, and listings do not tell whether there is another one.
+ * `--nowildcard` one that listens on any address does not count, and listings do not show whether there is another one.
  */
 export const socket: MatchTest = ({ packet, world, group }) => {
   if (packet.protocol === 'SCTP') return false

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { NodeProxyError } from '../../../lib/error.ts'
-import type { CommandContext } from '../command-module.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { addSocketFlags, type SocketFlags } from '../socket/socket-flags.ts'
 import { explainPacket } from './explain-packet.ts'
 import { explanationJson, explanationText, isWell } from './explanation-text.ts'

@@ -2,7 +2,7 @@ import { toJson } from '@bufbuild/protobuf'
 import type { Command } from 'commander'
 import { openInspection } from '../../../inspection/client/inspection-client.ts'
 import { StatusResponseSchema } from '../../../inspection/generated/inspection_pb.ts'
-import type { CommandContext } from '../command-module.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { addSocketFlags, type SocketFlags } from '../socket/socket-flags.ts'
 import { isWell, statusText } from './status-text.ts'
 

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
-import { explain, type Packet } from '../../../forwarding/explain.ts'
+import { explain, type Packet } from '../../../forwarding/explanation/explain.ts'
 import type { ForwardingTable } from '../../../forwarding/table.ts'
 import type {
   ExplainRequest,

@@ -1,4 +1,4 @@
-import type { NodeFacts } from '../../../forwarding/explain.ts'
+import type { NodeFacts } from '../../../forwarding/explanation/explain.ts'
 import { cidrContains, familyOf, type IpAddress } from '../../../lib/ip.ts'
 import { localTraffic } from '../../../modes/netfilter/settings/netfilter-settings.ts'
 import { isInScope } from '../../../modes/netfilter/settings/node-port-scope.ts'

@@ -3,14 +3,20 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Readiness } from '../../../telemetry/health/readiness.ts'
 import type { Launch } from '../../config/launch.ts'
-import type { NodeProxy } from '../node-proxy.ts'
-import { nodeInspection } from './node-inspection.ts'
+import { type Inspected, nodeInspection } from './node-inspection.ts'
+
+/** What the service reads of the node proxy, each time anew. */
+export interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | 'history'> {
+  readonly modeName: string
+  readonly running: ReturnType<Inspected['running']>
+  readonly health: { report(): ReturnType<Inspected['health']> }
+}
 
 /** What the service is started with. */
 export interface InspectionParts {
   readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
   readonly nodeName: string
-  readonly proxy: NodeProxy
+  readonly proxy: InspectedProxy
   readonly conditions: Pick<Conditions, 'raise'>
   readonly readiness: () => Readiness
 }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Service } from '../resources/types.ts'
-import { compileService } from './compile.ts'
-import { explain, type NodeFacts, type Packet } from './explain.ts'
-import { ForwardingTable } from './table.ts'
+import type { Service } from '../../resources/types.ts'
+import { compileService } from '../compile.ts'
+import { ForwardingTable } from '../table.ts'
 import {
   cidr,
   clusterOf,
@@ -14,7 +13,8 @@ import {
   serviceKey,
   servicePort,
   slice,
-} from './testing/fixtures.ts'
+} from '../testing/fixtures.ts'
+import { explain, type NodeFacts, type Packet } from './explain.ts'
 
 const FACTS: NodeFacts = {
   originOf: (src) => (src.startsWith('10.') ? 'pod' : src === '192.168.0.2' ? 'node' : 'outside'),

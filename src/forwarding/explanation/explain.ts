@@ -1,8 +1,8 @@
-import { cidrContains, familyOf, hostPort, type IpAddress } from '../lib/ip.ts'
-import type { Protocol } from '../resources/types.ts'
-import { claimKey } from './claim-key.ts'
-import type { Backend, EntryId, ForwardingEntry, Frontend, Pool } from './entry.ts'
-import type { ForwardingTable } from './table.ts'
+import { cidrContains, familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
+import type { Protocol } from '../../resources/types.ts'
+import { claimKey } from '../claim-key.ts'
+import type { Backend, EntryId, ForwardingEntry, Frontend, Pool } from '../entry.ts'
+import type { ForwardingTable } from '../table.ts'
 
 /** The first packet of a connection. */
 export interface Packet {
