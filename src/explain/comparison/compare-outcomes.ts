@@ -130,10 +130,16 @@ export function observedWords(outcome: WalkOutcome): string {
     case 'delivered':
       return `${named(outcome)} gets it, from ${outcome.src}`
     case 'refused':
-      return `it is refused (${outcome.how})`
+      return `it is refused (${outcome.how})${byWhich(outcome)}`
     case 'silent':
-      return `it gets no answer: ${outcome.by}`
+      return `it gets no answer: ${outcome.by}${byWhich(outcome)}`
     case 'uncertain':
       return `what happens is not known: ${outcome.reason}`
   }
+}
+
+/** The rule, element or server that decided last. */
+function byWhich({ steps }: WalkOutcome): string {
+  const object = steps.at(-1)?.object
+  return object === undefined ? '' : ` (${object})`
 }

@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path'
 import type { Lab } from '../lab/lab.ts'
 
-const LAUNCHER = join(import.meta.dirname, '../../../bin/node-proxy')
+/** The program. */
+export const LAUNCHER = join(import.meta.dirname, '../../../bin/node-proxy')
 
 /** How a command of node-proxy ended on the lab's node. */
 export interface CommandResult {

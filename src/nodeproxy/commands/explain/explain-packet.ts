@@ -81,8 +81,8 @@ async function readDesired(
   try {
     return await client.explain({ src, inInterface, ...target })
   } catch (error) {
-    const isKnown = error instanceof NodeProxyError
-    if (!isKnown || destination.kind === 'service') throw error
+    const isAbsent = error instanceof NodeProxyError && error.code === 'NP_INSPECTION_UNREACHABLE'
+    if (!isAbsent || destination.kind === 'service') throw error
     return `${error.message}; ${error.hint ?? ''}`
   } finally {
     client.close()

@@ -1,0 +1,53 @@
+import { compareOutcomes } from '../../../src/explain/comparison/compare-outcomes.ts'
+import type { Expectation } from '../../../src/explain/comparison/expectation.ts'
+import type { IpAddress } from '../../../src/lib/ip.ts'
+import { nodeCommand } from '../inspection/node-command.ts'
+import type { Lab } from '../lab/lab.ts'
+import { expectPrediction } from './expect-prediction.ts'
+import { type LabPacket, predict } from './predict.ts'
+
+/** What `node-proxy explain -o json` prints of the forwarding table. */
+interface Desired {
+  readonly outcome: Expectation['outcome']
+  readonly backends: readonly {
+    readonly ip: IpAddress
+    readonly port: number
+    readonly weight: number
+  }[]
+  readonly masquerade: string
+  readonly hasAffinity: boolean
+  readonly ownPorts: readonly number[]
+}
+
+/** What the running daemon wants of a packet. Its differences to the kernel must be none. */
+export async function readExpectation(lab: Lab, packet: LabPacket): Promise<Expectation> {
+  const { from, src, dst, port, protocol = 'TCP' } = packet
+  await lab.site(from, src)
+  const to = dst.includes(':') ? `[${dst}]:${port}` : `${dst}:${port}`
+  const words = ['explain', src, to, '--protocol', protocol.toLowerCase(), '-o', 'json']
+  const result = await nodeCommand(lab, ...words)
+  if (result.stdout === '') throw new Error(result.stderr)
+  const { desired, differences } = JSON.parse(result.stdout) as {
+    readonly desired: Desired
+    readonly differences: readonly string[]
+  }
+  if (differences.length > 0) throw new Error(`unchanged, and yet: ${differences.join('; ')}`)
+  const { outcome, backends, masquerade, hasAffinity, ownPorts } = desired
+  return {
+    ...{ outcome, backends, hasAffinity, ownPorts: new Set(ownPorts) },
+    masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
+  }
+}
+
+/** The differences that the kernel has now. Where that takes no waiting for silence, packets must do as predicted. */
+export async function differencesNow(
+  lab: Lab,
+  packet: LabPacket,
+  { expected, sends }: { readonly expected: Expectation; readonly sends: boolean },
+): Promise<readonly string[]> {
+  const seen = await predict(lab, packet)
+  const isQuick = seen.length === 1 || seen.every(({ kind }) => kind === 'delivered')
+  const isKnown = seen.every(({ kind }) => kind !== 'uncertain')
+  const observed = sends && isQuick && isKnown ? await expectPrediction(lab, packet) : seen
+  return compareOutcomes(packet, expected, observed)
+}
