@@ -2,7 +2,8 @@ import { commandRouting } from '../host/command-routing.ts'
 import { readListening } from '../host/listening-sockets.ts'
 import { readHost } from '../host/read-host.ts'
 import { ipvsFunctions } from '../ipvs/ipvs-functions.ts'
-import { readNftablesChains } from '../nftables/read-chains.ts'
+import { nftablesFunctions } from '../nftables/nftables-functions.ts'
+import { readNftables } from '../nftables/read-nftables.ts'
 import type { WalkWorld } from '../walk/walk-packet.ts'
 import { readXtables } from '../xtables/read-xtables.ts'
 import { xtablesFunctions } from '../xtables/xtables-functions.ts'
@@ -17,7 +18,7 @@ export async function readWorld(readers: WorldReaders): Promise<WalkWorld> {
   const functions = [
     ...listings.flatMap((one) => xtablesFunctions(one, { facts, sets })),
     ...(ipvs === undefined ? [] : ipvsFunctions(ipvs)),
-    ...(await readNftablesChains(run)),
+    ...nftablesFunctions(await readNftables(run), facts),
   ]
   return { functions, routing: commandRouting(run), facts }
 }

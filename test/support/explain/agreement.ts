@@ -21,8 +21,6 @@ export function disagreements(
   { prediction, dst, port, isExhaustive }: Predicted,
   outcomes: readonly ConnectOutcome[],
 ): readonly string[] {
-  // Rules of nftables mode are not interpreted.
-  if (proxyMode() === 'nftables') return []
   const expected = new Set(prediction.map(predicted))
   const real = new Set(
     outcomes.map((one) => shown(happened(one, hostPort(dst as IpAddress, port)), prediction)),

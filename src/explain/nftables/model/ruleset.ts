@@ -1,0 +1,98 @@
+import { isList, isObject, type Json, type JsonObject } from './json.ts'
+
+/** A rule: its statements in order. */
+export interface NftRule {
+  readonly handle: number
+  /** As nft lists it, without its handle. */
+  readonly text: string
+  readonly statements: readonly Json[]
+}
+
+/** A chain; `base`: it is called by a hook. */
+export interface NftChain {
+  readonly name: string
+  readonly base:
+    | {
+        readonly type: string
+        readonly hook: string
+        readonly priority: number
+        readonly policy: string
+      }
+    | undefined
+  readonly rules: NftRule[]
+}
+
+/** A set or map: its elements, of a map as pairs. */
+export interface NftSet {
+  readonly name: string
+  readonly isMap: boolean
+  readonly elements: readonly Json[]
+}
+
+export interface NftTable {
+  readonly family: string
+  readonly name: string
+  readonly chains: Map<string, NftChain>
+  readonly sets: Map<string, NftSet>
+}
+
+/** The tables of `nft -j list ruleset`; texts of rules from `nft -a -t list ruleset`. */
+export function parseRuleset(json: string, text: string): readonly NftTable[] {
+  const { nftables } = JSON.parse(json) as { readonly nftables: readonly JsonObject[] }
+  const tables = new Map<string, NftTable>()
+  const texts = ruleTexts(text)
+  for (const object of nftables) addObject(tables, texts, object)
+  return [...tables.values()]
+}
+
+function addObject(
+  tables: Map<string, NftTable>,
+  texts: ReadonlyMap<string, string>,
+  { table, chain, set, map, rule }: JsonObject,
+): void {
+  if (isObject(table)) {
+    const [family, name] = [String(table['family']), String(table['name'])]
+    tables.set(`${family} ${name}`, { family, name, chains: new Map(), sets: new Map() })
+  }
+  const object = chain ?? set ?? map ?? rule
+  if (!isObject(object)) return
+  const owner = tables.get(`${String(object['family'])} ${String(object['table'])}`)
+  if (owner === undefined) return
+  if (chain !== undefined) owner.chains.set(String(object['name']), chainOf(object))
+  if (rule !== undefined) {
+    const handle = Number(object['handle'])
+    const statements = isList(object['expr']) ? object['expr'] : []
+    const text = texts.get(`${owner.family} ${owner.name} ${handle}`) ?? `rule of handle ${handle}`
+    owner.chains.get(String(object['chain']))?.rules.push({ handle, text, statements })
+  }
+  const listed = set ?? map
+  if (!isObject(listed)) return
+  const elements = isList(listed['elem']) ? listed['elem'] : []
+  owner.sets.set(String(listed['name']), {
+    ...{ name: String(listed['name']), isMap: map !== undefined, elements },
+  })
+}
+
+function chainOf({ name, type, hook, prio, policy }: JsonObject): NftChain {
+  const base =
+    typeof hook === 'string'
+      ? {
+          ...{ hook, type: String(type), priority: Number(prio ?? 0) },
+          policy: String(policy ?? 'accept'),
+        }
+      : undefined
+  return { name: String(name), base, rules: [] }
+}
+
+/** Rules by family, table and handle: lines that end in `# handle N`, inside of tables. */
+function ruleTexts(text: string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  let table = ''
+  for (const line of text.split('\n')) {
+    const head = /^table (\S+) (\S+) \{/.exec(line)
+    if (head !== null) table = `${head[1]} ${head[2]}`
+    const rule = /^\t\t(.*) # handle (\d+)$/.exec(line)
+    if (rule !== null) texts.set(`${table} ${rule[2]}`, rule[1] ?? '')
+  }
+  return texts
+}

@@ -1,0 +1,61 @@
+import type { Family } from '../../lib/ip.ts'
+import { ACCEPT, type Branch, branchOf, extend } from '../packet/branch.ts'
+import type { HookFunction } from '../packet/hook-function.ts'
+import type { HostFacts } from '../packet/host-facts.ts'
+import type { Hook, PacketState } from '../packet/packet-state.ts'
+import type { NftChain, NftTable } from './model/ruleset.ts'
+import { type NftContext, runNftChain } from './run-chain.ts'
+
+const HOOKS: readonly Hook[] = ['prerouting', 'input', 'forward', 'output', 'postrouting']
+const FAMILIES: ReadonlyMap<string, readonly Family[]> = new Map([
+  ['ip', [4]],
+  ['ip6', [6]],
+  ['inet', [4, 6]],
+])
+/** Tables of the nft variant of iptables, whose rules `iptables-save` lists. */
+const OF_IPTABLES = new Set(['raw', 'mangle', 'nat', 'filter', 'security'])
+
+/** The hook functions of tables: one for each base chain of IP packets. */
+export function nftablesFunctions(
+  tables: readonly NftTable[],
+  facts: HostFacts,
+): readonly HookFunction[] {
+  return tables
+    .filter(({ family, name }) => family === 'inet' || !OF_IPTABLES.has(name))
+    .flatMap((table) =>
+      [...table.chains.values()].flatMap((chain) => hookFunction(table, chain, facts)),
+    )
+}
+
+function hookFunction(table: NftTable, chain: NftChain, facts: HostFacts): readonly HookFunction[] {
+  const { base, name } = chain
+  const hook = HOOKS.find((one) => one === base?.hook)
+  const families = FAMILIES.get(table.family)
+  if (base === undefined || hook === undefined || families === undefined) return []
+  const context: NftContext = { source: `nft ${table.family} ${table.name}`, hook, table, facts }
+  const found: HookFunction = {
+    ...{ hook, families, priority: base.priority, isNat: base.type === 'nat' },
+    reroutesMarks: base.type === 'route',
+    source: `${context.source} ${name}`,
+    apply: (packet) => runBase(context, chain, packet),
+  }
+  return [found]
+}
+
+function runBase(context: NftContext, chain: NftChain, packet: PacketState): readonly Branch[] {
+  return runNftChain(context, chain, packet).flatMap((branch) =>
+    branch.verdict.kind === 'continue'
+      ? extend(branch, (now) => byPolicy(context, chain, now))
+      : [branch],
+  )
+}
+
+function byPolicy({ source }: NftContext, { name, base }: NftChain, packet: PacketState) {
+  if (base?.policy !== 'drop') return [branchOf(packet, ACCEPT)]
+  const step = {
+    where: `${source} ${name}`,
+    object: 'policy drop',
+    text: 'the policy of the chain',
+  }
+  return [branchOf(packet, { kind: 'drop' }, [step])]
+}

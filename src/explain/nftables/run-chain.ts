@@ -1,0 +1,184 @@
+import { type Branch, branchOf, extend, type Step } from '../packet/branch.ts'
+import type { HostFacts } from '../packet/host-facts.ts'
+import { mergeBranches } from '../packet/merge-branches.ts'
+import type { Hook, PacketState } from '../packet/packet-state.ts'
+import { evaluate } from './expressions/evaluate.ts'
+import { type Evaluation, isUnknown } from './expressions/evaluated.ts'
+import { lookUp, setOf } from './expressions/look-up.ts'
+import { isObject, type Json, type JsonObject, onlyMember } from './model/json.ts'
+import type { NftChain, NftRule, NftTable } from './model/ruleset.ts'
+import { applyStatement, applyText } from './statements/apply-statement.ts'
+import { matchLikelihood } from './statements/match.ts'
+
+/** nf_tables refuses deeper ones (NFT_JUMP_STACK_SIZE is 16). */
+const MAX_DEPTH = 32
+
+/** Where a chain runs. */
+export interface NftContext {
+  /** `nft ip node-proxy`. */
+  readonly source: string
+  readonly hook: Hook
+  readonly table: NftTable
+  readonly facts: HostFacts
+}
+
+/** A branch inside a rule: `rule`: its next statement; `next`: the next rule; `left`: the chain is left. */
+interface Progress {
+  readonly branch: Branch
+  readonly to: 'rule' | 'next' | 'left'
+}
+
+/** Runs a packet through a chain; `continue` stands for its end or `return`. */
+export function runNftChain(
+  context: NftContext,
+  chain: NftChain,
+  packet: PacketState,
+  depth = 0,
+): readonly Branch[] {
+  let running: readonly Branch[] = [branchOf(packet)]
+  const done: Branch[] = []
+  for (const rule of chain.rules) {
+    if (running.length === 0) break
+    const after = running.flatMap((branch) => runRule(context, { chain, rule, depth }, branch))
+    done.push(...after.filter(({ to }) => to === 'left').map(({ branch }) => branch))
+    running = mergeBranches(after.filter(({ to }) => to !== 'left').map(({ branch }) => branch))
+  }
+  return [...done, ...running]
+}
+
+interface RuleCall {
+  readonly chain: NftChain
+  readonly rule: NftRule
+  readonly depth: number
+}
+
+function runRule(context: NftContext, call: RuleCall, start: Branch): readonly Progress[] {
+  let running: readonly Progress[] = [{ branch: start, to: 'rule' }]
+  for (const statement of call.rule.statements) {
+    running = running.flatMap((one) =>
+      one.to === 'rule' ? runStatement(context, call, { ...one, statement }) : [one],
+    )
+  }
+  return running.map((one) => (one.to === 'rule' ? { ...one, to: 'next' } : one))
+}
+
+type Current = Progress & { readonly statement: Json }
+
+function runStatement(context: NftContext, call: RuleCall, { branch, statement }: Current) {
+  const { table, hook, facts } = context
+  const evaluation: Evaluation = { packet: branch.packet, hook, table, facts }
+  if (typeof statement === 'string')
+    return applied(context, call, branch, applyText(statement, evaluation))
+  const [name = '', inner = null] = onlyMember(statement) ?? []
+  if (name === 'match' && isObject(inner))
+    return matched(context, call, branch, matchLikelihood(inner, evaluation))
+  if (name === 'vmap' && isObject(inner)) return byMap(context, call, branch, inner)
+  if (JUMPS.has(name)) return jump(context, call, branch, [name, inner])
+  return applied(context, call, branch, applyStatement(name, inner, evaluation))
+}
+
+const JUMPS = new Set(['jump', 'goto', 'return', 'continue'])
+
+function matched(
+  context: NftContext,
+  call: RuleCall,
+  branch: Branch,
+  likelihood: ReturnType<typeof matchLikelihood>,
+): readonly Progress[] {
+  if (typeof likelihood === 'object') return [unclear(context, call, branch, likelihood.unknown)]
+  const part = (share: number, to: Progress['to']): readonly Progress[] =>
+    share <= 0 ? [] : [{ branch: { ...branch, probability: branch.probability * share }, to }]
+  return [...part(likelihood, 'rule'), ...part(1 - likelihood, 'next')]
+}
+
+/** `vmap`: the verdict of the element; without one the rule ends. */
+function byMap(
+  context: NftContext,
+  call: RuleCall,
+  branch: Branch,
+  { key, data }: JsonObject,
+): readonly Progress[] {
+  const { table, hook, facts } = context
+  const evaluation: Evaluation = { packet: branch.packet, hook, table, facts }
+  const keys = evaluate(key ?? null, evaluation)
+  if (isUnknown(keys)) return [unclear(context, call, branch, keys.unknown)]
+  const set = setOf(data ?? null, evaluation)
+  if ('unknown' in set) return [unclear(context, call, branch, set.unknown)]
+  const missed = 1 - keys.reduce((sum, { probability }) => sum + probability, 0)
+  const found = keys.flatMap(({ probability, parts }) => {
+    const part = { ...branch, probability: branch.probability * probability }
+    const verdict = lookUp(set.elements, parts)
+    if (verdict === undefined) return [{ branch: part, to: 'next' as const }]
+    const member = onlyMember(verdict)
+    if (member === undefined || member[0] === 'unknown')
+      return [unclear(context, call, part, 'the elements of a map')]
+    return verdictOf(context, call, part, member)
+  })
+  if (missed <= 1e-9) return found
+  return [...found, { branch: { ...branch, probability: branch.probability * missed }, to: 'next' }]
+}
+
+function verdictOf(
+  context: NftContext,
+  call: RuleCall,
+  branch: Branch,
+  member: readonly [string, Json],
+) {
+  if (JUMPS.has(member[0])) return jump(context, call, branch, member)
+  const { table, hook, facts } = context
+  const evaluation = { packet: branch.packet, hook, table, facts }
+  return applied(context, call, branch, applyStatement(member[0], member[1], evaluation))
+}
+
+function jump(
+  context: NftContext,
+  call: RuleCall,
+  branch: Branch,
+  [name, inner]: readonly [string, Json],
+): readonly Progress[] {
+  const stepped = withStep(context, call, branch, name)
+  if (name === 'return') return [{ branch: stepped, to: 'left' }]
+  if (name === 'continue') return [{ branch: stepped, to: 'next' }]
+  const target = isObject(inner) ? String(inner['target']) : ''
+  const called = context.table.chains.get(target)
+  if (called === undefined || call.depth >= MAX_DEPTH) {
+    return [unclear(context, call, branch, `the chain ${target}`)]
+  }
+  const after = extend(stepped, (packet) => runNftChain(context, called, packet, call.depth + 1))
+  return after.map((one) => {
+    if (one.verdict.kind !== 'continue') return { branch: one, to: 'left' }
+    return { branch: one, to: name === 'goto' ? 'left' : 'rule' }
+  })
+}
+
+function applied(
+  context: NftContext,
+  call: RuleCall,
+  branch: Branch,
+  effect: ReturnType<typeof applyStatement>,
+): readonly Progress[] {
+  if (effect === 'absent') return [{ branch, to: 'next' }]
+  if ('unknown' in effect) return [unclear(context, call, branch, effect.unknown)]
+  const stepped = withStep(context, call, branch)
+  return effect.map((one) => {
+    const isSilent = one.verdict.kind === 'continue' && one.packet === branch.packet
+    const base = isSilent ? branch : stepped
+    const next = { ...one, probability: base.probability * one.probability, steps: base.steps }
+    return { branch: next, to: one.verdict.kind === 'continue' ? 'rule' : 'left' }
+  })
+}
+
+function unclear(context: NftContext, call: RuleCall, branch: Branch, what: string): Progress {
+  const step = stepOf(context, call)
+  const reason = `${step.where}: ${step.object}: ${what}`
+  const verdict = { kind: 'uncertain', reason } as const
+  return { branch: { ...branch, verdict, steps: [...branch.steps, step] }, to: 'left' }
+}
+
+function withStep(context: NftContext, call: RuleCall, branch: Branch, text?: string): Branch {
+  return { ...branch, steps: [...branch.steps, stepOf(context, call, text)] }
+}
+
+function stepOf({ source }: NftContext, { chain, rule }: RuleCall, text = rule.text): Step {
+  return { where: `${source} ${chain.name}`, object: rule.text, text }
+}

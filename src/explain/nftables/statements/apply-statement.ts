@@ -1,0 +1,105 @@
+import { ACCEPT, type Branch, branchOf } from '../../packet/branch.ts'
+import { evaluate } from '../expressions/evaluate.ts'
+import { type Evaluation, isUnknown } from '../expressions/evaluated.ts'
+import { setName } from '../expressions/look-up.ts'
+import { isObject, type Json, type JsonObject } from '../model/json.ts'
+import { masquerade, redirect, toAddress } from './translations.ts'
+
+/**
+ * What a statement other than a match or a jump does: branches (`continue`: the rule goes on), `absent`: the rule ends
+ * without an effect, or a text: what is not known.
+ */
+export type StatementEffect = readonly Branch[] | 'absent' | { readonly unknown: string }
+
+/** Statements that change nothing that a walk follows. */
+const WITHOUT_EFFECT = new Set([
+  'counter',
+  'log',
+  'comment',
+  'ct helper',
+  'flow',
+  'last',
+  'ct timeout',
+])
+
+/** Applies one statement. */
+export function applyStatement(name: string, inner: Json, evaluation: Evaluation): StatementEffect {
+  const { packet } = evaluation
+  if (WITHOUT_EFFECT.has(name)) return [branchOf(packet)]
+  switch (name) {
+    case 'accept':
+      return [branchOf(packet, ACCEPT)]
+    case 'drop':
+      return [branchOf(packet, { kind: 'drop' })]
+    case 'reject':
+      return reject(isObject(inner) ? inner : {}, evaluation)
+    case 'dnat':
+      return orUnknown(toAddress('destination', inner, evaluation))
+    case 'snat':
+      return orUnknown(toAddress('source', inner, evaluation))
+    case 'masquerade':
+      return orUnknown(masquerade(evaluation))
+    case 'redirect':
+      return orUnknown(redirect(inner, evaluation))
+    case 'mangle':
+      return isObject(inner) ? mangle(inner, evaluation) : { unknown: name }
+    case 'notrack':
+      return [branchOf(untracked(packet))]
+    case 'set':
+      return changed(String(isObject(inner) ? inner['set'] : ''), evaluation)
+    default:
+      return { unknown: `the statement ${name}` }
+  }
+}
+
+/** What nft cannot print as JSON it prints as text: an update of a map. */
+export function applyText(text: string, evaluation: Evaluation): StatementEffect {
+  const set = /^(?:add|update|delete) (@\S+) \{/.exec(text)?.[1]
+  return set === undefined ? { unknown: 'a statement' } : changed(set, evaluation)
+}
+
+/** Later look-ups of this packet in the set are not known any more. */
+function changed(reference: string, { packet, table }: Evaluation): StatementEffect {
+  const change = { set: setName(table, reference), element: '', isAdded: true }
+  return [branchOf({ ...packet, setChanges: [...packet.setChanges, change] })]
+}
+
+/** A reset is for TCP, and the families of ICMP for theirs: nft does not list these conditions. */
+function reject({ type, expr }: JsonObject, { packet }: Evaluation): StatementEffect {
+  if (type === 'tcp reset') {
+    return packet.protocol === 'TCP'
+      ? [branchOf(packet, { kind: 'reject', how: 'tcp-reset' })]
+      : 'absent'
+  }
+  if (type === 'icmp' && packet.family === 6) return 'absent'
+  if (type === 'icmpv6' && packet.family === 4) return 'absent'
+  const how = `icmp-${typeof expr === 'string' ? expr : 'port-unreachable'}`
+  return [branchOf(packet, { kind: 'reject', how })]
+}
+
+function mangle({ key, value }: JsonObject, evaluation: Evaluation): StatementEffect {
+  const { packet } = evaluation
+  const values = evaluate(value ?? null, evaluation)
+  const target = JSON.stringify(key)
+  if (isUnknown(values)) return values
+  if (values.length === 0) return 'absent'
+  const set = (mark: number) =>
+    target === '{"meta":{"key":"mark"}}'
+      ? { ...packet, mark }
+      : { ...packet, connection: { ...packet.connection, mark } }
+  const isMark = target === '{"meta":{"key":"mark"}}' || target === '{"ct":{"key":"mark"}}'
+  if (!isMark) return { unknown: 'a field that is set' }
+  return values.map(({ probability, parts }) => {
+    const mark = typeof parts[0]?.value === 'bigint' ? Number(parts[0].value & 0xffff_ffffn) : 0
+    return { ...branchOf(set(mark)), probability }
+  })
+}
+
+function untracked(packet: Evaluation['packet']): Evaluation['packet'] {
+  return { ...packet, connection: { ...packet.connection, status: 'untracked' } }
+}
+
+function orUnknown(found: readonly Branch[] | string): StatementEffect {
+  if (typeof found === 'string') return { unknown: found }
+  return found.length === 0 ? 'absent' : found
+}
