@@ -5,7 +5,7 @@ import type { Hook, PacketState } from '../packet/packet-state.ts'
 import { evaluate } from './expressions/evaluate.ts'
 import { type Evaluation, isUnknown } from './expressions/evaluated.ts'
 import { lookUp, setOf } from './expressions/look-up.ts'
-import { isObject, type Json, type JsonObject, onlyMember } from './model/json.ts'
+import { isObject, type Json, type JsonObject, onlyMember, textOf } from './model/json.ts'
 import type { NftChain, NftRule, NftTable } from './model/ruleset.ts'
 import { applyStatement, applyText } from './statements/apply-statement.ts'
 import { matchLikelihood } from './statements/match.ts'
@@ -139,7 +139,7 @@ function jump(
   const stepped = withStep(context, call, branch, name)
   if (name === 'return') return [{ branch: stepped, to: 'left' }]
   if (name === 'continue') return [{ branch: stepped, to: 'next' }]
-  const target = isObject(inner) ? String(inner['target']) : ''
+  const target = isObject(inner) ? textOf(inner['target']) : ''
   const called = context.table.chains.get(target)
   if (called === undefined || call.depth >= MAX_DEPTH) {
     return [unclear(context, call, branch, `the chain ${target}`)]

@@ -8,6 +8,9 @@ import { type LabPacket, predict } from './predict.ts'
 /** Connections for each predicted outcome: one of two is missed once in 10^12. */
 const MAX_ATTEMPTS = 40
 
+/** Before TCP sends the first packet again after a second, which rules may treat otherwise. */
+const TIMEOUT_MS = 700
+
 /**
  * Predicts, then sends real packets, and demands that exactly the predicted outcomes happen; returns the
  * prediction.
@@ -20,7 +23,7 @@ export async function expectPrediction(
   await lab.site(from, src)
   const outcomes = await predict(lab, packet)
   const sent = await lab.connect(from, {
-    ...{ protocol, source: src, destination: dst, port },
+    ...{ protocol, source: src, destination: dst, port, timeoutMs: TIMEOUT_MS },
     attempts: outcomes.every(({ kind }) => kind !== 'delivered')
       ? 2
       : MAX_ATTEMPTS * outcomes.length,

@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, type JsonObject, onlyMember } from '../model/json.ts'
+import { isList, isObject, type Json, type JsonObject, onlyMember, textOf } from '../model/json.ts'
 import { literalNumber, numberPart, type Part, textPart } from '../model/value.ts'
 import { type Chance, certain, type Evaluated, type Evaluation, isUnknown } from './evaluated.ts'
 import { connection, fib, meta, payload } from './fields.ts'
@@ -70,7 +70,7 @@ function mapped({ key, data }: JsonObject, evaluation: Evaluation): Evaluated {
   const found: Chance[] = []
   for (const { probability, parts } of keys) {
     const value = lookUp(set.elements, parts)
-    if (isObject(value) && 'unknown' in value) return { unknown: String(value['unknown']) }
+    if (isObject(value) && 'unknown' in value) return { unknown: textOf(value['unknown']) }
     if (value === undefined) continue
     const evaluated = evaluate(value, evaluation)
     if (isUnknown(evaluated)) return evaluated

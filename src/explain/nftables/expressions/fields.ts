@@ -1,6 +1,6 @@
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { Endpoint } from '../../packet/packet-state.ts'
-import type { JsonObject } from '../model/json.ts'
+import { isList, type Json, type JsonObject, textOf } from '../model/json.ts'
 import { addressPart, numberPart, protocolNumber, textPart } from '../model/value.ts'
 import { ABSENT, certain, type Evaluated, type Evaluation } from './evaluated.ts'
 
@@ -8,10 +8,10 @@ import { ABSENT, certain, type Evaluated, type Evaluation } from './evaluated.ts
 export function payload({ protocol, field }: JsonObject, { packet }: Evaluation): Evaluated {
   const { family } = packet
   if (protocol === 'ip' || protocol === 'ip6') {
-    return (protocol === 'ip') === (family === 4) ? ipHeader(String(field), packet) : ABSENT
+    return (protocol === 'ip') === (family === 4) ? ipHeader(textOf(field), packet) : ABSENT
   }
   const isTransport = protocol === 'th' || protocol === packet.protocol.toLowerCase()
-  if (!['th', 'tcp', 'udp', 'sctp'].includes(String(protocol))) return unknown(protocol, field)
+  if (!['th', 'tcp', 'udp', 'sctp'].includes(textOf(protocol))) return unknown(protocol, field)
   if (!isTransport) return ABSENT
   if (field === 'dport') return certain(numberPart(packet.dstPort))
   if (field !== 'sport') return unknown(protocol, field)
@@ -30,7 +30,7 @@ function ipHeader(field: string, packet: Evaluation['packet']): Evaluated {
 
 /** `meta`: what the kernel knows of the packet. */
 export function meta({ key }: JsonObject, { packet, facts }: Evaluation): Evaluated {
-  switch (key) {
+  switch (textOf(key)) {
     case 'l4proto':
       return certain(numberPart(protocolNumber(packet.protocol), 'protocol'))
     case 'nfproto':
@@ -48,7 +48,7 @@ export function meta({ key }: JsonObject, { packet, facts }: Evaluation): Evalua
     case 'pkttype':
       return certain(textPart(facts.addressType(packet.dst) === 'broadcast' ? 'broadcast' : 'host'))
     default:
-      return { unknown: `meta ${String(key)}` }
+      return { unknown: `meta ${textOf(key)}` }
   }
 }
 
@@ -62,13 +62,13 @@ export function connection({ key, dir }: JsonObject, { packet }: Evaluation): Ev
   if (key === 'direction') return certain(textPart('original'))
   if (key === 'mark') return certain(numberPart(known.mark))
   const { src, dst } = dir === 'reply' ? replyOf(packet) : known.original
-  const field = String(key).replace(/^ip6? /, '')
+  const field = textOf(key).replace(/^ip6? /, '')
   if (field === 'saddr') return certain(addressPart(src.ip))
   if (field === 'daddr') return certain(addressPart(dst.ip))
   if (field === 'protocol') return certain(numberPart(protocolNumber(packet.protocol), 'protocol'))
   if (field === 'proto-dst') return ofPort(dst, 'proto-dst')
   if (field === 'proto-src') return ofPort(src, 'proto-src')
-  return { unknown: `ct ${String(key)}` }
+  return { unknown: `ct ${textOf(key)}` }
 }
 
 function ofPort({ port }: Endpoint, name: string): Evaluated {
@@ -90,8 +90,8 @@ function statusOf({ connection: { status, dnat, snat } }: Evaluation['packet']) 
 
 /** `fib`: the type of an address by the routing tables. */
 export function fib({ result, flags }: JsonObject, { packet, facts }: Evaluation): Evaluated {
-  const list = Array.isArray(flags) ? flags.map(String) : [String(flags)]
-  if (result !== 'type') return { unknown: `fib ${list.join(' . ')} ${String(result)}` }
+  const list = isList(flags) ? flags.map(textOf) : [textOf(flags)]
+  if (result !== 'type') return { unknown: `fib ${list.join(' . ')} ${textOf(result)}` }
   const ip: IpAddress = list.includes('saddr') ? packet.src : packet.dst
   const on = list.includes('iif')
     ? packet.inInterface
@@ -102,6 +102,6 @@ export function fib({ result, flags }: JsonObject, { packet, facts }: Evaluation
   return certain(textPart(type === 'unspecified' ? 'unspec' : type))
 }
 
-function unknown(protocol: unknown, field: unknown): Evaluated {
-  return { unknown: `the field ${String(protocol)} ${String(field)}` }
+function unknown(protocol: Json | undefined, field: Json | undefined): Evaluated {
+  return { unknown: `the field ${textOf(protocol)} ${textOf(field)}` }
 }

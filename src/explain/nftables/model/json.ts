@@ -21,3 +21,8 @@ export function onlyMember(value: Json | undefined): readonly [string, Json] | u
   const [name, inner] = members[0] ?? []
   return members.length === 1 && name !== undefined ? [name, inner ?? null] : undefined
 }
+
+/** A text, or the empty one for anything else. */
+export function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}

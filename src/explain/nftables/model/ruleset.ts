@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, type JsonObject } from './json.ts'
+import { isList, isObject, type Json, type JsonObject, textOf } from './json.ts'
 
 /** A rule: its statements in order. */
 export interface NftRule {
@@ -51,25 +51,25 @@ function addObject(
   { table, chain, set, map, rule }: JsonObject,
 ): void {
   if (isObject(table)) {
-    const [family, name] = [String(table['family']), String(table['name'])]
+    const [family, name] = [textOf(table['family']), textOf(table['name'])]
     tables.set(`${family} ${name}`, { family, name, chains: new Map(), sets: new Map() })
   }
   const object = chain ?? set ?? map ?? rule
   if (!isObject(object)) return
-  const owner = tables.get(`${String(object['family'])} ${String(object['table'])}`)
+  const owner = tables.get(`${textOf(object['family'])} ${textOf(object['table'])}`)
   if (owner === undefined) return
-  if (chain !== undefined) owner.chains.set(String(object['name']), chainOf(object))
+  if (chain !== undefined) owner.chains.set(textOf(object['name']), chainOf(object))
   if (rule !== undefined) {
     const handle = Number(object['handle'])
     const statements = isList(object['expr']) ? object['expr'] : []
     const text = texts.get(`${owner.family} ${owner.name} ${handle}`) ?? `rule of handle ${handle}`
-    owner.chains.get(String(object['chain']))?.rules.push({ handle, text, statements })
+    owner.chains.get(textOf(object['chain']))?.rules.push({ handle, text, statements })
   }
   const listed = set ?? map
   if (!isObject(listed)) return
   const elements = isList(listed['elem']) ? listed['elem'] : []
-  owner.sets.set(String(listed['name']), {
-    ...{ name: String(listed['name']), isMap: map !== undefined, elements },
+  owner.sets.set(textOf(listed['name']), {
+    ...{ name: textOf(listed['name']), isMap: map !== undefined, elements },
   })
 }
 
@@ -77,11 +77,11 @@ function chainOf({ name, type, hook, prio, policy }: JsonObject): NftChain {
   const base =
     typeof hook === 'string'
       ? {
-          ...{ hook, type: String(type), priority: Number(prio ?? 0) },
-          policy: String(policy ?? 'accept'),
+          ...{ hook, type: textOf(type), priority: Number(prio ?? 0) },
+          policy: textOf(policy ?? 'accept'),
         }
       : undefined
-  return { name: String(name), base, rules: [] }
+  return { name: textOf(name), base, rules: [] }
 }
 
 /** Rules by family, table and handle: lines that end in `# handle N`, inside of tables. */

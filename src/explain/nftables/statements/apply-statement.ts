@@ -2,7 +2,7 @@ import { ACCEPT, type Branch, branchOf } from '../../packet/branch.ts'
 import { evaluate } from '../expressions/evaluate.ts'
 import { type Evaluation, isUnknown } from '../expressions/evaluated.ts'
 import { setName } from '../expressions/look-up.ts'
-import { isObject, type Json, type JsonObject } from '../model/json.ts'
+import { isObject, type Json, type JsonObject, textOf } from '../model/json.ts'
 import { masquerade, redirect, toAddress } from './translations.ts'
 
 /**
@@ -46,7 +46,7 @@ export function applyStatement(name: string, inner: Json, evaluation: Evaluation
     case 'notrack':
       return [branchOf(untracked(packet))]
     case 'set':
-      return changed(String(isObject(inner) ? inner['set'] : ''), evaluation)
+      return changed(textOf(isObject(inner) ? inner['set'] : ''), evaluation)
     default:
       return { unknown: `the statement ${name}` }
   }

@@ -2,7 +2,7 @@ import { evaluate } from '../expressions/evaluate.ts'
 import { type Chance, type Evaluation, isUnknown } from '../expressions/evaluated.ts'
 import { setOf } from '../expressions/look-up.ts'
 import { fits, fitsAny } from '../model/fits.ts'
-import { isList, type Json, type JsonObject, onlyMember } from '../model/json.ts'
+import { isList, type Json, type JsonObject, onlyMember, textOf } from '../model/json.ts'
 import type { Part } from '../model/value.ts'
 
 /** How likely a match applies, or why that is not known. */
@@ -17,8 +17,8 @@ export function matchLikelihood(
   if (isUnknown(values)) return values
   let total = 0
   for (const { probability, parts } of values) {
-    const answer = compare(String(op), parts, right ?? null, evaluation)
-    if (answer === undefined) return { unknown: `what is compared by ${String(op)}` }
+    const answer = compare(textOf(op), parts, right ?? null, evaluation)
+    if (answer === undefined) return { unknown: `what is compared by ${textOf(op)}` }
     if (typeof answer === 'object') return answer
     if (answer) total += probability
   }

@@ -64,8 +64,9 @@ export function redirect(inner: Json, evaluation: Evaluation): readonly Branch[]
   const { packet, hook, facts } = evaluation
   const { port } = isObject(inner) ? inner : {}
   const loopback = (packet.family === 4 ? '127.0.0.1' : '::1') as IpAddress
-  const isHere = hook === 'output' || packet.inInterface === undefined
-  const ip = isHere ? loopback : facts.masqueradeAddress(packet.inInterface!, packet.src)
+  const { inInterface } = packet
+  const isHere = hook === 'output' || inInterface === undefined
+  const ip = isHere ? loopback : facts.masqueradeAddress(inInterface, packet.src)
   if (ip === undefined) return [branchOf(packet, { kind: 'drop', reason: 'redirect: no address' })]
   const ports = port === undefined ? undefined : evaluate(port, evaluation)
   if (ports !== undefined && (isUnknown(ports) || ports.length !== 1)) return 'several ports'
