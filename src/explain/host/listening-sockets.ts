@@ -1,6 +1,6 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
-import type { HostFacts } from '../packet/host-facts.ts'
+import type { HostFacts, Listening } from '../packet/host-facts.ts'
 import { unreadable } from './read-json.ts'
 import type { RunCommand } from './run-command.ts'
 
@@ -10,6 +10,8 @@ interface ListeningSocket {
   readonly port: number
   /** Any address of IPv4, of IPv6, or of both; or one address. */
   readonly at: 'any4' | 'any6' | 'any' | IpAddress
+  /** Whether it may answer from any address; undefined: not known. */
+  readonly isTransparent: boolean | undefined
 }
 
 const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
@@ -22,10 +24,14 @@ const ANY: ReadonlyMap<string, ListeningSocket['at']> = new Map([
   ['*', 'any'],
 ])
 
-/** Reads local sockets by `ss`; without that program nothing is known. Throws NP_EXPLAIN_READ. */
+/**
+ * Reads local sockets by `ss`; without that program nothing is known. Before iproute2 5.10 it shows no options of
+ * sockets. Throws NP_EXPLAIN_READ.
+ */
 export async function readListening(run: RunCommand): Promise<HostFacts['listens']> {
-  const output = await run('ss', ['-Hlntu'])
-  if (output.status === 127) return () => undefined
+  const detailed = await run('ss', ['-HOlntu', '--inet-sockopt'])
+  if (detailed.status === 127) return () => undefined
+  const output = detailed.status === 0 ? detailed : await run('ss', ['-Hlntu'])
   if (output.status !== 0) throw unreadable('ss -Hlntu', output)
   return listensAt(parseSockets(output.stdout))
 }
@@ -35,24 +41,33 @@ function listensAt(sockets: readonly ListeningSocket[]): HostFacts['listens'] {
   return (protocol, { ip, port }) => {
     if (protocol === 'SCTP') return undefined
     const anyOfFamily = ip.includes(':') ? 'any6' : 'any4'
-    return sockets.some(
+    const found = sockets.filter(
       (one) =>
         one.protocol === protocol &&
         one.port === port &&
         (one.at === ip || one.at === 'any' || one.at === anyOfFamily),
     )
+    return kindOf(found.find((one) => one.at === ip) ?? found[0])
   }
 }
 
-/** Columns: protocol, state, two queues, local `ADDRESS[%INTERFACE]:PORT`, remote. */
+function kindOf(socket: ListeningSocket | undefined): Listening | undefined {
+  if (socket === undefined) return 'none'
+  if (socket.isTransparent === undefined) return undefined
+  return socket.isTransparent ? 'transparent' : 'usual'
+}
+
+/** Columns: protocol, state, two queues, local `ADDRESS[%INTERFACE]:PORT`, remote, `inet-sockopt: (NAME…)`. */
 function parseSockets(text: string): readonly ListeningSocket[] {
   return text.split('\n').flatMap((line) => {
     const [kind = '', , , , local = ''] = line.trim().split(/\s+/)
+    const options = /inet-sockopt: \(([^)]*)\)/.exec(line)?.[1]?.trim().split(/\s+/)
     const protocol = PROTOCOLS.get(kind)
     const colon = local.lastIndexOf(':')
     const address = local.slice(0, colon).replace(/%[^\]]*/, '')
     const at = ANY.get(address) ?? parseIp(address.replaceAll(/^\[|\]$/g, ''))
     if (protocol === undefined || at === undefined) return []
-    return [{ protocol, at, port: Number(local.slice(colon + 1)) }]
+    const isTransparent = options?.includes('transparent')
+    return [{ protocol, at, port: Number(local.slice(colon + 1)), isTransparent }]
   })
 }

@@ -6,6 +6,9 @@ import { ipvsFunctions } from './ipvs-functions.ts'
 import type { IpvsSnapshot } from './ipvs-snapshot.ts'
 import { parseTemplates } from './parse-templates.ts'
 
+/** Every address is one of this node. */
+const LOCAL = { addressType: () => 'local' as const }
+
 const ip = (text: string) => text as IpAddress
 const VIP: VirtualServerId = { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 }
 const PACKET = firstPacket({
@@ -40,7 +43,7 @@ function snapshot(more: Partial<IpvsSnapshot>): IpvsSnapshot {
 }
 
 function schedule(given: IpvsSnapshot, packet: PacketState = PACKET) {
-  const branches = ipvsFunctions(given)[0]?.apply(packet) ?? []
+  const branches = ipvsFunctions(given, LOCAL)[0]?.apply(packet) ?? []
   return branches.map((one) => [one.packet.dst, one.probability, one.verdict.kind])
 }
 
@@ -100,7 +103,7 @@ TCP 0A000002 C001 0A600001 0050 0AB40001 1F90 ESTABLISHED    899`)
 test('without conntrack what IPVS forwards is not tracked', () => {
   const services = [{ service: service(VIP), servers: [server(1)] }]
   const [branch] =
-    ipvsFunctions(snapshot({ services, tracksConnections: false }))[0]?.apply(PACKET) ?? []
+    ipvsFunctions(snapshot({ services, tracksConnections: false }), LOCAL)[0]?.apply(PACKET) ?? []
   expect(branch?.packet).toMatchObject({
     connection: { status: 'untracked' },
     virtualServer: { ip: '10.96.0.1' },
@@ -112,4 +115,15 @@ test('other forwarding methods and unknown schedulers are uncertain', () => {
   expect(schedule(snapshot({ services: direct }))[0]?.[2]).toBe('uncertain')
   const strange = [{ service: service(VIP, { scheduler: 'new' }), servers: [server(1)] }]
   expect(schedule(snapshot({ services: strange }))[0]?.[2]).toBe('uncertain')
+})
+
+test('without a real server a client of an address that the node does not have hears nothing', () => {
+  const given = snapshot({ services: [{ service: service(VIP), servers: [] }] })
+  const verdictAt = (type: 'local' | 'unicast') =>
+    ipvsFunctions(given, { addressType: () => type })[0]?.apply(PACKET)[0]?.verdict
+  expect(verdictAt('local')).toEqual({ kind: 'reject', how: 'icmp-port-unreachable' })
+  expect(verdictAt('unicast')).toMatchObject({
+    kind: 'drop',
+    reason: expect.stringContaining('is no address of this node'),
+  })
 })

@@ -3,6 +3,7 @@ import { virtualServerKey } from '../../kernel/ipvs/ipvs.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { type Branch, branchOf, type Step, type Verdict } from '../packet/branch.ts'
 import type { HookFunction } from '../packet/hook-function.ts'
+import type { HostFacts } from '../packet/host-facts.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
 import { chooseServers, findService } from './choose-servers.ts'
 import type { IpvsSnapshot, ListedService } from './ipvs-snapshot.ts'
@@ -14,15 +15,32 @@ const PRIORITIES: readonly (readonly [hook: Hook, priority: number])[] = [
 ]
 
 /** IPVS at both of its hooks; none without virtual servers. */
-export function ipvsFunctions(snapshot: IpvsSnapshot): readonly HookFunction[] {
+export function ipvsFunctions(
+  snapshot: IpvsSnapshot,
+  facts: Pick<HostFacts, 'addressType'>,
+): readonly HookFunction[] {
   if (snapshot.services.length === 0) return []
   return PRIORITIES.map(([hook, priority]) => ({
     ...{ hook, families: [4, 6] as const, priority, isNat: false, source: 'ipvs' },
-    apply: (packet) => schedule(snapshot, packet),
+    apply: (packet) => schedule({ snapshot, facts, hook }, packet),
   }))
 }
 
-function schedule(snapshot: IpvsSnapshot, packet: PacketState): readonly Branch[] {
+const REFUSAL: Verdict = { kind: 'reject', how: 'icmp-port-unreachable' }
+
+/** The kernel sends no ICMP error from an address that it does not have. */
+function dropOf({ dst }: PacketState): Verdict {
+  const reason = `ipvs: no real server, and ${dst} is no address of this node, from which a refusal could come`
+  return { kind: 'drop', reason }
+}
+
+interface At {
+  readonly snapshot: IpvsSnapshot
+  readonly facts: Pick<HostFacts, 'addressType'>
+  readonly hook: Hook
+}
+
+function schedule({ snapshot, facts, hook }: At, packet: PacketState): readonly Branch[] {
   const listed = packet.virtualServer === undefined ? findService(snapshot, packet) : undefined
   if (listed === undefined) return [branchOf(packet)]
   const chances = chooseServers(snapshot, listed, packet)
@@ -32,8 +50,9 @@ function schedule(snapshot: IpvsSnapshot, packet: PacketState): readonly Branch[
     return [branchOf(packet, { kind: 'uncertain', reason }, [step('its scheduler is not known')])]
   }
   if (chances.length === 0) {
-    const verdict: Verdict = { kind: 'reject', how: 'icmp-port-unreachable' }
-    return [branchOf(packet, verdict, [step('no real server takes new connections')])]
+    const steps = [step('no real server takes new connections')]
+    const isHeard = hook === 'output' || facts.addressType(packet.dst) === 'local'
+    return [branchOf(packet, isHeard ? REFUSAL : dropOf(packet), steps)]
   }
   return chances.map(({ server, probability }) => {
     const text = `real server ${hostPort(server.ip, server.port)}, weight ${server.weight}`

@@ -14,6 +14,9 @@ export type AddressType =
   | 'prohibit'
   | 'throw'
 
+/** A local socket: none, a usual one, or one that may answer from addresses that the node does not have (IP_TRANSPARENT). */
+export type Listening = 'none' | 'usual' | 'transparent'
+
 /** What rules may depend on beside the packet: a snapshot of this network namespace. */
 export interface HostFacts {
   /** The type of an address; of its addresses on one interface only, if an interface is given. */
@@ -23,8 +26,8 @@ export interface HostFacts {
    * gateway or else the destination in IPv4, always the destination in IPv6.
    */
   masqueradeAddress(outInterface: string, toward: IpAddress): IpAddress | undefined
-  /** Whether a local socket listens; undefined: not known. */
-  listens(protocol: PacketState['protocol'], at: Endpoint): boolean | undefined
+  /** Which local socket takes packets to `at`; undefined: not known. */
+  listens(protocol: PacketState['protocol'], at: Endpoint): Listening | undefined
   /** Whether packets that come in by this interface are forwarded to others. */
   forwards(family: PacketState['family'], inInterface: string): boolean
   /** Whether addresses of 127.0.0.0/8 are routed by this interface (`route_localnet`). */

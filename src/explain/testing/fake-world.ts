@@ -15,7 +15,7 @@ export interface FakeRoute {
 export interface FakeNode {
   readonly local: readonly IpAddress[]
   readonly routes: readonly FakeRoute[]
-  /** `protocol/ip/port`; absent: sockets are not known. */
+  /** `protocol/ip/port`, or `protocol/ip/port/transparent`; absent: sockets are not known. */
   readonly listening?: readonly string[]
   readonly forwarding?: boolean
   readonly routeLocalnet?: boolean
@@ -40,7 +40,12 @@ export function fakeFacts(node: FakeNode): HostFacts {
   return {
     addressType: (ip) => (node.local.includes(ip) ? 'local' : 'unicast'),
     masqueradeAddress: (_, toward) => sourceOf(node.local, toward),
-    listens: (protocol, { ip, port }) => node.listening?.includes(`${protocol}/${ip}/${port}`),
+    listens: (protocol, { ip, port }) => {
+      if (node.listening === undefined) return undefined
+      const socket = `${protocol}/${ip}/${port}`
+      if (node.listening.includes(`${socket}/transparent`)) return 'transparent'
+      return node.listening.includes(socket) ? 'usual' : 'none'
+    },
     forwards: () => node.forwarding ?? true,
     routesLoopback: () => node.routeLocalnet ?? false,
   }

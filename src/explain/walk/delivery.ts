@@ -13,10 +13,17 @@ const NOT_LISTENING: Readonly<Record<PacketState['protocol'], string>> = {
 /** A packet that passed the input hook: a local socket gets it, or its sender learns that there is none. */
 export function deliverHere(facts: HostFacts, { packet, probability, steps }: Branch): WalkOutcome {
   const dst = packet.socket ?? { ip: packet.dst, port: packet.dstPort }
-  if (facts.listens(packet.protocol, dst) === false) {
+  const listens = facts.listens(packet.protocol, dst)
+  const canAnswer = facts.addressType(dst.ip) === 'local'
+  if (listens === 'none') {
     const how = NOT_LISTENING[packet.protocol]
     const text = `no socket listens on ${dst.ip} port ${dst.port}/${packet.protocol}`
-    return { kind: 'refused', how, probability, steps: [...steps, { where: 'socket', text }] }
+    const rest = { probability, steps: [...steps, { where: 'socket', text }] }
+    if (canAnswer) return { kind: 'refused', how, ...rest }
+    return { kind: 'silent', by: `socket: ${text}, and ${noAnswer(dst.ip)}`, ...rest }
+  }
+  if (listens === 'usual' && !canAnswer) {
+    return { kind: 'silent', by: `socket: ${noAnswer(dst.ip)}`, probability, steps }
   }
   const outInterface = undefined
   return {
@@ -24,6 +31,11 @@ export function deliverHere(facts: HostFacts, { packet, probability, steps }: Br
     probability,
     steps,
   }
+}
+
+/** The kernel sends nothing from an address that it does not have, but from transparent sockets. */
+function noAnswer(ip: IpAddress): string {
+  return `${ip} is no address of this node, from which an answer could come`
 }
 
 /** A packet that leaves this node; some are certain to be dropped by their receiver, or as an answer by their sender. */

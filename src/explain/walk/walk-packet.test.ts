@@ -196,3 +196,15 @@ test('what IPVS takes leaves by output and postrouting, and is delivered if it i
   ])
   expect(await walk([take('127.0.0.1')], start)).toMatchObject([{ to: 'local' }])
 })
+
+test.each([
+  ['TCP/10.96.0.1/80', { kind: 'silent', by: expect.stringContaining('10.96.0.1 is no address') }],
+  ['TCP/10.96.0.1/80/transparent', { kind: 'delivered', to: 'local' }],
+  ['TCP/10.96.0.1/81', { kind: 'silent', by: expect.stringContaining('no socket listens') }],
+])(
+  'of an address that the node does not have, %s alone answers if transparent',
+  async (socket, outcome) => {
+    const mark = at('output', (packet) => ({ ...packet, mark: 7 }), { reroutesMarks: true })
+    expect(await walk([mark], LOCAL, { listening: [socket] })).toMatchObject([outcome])
+  },
+)

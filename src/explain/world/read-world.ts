@@ -17,7 +17,7 @@ export async function readWorld(readers: WorldReaders): Promise<WalkWorld> {
   const ipvs = await readers.readIpvs()
   const functions = [
     ...listings.flatMap((one) => xtablesFunctions(one, { facts, sets })),
-    ...(ipvs === undefined ? [] : ipvsFunctions(ipvs)),
+    ...(ipvs === undefined ? [] : ipvsFunctions(ipvs, facts)),
     ...nftablesFunctions(await readNftables(run), facts),
   ]
   return { functions, routing: commandRouting(run), facts }

@@ -10,7 +10,7 @@ import { hasEtcd } from '../../support/etcd/has-etcd.ts'
 
 /** Writes that are acknowledged while a member is away. */
 const WRITES = 20
-const WAITING = { timeout: 15_000, interval: 20 }
+const WAITING = { timeout: 60_000, interval: 20 }
 
 const freeze = {
   hit: (member: EtcdProcess) => member.freeze(),
@@ -72,12 +72,13 @@ async function writeOn(store: EtcdStore, acknowledged: number[], stop: AbortSign
     try {
       acknowledged.push((await store.txn({ compare: [], operations: [operation] })).revision)
     } catch (error) {
-      if (!(error instanceof NodeProxyError && error.code === LOST)) throw error
+      if (!(error instanceof NodeProxyError && PASSING.has(error.code))) throw error
     }
   }
 }
 
-const LOST = 'NP_STORAGE_UNKNOWN_OUTCOME'
+/** What a client hears while the members elect a leader, which takes longer on a busy machine. */
+const PASSING = new Set(['NP_STORAGE_UNKNOWN_OUTCOME', 'NP_STORAGE_ETCD_UNREACHABLE'])
 
 async function observe(store: EtcdStore, seen: StoreEvent[], stop: AbortSignal): Promise<void> {
   for await (const batch of store.watch({ prefix: '/', after: 0, signal: stop })) {

@@ -19,6 +19,7 @@ export class Explainer {
 function withListeners(facts: HostFacts, added: readonly string[]): HostFacts {
   return {
     ...facts,
-    listens: (protocol, at) => added.includes(`${at.ip}:${at.port}`) || facts.listens(protocol, at),
+    listens: (protocol, at) =>
+      added.includes(`${at.ip}:${at.port}`) ? 'usual' : facts.listens(protocol, at),
   }
 }

@@ -50,9 +50,13 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/server/dns/golden-questions.test.ts'],
   },
   {
-    reason: 'the streams of two kubectls; orchctl-streams has those of orchctl',
+    reason:
+      'streams of megabytes, and terminals; unit tests have each stream, and pod-identity a Pod',
     projects: ['kernel'],
-    files: ['test/kernel/orchserver/pods/kubectl-streams.test.ts'],
+    files: [
+      'test/kernel/orchserver/pods/kubectl-streams.test.ts',
+      'test/kernel/orchserver/pods/orchctl-streams.test.ts',
+    ],
   },
   {
     reason: 'a million messages; a unit test sends fifty thousand of the same kind',
@@ -198,6 +202,24 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/node-ports.test.ts'],
   },
   {
+    reason: 'many packets each, a minute and more; flows sends such packets in every mode',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/hostile.test.ts',
+      'test/kernel/refusal.test.ts',
+      'test/kernel/source-address.test.ts',
+      'test/kernel/under-load.test.ts',
+    ],
+  },
+  {
+    reason: 'alterations by hand in other modes than that of differences.test.ts, a minute each',
+    projects: ['kernel', 'ipvs'],
+    files: [
+      'test/kernel/explain/nftables-differences.test.ts',
+      'test/kernel/explain/ipvs-differences.ipvs.test.ts',
+    ],
+  },
+  {
     reason: 'every way in for a daemon without root, by both data paths; unit tests run both',
     projects: ['kernel'],
     files: ['test/kernel/userspace/bind.test.ts'],
@@ -219,8 +241,8 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'every scheduler, programmed by the test itself; schedulers.ipvs has the daemon do it',
+    reason: 'every scheduler, two minutes in User-mode Linux; unit tests cover the decisions',
     projects: ['ipvs'],
-    files: ['test/kernel/schedulers-by-hand.ipvs.test.ts'],
+    files: ['test/kernel/schedulers.ipvs.test.ts', 'test/kernel/schedulers-by-hand.ipvs.test.ts'],
   },
 ]

@@ -45,7 +45,7 @@ export const bridgePort: MatchTest = allOf({
 export const socket: MatchTest = ({ packet, world, group }) => {
   if (packet.protocol === 'SCTP') return false
   const isHeard = world.facts.listens(packet.protocol, { ip: packet.dst, port: packet.dstPort })
-  if (isHeard === false) return false
+  if (isHeard === 'none') return false
   const isExact = isHeard === undefined || !hasOption(group, '--nowildcard')
   if (isExact || hasOption(group, '--transparent')) {
     return { unknown: `which socket takes ${packet.dst} port ${packet.dstPort}` }

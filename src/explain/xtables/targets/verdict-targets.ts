@@ -32,7 +32,7 @@ export const transparentProxy: TargetEffect = (input) => {
   const isWildcard = on === undefined || on === '0.0.0.0' || on === '::'
   const port = Number(optionValue(group, '--on-port') ?? 0)
   const socket = { ip: isWildcard ? packet.dst : on, port: port === 0 ? packet.dstPort : port }
-  if (world.facts.listens(packet.protocol, socket) === false) {
+  if (world.facts.listens(packet.protocol, socket) === 'none') {
     const reason = `TPROXY: no socket listens on port ${socket.port}`
     return [branchOf(packet, { kind: 'drop', reason })]
   }

@@ -113,7 +113,9 @@ describe('exec', () => {
   })
 
   test('-t gives a terminal of the size of the user’s, and leaves his as it was', async () => {
-    const inner = `stty size; tty; read x; echo got $x; exit 4`
+    // The size is sent after the terminal was made, so a command may see it a moment later.
+    const sized = `i=0; while test "$(stty size)" != "40 99" -a $i -lt 500; do sleep 0.1; i=$((i+1)); done`
+    const inner = `${sized}; stty size; tty; read x; echo got $x; exit 4`
     const typed = `stty rows 40 cols 99; before=$(stty -g); ${ORCHCTL} -n shop exec -it web -- sh -c '${inner}'; code=$?; test "$before" = "$(stty -g)" && echo the same; exit $code`
     const shell = startKubectl(cluster, 'script', ['-qefc', typed, '/dev/null'])
     await shell.line(/^40 99\r?$/)
