@@ -212,12 +212,9 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'alterations by hand in other modes than that of differences.test.ts, a minute each',
-    projects: ['kernel', 'ipvs'],
-    files: [
-      'test/kernel/explain/nftables-differences.test.ts',
-      'test/kernel/explain/ipvs-differences.ipvs.test.ts',
-    ],
+    reason: 'a minute of alterations by hand; differences has those of iptables mode in every run',
+    projects: ['kernel'],
+    files: ['test/kernel/explain/nftables-differences.test.ts'],
   },
   {
     reason: 'every way in for a daemon without root, by both data paths; unit tests run both',
@@ -235,6 +232,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: [
       'test/kernel/draining.ipvs.test.ts',
       'test/kernel/drift.ipvs.test.ts',
+      'test/kernel/explain/ipvs-differences.ipvs.test.ts',
       'test/kernel/mode-switch.ipvs.test.ts',
       'test/kernel/ownership.ipvs.test.ts',
       'test/kernel/persistence.ipvs.test.ts',
