@@ -27,6 +27,10 @@ function source(changes: Partial<InspectionSource> = {}): InspectionSource {
     status: () => ({ version: '1.2.3', mode: 'iptables', isReady: true }),
     entries: (service) => [{ id: `${service}:http/TCP/4`, service }],
     explain: ({ src }) => (src === '' ? 'src: write one' : { dst: '10.0.0.1', outcome: 'deliver' }),
+    async *documents() {
+      yield { name: 'a.txt', text: 'one ' }
+      yield { name: 'a.txt', text: 'two' }
+    },
     watchChanges: () => () => undefined,
     ...changes,
   }
@@ -47,6 +51,10 @@ test('status, entries and explanations arrive; a wrong request is refused with i
   expect(await client.status()).toMatchObject({ version: '1.2.3', mode: 'iptables', isReady: true })
   expect(await Array.fromAsync(client.entries('ns/a'))).toMatchObject([{ id: 'ns/a:http/TCP/4' }])
   expect(await client.explain({ src: '10.0.0.2' })).toMatchObject({ outcome: 'deliver' })
+  expect((await Array.fromAsync(client.documents())).map(({ text }) => text)).toEqual([
+    'one ',
+    'two',
+  ])
   await expect(client.explain({ src: '' })).rejects.toMatchObject({
     code: 'NP_INSPECTION_REFUSED',
     message: 'src: write one',

@@ -51,6 +51,10 @@ export function hostFacts(listings: HostListings): HostFacts {
       sysctls.get(`net.ipv${family}.conf.${family === 4 ? name : 'all'}.forwarding`) !== '0',
     routesLoopback: (name) =>
       ['all', name].some((one) => sysctls.get(`net.ipv4.conf.${one}.route_localnet`) === '1'),
+    reversePathFilter: (name) =>
+      Math.max(
+        ...['all', name].map((one) => Number(sysctls.get(`net.ipv4.conf.${one}.rp_filter`) ?? 0)),
+      ),
   }
 }
 

@@ -13,6 +13,7 @@ const FACTS: HostFacts = {
   listens: () => undefined,
   forwards: () => true,
   routesLoopback: () => false,
+  reversePathFilter: () => 0,
 }
 
 function packet(changes: Partial<PacketState> = {}): PacketState {

@@ -32,6 +32,8 @@ export interface HostFacts {
   forwards(family: PacketState['family'], inInterface: string): boolean
   /** Whether addresses of 127.0.0.0/8 are routed by this interface (`route_localnet`). */
   routesLoopback(inInterface: string): boolean
+  /** `rp_filter` of an interface in IPv4: 0 none, 1 strict, 2 loose. */
+  reversePathFilter(inInterface: string): number
   /** Whether answers to the packet's source would leave by its interface (rpfilter); absent, undefined: not known. */
   readonly reversePath?: (packet: PacketState) => boolean | undefined
 }

@@ -48,6 +48,7 @@ export function fakeFacts(node: FakeNode): HostFacts {
     },
     forwards: () => node.forwarding ?? true,
     routesLoopback: () => node.routeLocalnet ?? false,
+    reversePathFilter: () => 0,
   }
 }
 

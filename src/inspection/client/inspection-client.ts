@@ -3,6 +3,7 @@ import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js'
 import { NodeProxyError } from '../../lib/error.ts'
 import {
   type Change,
+  type DocumentPart,
   type Entry,
   type ExplainRequestSchema as ExplainRequestSchemaType,
   type ExplainResponse,
@@ -22,6 +23,8 @@ export interface InspectionClient {
   explain(request: MessageInitShape<typeof ExplainRequestSchemaType>): Promise<ExplainResponse>
   /** Until the signal is aborted. */
   changes(signal: AbortSignal): AsyncIterable<Change>
+  /** Documents for a support bundle; a large one in several parts of its name. */
+  documents(): AsyncIterable<DocumentPart>
   close(): void
 }
 
@@ -29,12 +32,19 @@ export interface InspectionClient {
 export function openInspection(socket: string): InspectionClient {
   const client = new Client(`unix:${socket}`, credentials.createInsecure())
   const link: Link = { client, socket }
-  const { status: statusMethod, explain, listEntries, watchChanges } = Inspection.method
+  const {
+    status: statusMethod,
+    explain,
+    listEntries,
+    watchChanges,
+    readDocuments,
+  } = Inspection.method
   return {
     status: () => unary<StatusResponse>(link, statusMethod, {}),
     explain: (request) => unary<ExplainResponse>(link, explain, request),
     entries: (service) => stream<Entry>(link, listEntries, { service }),
     changes: (signal) => stream<Change>(link, watchChanges, {}, signal),
+    documents: () => stream<DocumentPart>(link, readDocuments, {}),
     close: () => client.close(),
   }
 }

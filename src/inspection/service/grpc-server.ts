@@ -1,5 +1,12 @@
+import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
-import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescMessage,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import {
   type handleServerStreamingCall,
@@ -14,6 +21,8 @@ import { HealthImplementation } from 'grpc-health-check'
 import {
   type Change,
   ChangeSchema,
+  type DocumentPart,
+  DocumentPartSchema,
   type Entry,
   EntrySchema,
   type ExplainRequest,
@@ -22,6 +31,7 @@ import {
   file_inspection,
   Inspection,
   type ListEntriesRequest,
+  type ReadDocumentsRequest,
   type StatusRequest,
   type StatusResponse,
   StatusResponseSchema,
@@ -69,7 +79,7 @@ function handlers(source: InspectionSource) {
   const readStatus: handleUnaryCall<StatusRequest, StatusResponse> = (_, answer) =>
     answer(null, create(StatusResponseSchema, source.status()))
   const listEntries: handleServerStreamingCall<ListEntriesRequest, Entry> = (call) =>
-    void writeEntries(source, call)
+    void writeAll(source.entries(call.request.service), EntrySchema, call)
   const explain: handleUnaryCall<ExplainRequest, ExplainResponse> = ({ request }, answer) => {
     const found = source.explain(request)
     if (typeof found === 'string') answer({ code: status.INVALID_ARGUMENT, details: found })
@@ -77,22 +87,29 @@ function handlers(source: InspectionSource) {
   }
   const watchChanges: handleServerStreamingCall<WatchChangesRequest, Change> = (call) =>
     writeChanges(source, call)
-  return { status: readStatus, listEntries, explain, watchChanges }
+  const readDocuments: handleServerStreamingCall<ReadDocumentsRequest, DocumentPart> = (call) =>
+    void writeAll(source.documents(), DocumentPartSchema, call)
+  return { status: readStatus, listEntries, explain, watchChanges, readDocuments }
 }
 
-/** Entries are made when the reader takes them: a slow one costs no memory. */
-async function writeEntries(
-  source: InspectionSource,
-  call: ServerWritableStream<ListEntriesRequest, Entry>,
+/** Messages are made when the reader takes them: a slow one costs no memory. */
+async function writeAll<S extends DescMessage>(
+  messages: Iterable<MessageInitShape<S>> | AsyncIterable<MessageInitShape<S>>,
+  schema: S,
+  call: ServerWritableStream<unknown, MessageShape<S>>,
 ): Promise<void> {
-  for (const entry of source.entries(call.request.service)) {
-    if (call.cancelled) return
-    if (!call.write(create(EntrySchema, entry))) await writable(call)
+  try {
+    for await (const message of messages) {
+      if (call.cancelled) return
+      if (!call.write(create(schema, message))) await writable(call)
+    }
+    call.end()
+  } catch (error) {
+    call.emit('error', { code: status.INTERNAL, details: String(error) })
   }
-  call.end()
 }
 
-function writable(call: ServerWritableStream<ListEntriesRequest, Entry>): Promise<void> {
+function writable(call: Pick<EventEmitter, 'once' | 'removeListener'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const events = ['drain', 'cancelled', 'close'] as const
   const done = (): void => {

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type {
   ChangeSchema,
+  DocumentPartSchema,
   EntrySchema,
   ExplainRequest,
   ExplainResponseSchema,
@@ -14,6 +15,8 @@ export interface InspectionSource {
   entries(service: string): Iterable<MessageInitShape<typeof EntrySchema>>
   /** A text: what is wrong with the request. */
   explain(request: ExplainRequest): MessageInitShape<typeof ExplainResponseSchema> | string
+  /** Documents for a support bundle, each in one part or several, made when they are taken. */
+  documents(): AsyncIterable<MessageInitShape<typeof DocumentPartSchema>>
   /** Calls back with the last changes, oldest first, and then with each further one. @returns stops it */
   watchChanges(onChange: (change: MessageInitShape<typeof ChangeSchema>) => void): () => void
 }

@@ -5,6 +5,7 @@ import type {
   EntrySchema,
   FrontendSchema,
 } from '../../../inspection/generated/inspection_pb.ts'
+import { backendMessage } from '../../explanation/backend-message.ts'
 
 /** An entry in the words of the inspection service. */
 export function entryMessage(
@@ -36,11 +37,6 @@ function backendMessages(entry: ForwardingEntry): MessageInitShape<typeof Backen
     ...active,
     ...draining.map((one) => ({ ...backendMessage(one), drainingUntil: BigInt(one.until) })),
   ]
-}
-
-/** One backend, without its state. */
-export function backendMessage({ ip, port, weight, local }: Backend) {
-  return { ip, port, weight, isLocal: local }
 }
 
 function frontendMessage(frontend: Frontend): MessageInitShape<typeof FrontendSchema> {

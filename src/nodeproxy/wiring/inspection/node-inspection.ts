@@ -4,11 +4,13 @@ import type { InspectionSource } from '../../../inspection/service/inspection-so
 import type { HealthReport } from '../../../telemetry/health/health.ts'
 import { waitedMs } from '../../../telemetry/health/health.ts'
 import type { Readiness } from '../../../telemetry/health/readiness.ts'
+import { explainMessage } from '../../explanation/explain-message.ts'
 import type { Running } from '../engine/engine.ts'
 import type { ThisNode } from '../node/this-node.ts'
 import { entryStatuses } from '../observation/entry-status.ts'
+import { desiredRules } from './desired-rules.ts'
+import { documents } from './documents.ts'
 import { entryMessage } from './entry-message.ts'
-import { explainMessage } from './explain-message.ts'
 import { tableCounts } from './status-message.ts'
 
 /** What of the daemon is inspected. */
@@ -23,6 +25,10 @@ export interface Inspected {
   readonly running: () => Running | undefined
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
+  /** The configuration as JSON. */
+  readonly describe: () => string
+  /** The metrics in the text format of Prometheus. */
+  readonly metrics: () => Promise<string>
 }
 
 const NOT_LISTED = 'the cluster is not listed yet; node-proxy status shows why'
@@ -36,8 +42,9 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
     explain(request) {
       const now = running()
       if (now === undefined) return NOT_LISTED
-      return explainMessage(now, node, request)
+      return explainMessage({ table: now.table, rules: desiredRules(now, node) }, request)
     },
+    documents: () => documents(inspected),
     watchChanges: (onChange) => history.watch((change) => onChange(changeMessage(change))),
   }
 }

@@ -1,8 +1,8 @@
 import { serveInspection } from '../../../inspection/service/serve-inspection.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
-import type { Readiness } from '../../../telemetry/health/readiness.ts'
 import type { Launch } from '../../config/launch.ts'
+import type { PageSources } from '../../servers/pages.ts'
 import { type Inspected, nodeInspection } from './node-inspection.ts'
 
 /** What the service reads of the node proxy, each time anew. */
@@ -18,7 +18,9 @@ export interface InspectionParts {
   readonly nodeName: string
   readonly proxy: InspectedProxy
   readonly conditions: Pick<Conditions, 'raise'>
-  readonly readiness: () => Readiness
+  readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
+    readonly metrics: { text(): Promise<string> }
+  }
 }
 
 /** Serves inspection where the configuration says. Where that fails it is a condition, because traffic does not need it. */
@@ -38,10 +40,13 @@ export async function startInspection(parts: InspectionParts): Promise<{ close()
   }
 }
 
-function sourceOf({ launch, nodeName, proxy, readiness }: InspectionParts) {
+function sourceOf({ launch, nodeName, proxy, pages }: InspectionParts) {
   const { history, node, startedAt } = proxy
   return nodeInspection({
-    ...{ version: launch.version, nodeName, startedAt, node, history, readiness },
+    ...{ version: launch.version, nodeName, startedAt, node, history },
+    readiness: () => pages.readiness(),
+    describe: () => pages.configz(),
+    metrics: () => pages.metrics.text(),
     modeName: () => proxy.modeName,
     running: () => proxy.running,
     health: () => proxy.health.report(),

@@ -1,32 +1,28 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { ForwardingEntry } from '../../../forwarding/entry.ts'
-import { explain, type Packet } from '../../../forwarding/explanation/explain.ts'
-import type { ForwardingTable } from '../../../forwarding/table.ts'
+import type { ForwardingEntry } from '../../forwarding/entry.ts'
+import { explain, type Packet } from '../../forwarding/explanation/explain.ts'
+import type { ForwardingTable } from '../../forwarding/table.ts'
 import type {
   ExplainRequest,
   ExplainResponseSchema,
-} from '../../../inspection/generated/inspection_pb.ts'
-import { type Family, familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
-import { quote } from '../../../lib/quote.ts'
-import type { Protocol } from '../../../resources/types.ts'
-import type { Running } from '../engine/engine.ts'
-import type { ThisNode } from '../node/this-node.ts'
-import { backendMessage } from './entry-message.ts'
+} from '../../inspection/generated/inspection_pb.ts'
+import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { quote } from '../../lib/quote.ts'
+import type { Protocol } from '../../resources/types.ts'
+import { backendMessage } from './backend-message.ts'
+import type { DesiredState, PacketRules } from './desired-state.ts'
 import { packetFacts } from './packet-facts.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
-type NodeState = Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>
-
 /** What the table says of the packet of a request; a text: what is wrong with the request. */
 export function explainMessage(
-  { table, mode }: Pick<Running, 'table' | 'mode'>,
-  node: NodeState,
+  { table, rules }: DesiredState,
   request: ExplainRequest,
 ): MessageInitShape<typeof ExplainResponseSchema> | string {
-  const packet = packetOf(table, node, request)
+  const packet = packetOf(table, rules, request)
   if (typeof packet === 'string') return packet
-  const found = explain(table, packet, packetFacts(node, request.inInterface))
+  const found = explain(table, packet, packetFacts(rules, request.inInterface))
   const { dst, port, protocol } = packet
   const entry = found.entry === undefined ? undefined : table.get(found.entry)
   return {
@@ -36,13 +32,13 @@ export function explainMessage(
     masquerade: found.masquerade ?? '',
     hint: found.hint ?? '',
     hasAffinity: entry?.affinity !== undefined,
-    ...{ mode: mode.name, ownPorts: [...(mode.traffic?.ownPorts ?? [])] },
+    ...{ mode: rules.mode, ownPorts: [...rules.ownPorts] },
   }
 }
 
 function packetOf(
   table: ForwardingTable,
-  node: NodeState,
+  node: PacketRules,
   request: ExplainRequest,
 ): Packet | string {
   if (request.service !== '') return packetToService(table, node, request)
@@ -59,7 +55,7 @@ function packetOf(
 }
 
 function sourceOf(
-  { localAddresses }: NodeState,
+  { localAddresses }: PacketRules,
   request: ExplainRequest,
   family: Family,
 ): IpAddress | undefined {
@@ -76,7 +72,7 @@ function noSource({ src }: ExplainRequest, family: Family): string {
 /** The first frontend of a Service port, as clients of the cluster use it. */
 function packetToService(
   table: ForwardingTable,
-  node: NodeState,
+  node: PacketRules,
   request: ExplainRequest,
 ): Packet | string {
   const { service } = request

@@ -1,0 +1,47 @@
+import type { CommandOutput, RunCommand } from '../host/run-command.ts'
+import type { IpvsSnapshot } from '../ipvs/ipvs-snapshot.ts'
+import { readRoutes } from '../routes/read-routes.ts'
+import { tableRouting } from '../routes/table-routing.ts'
+import type { WalkWorld } from '../walk/walk-packet.ts'
+import { readWorld } from './read-world.ts'
+import type { WorldReaders } from './world-readers.ts'
+
+/** A command that was run, and what it printed. */
+export interface RecordedCommand extends CommandOutput {
+  readonly program: string
+  readonly args: readonly string[]
+}
+
+/** Everything that decides about a packet, as it was read of one kernel. */
+export interface WorldRecord {
+  readonly commands: readonly RecordedCommand[]
+  readonly ipvs: IpvsSnapshot | undefined
+}
+
+/** Reads a world for a machine elsewhere. Throws NP_EXPLAIN_READ. */
+export async function recordWorld(readers: WorldReaders): Promise<WorldRecord> {
+  const commands: RecordedCommand[] = []
+  const run: RunCommand = async (program, args) => {
+    const output = await readers.run(program, args)
+    const { status, stdout, stderr } = output
+    commands.push({ program, args, status, stdout, stderr })
+    return output
+  }
+  const ipvs = await readers.readIpvs()
+  await readWorld({ run, readIpvs: async () => ipvs })
+  await readRoutes(run)
+  return { commands, ipvs }
+}
+
+/** The world of a record; routes are looked up in its tables. Throws NP_EXPLAIN_READ where a listing is missing. */
+export async function recordedWorld({ commands, ipvs }: WorldRecord): Promise<WalkWorld> {
+  const outputs = new Map(commands.map((one) => [keyOf(one.program, one.args), one]))
+  const run: RunCommand = async (program, args) =>
+    outputs.get(keyOf(program, args)) ?? { status: 1, stdout: '', stderr: 'it was not recorded' }
+  const world = await readWorld({ run, readIpvs: async () => ipvs })
+  return { ...world, routing: tableRouting(await readRoutes(run), world.facts) }
+}
+
+function keyOf(program: string, args: readonly string[]): string {
+  return JSON.stringify([program, ...args])
+}

@@ -1,0 +1,41 @@
+import type { ForwardingEntry, Protocol, ServiceKey } from '../../forwarding/entry.ts'
+import { ForwardingTable } from '../../forwarding/table.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import type { NodePortScope } from '../../modes/netfilter/settings/node-port-scope.ts'
+import type { LocalTraffic } from '../../modes/netfilter/settings/settings.ts'
+
+/** What decides about a packet beside the forwarding table: plain data. */
+export interface PacketRules {
+  readonly localAddresses: readonly IpAddress[]
+  readonly nodePortScope: NodePortScope
+  /** How packets of Pods are recognized. */
+  readonly localTraffic: LocalTraffic
+  readonly masqueradeAll: boolean
+  readonly localhostNodePorts: boolean
+}
+
+/** What a node-proxy wants, beside its forwarding table. */
+export interface DesiredRules extends PacketRules {
+  readonly mode: string
+  /** Ports at which node-proxy itself listens to forward packets. */
+  readonly ownPorts: readonly number[]
+}
+
+/** What a node-proxy wants of its kernel. */
+export interface DesiredState {
+  readonly table: ForwardingTable
+  readonly rules: DesiredRules
+}
+
+const NO_DRAINING: Readonly<Record<Protocol, number>> = { TCP: 0, UDP: 0, SCTP: 0 }
+
+/** The forwarding table of recorded entries; backends that drained are not in it. */
+export function tableOf(entries: readonly ForwardingEntry[]): ForwardingTable {
+  const table = new ForwardingTable({ drainSeconds: NO_DRAINING })
+  const services: ReadonlyMap<ServiceKey, readonly ForwardingEntry[]> = Map.groupBy(
+    entries,
+    ({ service }) => service,
+  )
+  for (const [service, own] of services) table.replace(service, own, 0)
+  return table
+}

@@ -1,0 +1,36 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { DocumentPartSchema } from '../../../inspection/generated/inspection_pb.ts'
+import { DESIRED_DOCUMENT } from '../../explanation/desired-document.ts'
+import type { Running } from '../engine/engine.ts'
+import { desiredRules } from './desired-rules.ts'
+import type { Inspected } from './node-inspection.ts'
+
+/** Characters of one message. */
+const PART_SIZE = 1_000_000
+
+type Part = MessageInitShape<typeof DocumentPartSchema>
+
+/** What a support bundle has of the daemon: its configuration, its metrics, and what it wants of the kernel. */
+export async function* documents({ describe, metrics, running, node }: Inspected) {
+  yield* partsOf('configuration.json', [describe()])
+  yield* partsOf('metrics.txt', [await metrics()])
+  const now = running()
+  if (now !== undefined) yield* partsOf(DESIRED_DOCUMENT, desiredLines(now, node))
+}
+
+/** One JSON object a line: the rules, then each entry. */
+function* desiredLines(now: Running, node: Inspected['node']): Iterable<string> {
+  yield `${JSON.stringify(desiredRules(now, node))}\n`
+  for (const entry of now.table.entries()) yield `${JSON.stringify(entry)}\n`
+}
+
+function* partsOf(name: string, pieces: Iterable<string>): Iterable<Part> {
+  let text = ''
+  for (const piece of pieces) {
+    text += piece
+    if (text.length < PART_SIZE) continue
+    yield { name, text }
+    text = ''
+  }
+  if (text !== '') yield { name, text }
+}
