@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { knownControllers } from '../../src/controllers/known-controllers.ts'
+import type { CommandEntry } from '../../src/nodeproxy/commands/command/command-module.ts'
+import { COMMANDS } from '../../src/nodeproxy/commands/commands.ts'
 import { SETTINGS_TABLE as nodeProxy } from '../../src/nodeproxy/config/settings-table.ts'
 import { SETTINGS_TABLE as orchDns } from '../../src/orchdns/config/settings-table.ts'
 import { KUBECONFIG_TABLE } from '../../src/orchserver/command/kubeconfig-table.ts'
@@ -37,17 +40,33 @@ function textOf(wanted: string): string {
   return pages.find(({ path }) => path === wanted)?.text ?? ''
 }
 
-test('commands of the documentation have flags that exist', () => {
+test('commands of the documentation have flags that exist', async () => {
   const known = new Map([
     [nodeProxy.program, flagsOf(helpText(nodeProxy))],
+    ...(await Promise.all(COMMANDS.map(flagsOfCommand))),
     [orchDns.program, flagsOf(helpText(orchDns))],
     [orchServer.program, flagsOf(helpText(orchServer) + helpText(KUBECONFIG_TABLE))],
   ])
   const command = /\b(node-proxy|orch-server|orch-dns)((?: (?:[^\s`|#…&;\\]|\\\n +)+)+)/g
-  const isKnown = ([, program = '', words = '']: RegExpMatchArray): boolean =>
-    flagsOf(words).every((flag) => known.get(program)?.includes(flag))
+  const isKnown = ([, program = '', words = '']: RegExpMatchArray): boolean => {
+    const [first = ''] = words.trim().split(/\s/)
+    const flags = known.get(`${program} ${first}`) ?? known.get(program)
+    return flagsOf(words).every((flag) => flags?.includes(flag))
+  }
   expect(unknown(command, isKnown)).toEqual([])
 })
+
+/** The flags of `node-proxy NAME`. */
+async function flagsOfCommand(entry: CommandEntry): Promise<[name: string, flags: string[]]> {
+  const { define } = await entry.load()
+  const command = new Command(entry.name)
+  const { signal } = new AbortController()
+  const stream = { write: () => undefined }
+  const host = { stdout: stream, stderr: stream, version: '1', signal }
+  define(command, { host, finish: () => undefined })
+  const flags = command.options.flatMap(({ long }) => long ?? [])
+  return [`${nodeProxy.program} ${entry.name}`, ['--help', ...flags]]
+}
 
 function flagsOf(text: string): readonly string[] {
   return text.match(/(?<=\s)--[a-z][\w-]+/g) ?? []

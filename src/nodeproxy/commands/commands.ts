@@ -17,6 +17,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'show what the node-proxy of this node forwards',
     load: () => import('./entries/entries-command.ts'),
   },
+  {
+    name: 'record',
+    summary: 'write what decides about packets on this node into one file, for explain elsewhere',
+    load: () => import('./record/record-command.ts'),
+  },
 ]
 
 /** The command that the arguments name; undefined: they are the daemon's. */

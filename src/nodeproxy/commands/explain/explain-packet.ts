@@ -3,13 +3,12 @@ import type { Expectation } from '../../../explain/comparison/expectation.ts'
 import type { WalkOutcome } from '../../../explain/walk/walk-outcome.ts'
 import { type WalkWorld, walkPacket } from '../../../explain/walk/walk-packet.ts'
 import { arrivalInterface } from '../../../explain/world/first-hop.ts'
-import { openLocalReaders } from '../../../explain/world/local-readers.ts'
-import { readWorld } from '../../../explain/world/read-world.ts'
-import { openInspection } from '../../../inspection/client/inspection-client.ts'
 import type { ExplainResponse } from '../../../inspection/generated/inspection_pb.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { familyOf, type IpAddress } from '../../../lib/ip.ts'
 import type { Protocol } from '../../../resources/types.ts'
+import type { DesiredQuery } from './desired-query.ts'
+import type { KnownNode } from './known-node.ts'
 import type { Query } from './parse-query.ts'
 
 /** What was found out about a packet. */
@@ -29,22 +28,14 @@ export interface Explanation {
 }
 
 /**
- * Explains a packet by the forwarding table of the running node-proxy and by what the kernel holds. Without node-proxy
- * the kernel's part is given alone. Throws NP_EXPLAIN_READ, and NP_INSPECTION_… where a Service is to be found by name.
+ * Explains a packet by the forwarding table of a node-proxy and by what its kernel holds. Without node-proxy the
+ * kernel's part is given alone. Throws NP_INSPECTION_… where a Service is to be found by name.
  */
-export async function explainPacket(query: Query, socket: string): Promise<Explanation> {
-  const readers = openLocalReaders()
-  try {
-    return await explainIn(await readWorld(readers), query, socket)
-  } finally {
-    await readers.close()
-  }
-}
-
-async function explainIn(world: WalkWorld, query: Query, socket: string): Promise<Explanation> {
+export async function explainPacket(node: KnownNode, query: Query): Promise<Explanation> {
+  const { world } = node
   const src = query.source.kind === 'address' ? query.source.ip : undefined
   const inInterface = await interfaceOf(world, query, src)
-  const desired = await readDesired(query, { src, inInterface }, socket)
+  const desired = await node.desired(requestOf(query, { src, inInterface }))
   const { dst, port, protocol } = destinationOf(query, desired)
   const srcPort = query.source.kind === 'address' ? query.source.port : undefined
   const observed = await walkPacket(world, {
@@ -67,26 +58,13 @@ async function interfaceOf(world: WalkWorld, query: Query, src: IpAddress | unde
   })
 }
 
-/** A Service by its name cannot be found without node-proxy; an address can be explained without it. */
-async function readDesired(
+function requestOf(
   { destination, protocol }: Query,
   { src = '', inInterface = '' }: { src?: string | undefined; inInterface?: string | undefined },
-  socket: string,
-): Promise<ExplainResponse | string> {
-  const client = openInspection(socket)
-  const target =
-    destination.kind === 'service'
-      ? { service: destination.service }
-      : { dst: destination.ip, port: destination.port ?? 0, protocol }
-  try {
-    return await client.explain({ src, inInterface, ...target })
-  } catch (error) {
-    const isAbsent = error instanceof NodeProxyError && error.code === 'NP_INSPECTION_UNREACHABLE'
-    if (!isAbsent || destination.kind === 'service') throw error
-    return `${error.message}; ${error.hint ?? ''}`
-  } finally {
-    client.close()
-  }
+): DesiredQuery {
+  return destination.kind === 'service'
+    ? { src, inInterface, service: destination.service, dst: '', port: 0, protocol: '' }
+    : { src, inInterface, service: '', dst: destination.ip, port: destination.port ?? 0, protocol }
 }
 
 function destinationOf({ destination, protocol }: Query, desired: ExplainResponse | string) {

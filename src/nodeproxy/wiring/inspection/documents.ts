@@ -2,16 +2,27 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { DocumentPartSchema } from '../../../inspection/generated/inspection_pb.ts'
 import { DESIRED_DOCUMENT } from '../../explanation/desired-document.ts'
 import type { Running } from '../engine/engine.ts'
+import type { ThisNode } from '../node/this-node.ts'
 import { desiredRules } from './desired-rules.ts'
-import type { Inspected } from './node-inspection.ts'
 
 /** Characters of one message. */
 const PART_SIZE = 1_000_000
 
+/** What of the daemon the documents show. */
+export interface Documented {
+  readonly node: Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>
+  /** Undefined until the cluster is listed. */
+  readonly running: () => Running | undefined
+  /** The configuration as JSON. */
+  readonly describe: () => string
+  /** The metrics in the text format of Prometheus. */
+  readonly metrics: () => Promise<string>
+}
+
 type Part = MessageInitShape<typeof DocumentPartSchema>
 
 /** What a support bundle has of the daemon: its configuration, its metrics, and what it wants of the kernel. */
-export async function* documents({ describe, metrics, running, node }: Inspected) {
+export async function* documents({ describe, metrics, running, node }: Documented) {
   yield* partsOf('configuration.json', [describe()])
   yield* partsOf('metrics.txt', [await metrics()])
   const now = running()
@@ -19,7 +30,7 @@ export async function* documents({ describe, metrics, running, node }: Inspected
 }
 
 /** One JSON object a line: the rules, then each entry. */
-function* desiredLines(now: Running, node: Inspected['node']): Iterable<string> {
+function* desiredLines(now: Running, node: Documented['node']): Iterable<string> {
   yield `${JSON.stringify(desiredRules(now, node))}\n`
   for (const entry of now.table.entries()) yield `${JSON.stringify(entry)}\n`
 }

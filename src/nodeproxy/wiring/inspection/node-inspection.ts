@@ -6,29 +6,21 @@ import { waitedMs } from '../../../telemetry/health/health.ts'
 import type { Readiness } from '../../../telemetry/health/readiness.ts'
 import { explainMessage } from '../../explanation/explain-message.ts'
 import type { Running } from '../engine/engine.ts'
-import type { ThisNode } from '../node/this-node.ts'
 import { entryStatuses } from '../observation/entry-status.ts'
 import { desiredRules } from './desired-rules.ts'
-import { documents } from './documents.ts'
+import { type Documented, documents } from './documents.ts'
 import { entryMessage } from './entry-message.ts'
 import { tableCounts } from './status-message.ts'
 
 /** What of the daemon is inspected. */
-export interface Inspected {
+export interface Inspected extends Documented {
   readonly version: string
   readonly nodeName: string
   readonly startedAt: number
-  readonly node: Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>
   readonly history: ChangeHistory
   readonly modeName: () => string
-  /** Undefined until the cluster is listed. */
-  readonly running: () => Running | undefined
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
-  /** The configuration as JSON. */
-  readonly describe: () => string
-  /** The metrics in the text format of Prometheus. */
-  readonly metrics: () => Promise<string>
 }
 
 const NOT_LISTED = 'the cluster is not listed yet; node-proxy status shows why'

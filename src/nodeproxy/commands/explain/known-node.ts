@@ -1,0 +1,56 @@
+import type { WalkWorld } from '../../../explain/walk/walk-packet.ts'
+import { openLocalReaders } from '../../../explain/world/local-readers.ts'
+import { readWorld } from '../../../explain/world/read-world.ts'
+import { worldOfFiles } from '../../../explain/world/world-files.ts'
+import { recordedWorld } from '../../../explain/world/world-record.ts'
+import { openInspection } from '../../../inspection/client/inspection-client.ts'
+import type { ExplainResponse } from '../../../inspection/generated/inspection_pb.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { type BundleFiles, bundleError, readBundle } from '../bundle/bundle-file.ts'
+import type { DesiredQuery, ReadDesired } from './desired-query.ts'
+import { recordedDesired } from './recorded-desired.ts'
+
+/** A node on which packets are explained: this one, or a recorded one. */
+export interface KnownNode {
+  readonly world: WalkWorld
+  readonly desired: ReadDesired
+  /** Ends the readers, which the routes of this node are queried with. */
+  close(): Promise<void>
+}
+
+/** This node as it is now. Throws NP_EXPLAIN_READ. */
+export async function readThisNode(socket: string): Promise<KnownNode> {
+  const readers = openLocalReaders()
+  const close = () => readers.close()
+  try {
+    return { world: await readWorld(readers), desired: (query) => inspect(socket, query), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The node of a file of `node-proxy record`. Throws NP_NODEPROXY_BUNDLE. */
+export async function readRecordedNode(path: string): Promise<KnownNode> {
+  const files: BundleFiles = await readBundle(path)
+  try {
+    const world = await recordedWorld(worldOfFiles(files))
+    return { world, desired: recordedDesired(files), close: async () => undefined }
+  } catch (error) {
+    throw bundleError('is no whole bundle of node-proxy record', path, error)
+  }
+}
+
+/** A Service by its name cannot be found without node-proxy; an address can be explained without it. */
+async function inspect(socket: string, query: DesiredQuery): Promise<ExplainResponse | string> {
+  const client = openInspection(socket)
+  try {
+    return await client.explain({ ...query })
+  } catch (error) {
+    const isAbsent = error instanceof NodeProxyError && error.code === 'NP_INSPECTION_UNREACHABLE'
+    if (!isAbsent || query.service !== '') throw error
+    return `${error.message}; ${error.hint ?? ''}`
+  } finally {
+    client.close()
+  }
+}
