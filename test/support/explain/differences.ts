@@ -1,3 +1,4 @@
+import { vi } from 'vitest'
 import { compareOutcomes } from '../../../src/explain/comparison/compare-outcomes.ts'
 import type { Expectation } from '../../../src/explain/comparison/expectation.ts'
 import type { IpAddress } from '../../../src/lib/ip.ts'
@@ -19,10 +20,17 @@ interface Desired {
   readonly ownPorts: readonly number[]
 }
 
-/** What the running daemon wants of a packet. Its differences to the kernel must be none. */
+/** How long the daemon may take to repair what an earlier test altered. */
+const REPAIR = { timeout: 60_000, interval: 100 }
+
+/** What the running daemon wants of a packet. Its differences to the kernel must come to be none. */
 export async function readExpectation(lab: Lab, packet: LabPacket): Promise<Expectation> {
-  const { from, src, dst, port, protocol = 'TCP' } = packet
-  await lab.site(from, src)
+  await lab.site(packet.from, packet.src)
+  return await vi.waitFor(() => readUnchanged(lab, packet), REPAIR)
+}
+
+async function readUnchanged(lab: Lab, packet: LabPacket): Promise<Expectation> {
+  const { src, dst, port, protocol = 'TCP' } = packet
   const to = dst.includes(':') ? `[${dst}]:${port}` : `${dst}:${port}`
   const words = ['explain', src, to, '--protocol', protocol.toLowerCase(), '-o', 'json']
   const result = await nodeCommand(lab, ...words)
