@@ -46,7 +46,8 @@ function backendMessage({ entry, ip, port, ...traffic }: BackendTraffic): Backen
 }
 
 function trafficMessage(numbers: TrafficNumbers): TrafficMessage {
+  const counted = Object.entries<number | undefined>({ ...numbers })
   return Object.fromEntries(
-    Object.entries(numbers).map(([name, count]) => [name, BigInt(count)] as const),
+    counted.flatMap(([name, count]) => (count === undefined ? [] : [[name, BigInt(count)]])),
   )
 }
