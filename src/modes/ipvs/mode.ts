@@ -8,7 +8,7 @@ import type {
   Mode,
   ObjectKey,
   Probe,
-  ServiceTraffic,
+  ReadTraffic,
 } from '../mode.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
 import { applyChange } from './apply.ts'
@@ -39,7 +39,7 @@ export class IpvsMode implements Mode {
   readonly gaps = GAPS
   readonly program: IpvsProgram
   /** Netlink requests go one by one, so a change that is to be written waits for one of them at most. */
-  readonly serviceTraffic: ServiceTraffic
+  readonly readTraffic: ReadTraffic
   readonly #kernel: IpvsDependencies
   readonly #state: ManagedState
   /** Our own inspection and the calls of `sync` never overlap. */
@@ -50,10 +50,10 @@ export class IpvsMode implements Mode {
     this.#kernel = kernel
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
-    this.serviceTraffic = {
-      totals: () => readTotals(kernel.ipvs, this.program),
-      backends: (isWanted) => readBackends(this.#state, isWanted),
-    }
+    this.readTraffic = async (isWanted) => ({
+      totals: await readTotals(kernel.ipvs, this.program),
+      backends: isWanted ? await readBackends(this.#state, isWanted) : new Map(),
+    })
   }
 
   /** Backends that take no new connections any more but have some. */

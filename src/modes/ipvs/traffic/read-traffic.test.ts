@@ -34,7 +34,7 @@ test('a Service is the sum of its virtual servers, those with a mark too', async
   ipvs.setCounters(at('192.0.2.10', 30_080), { connections: 10, outgoingPackets: 7 })
   ipvs.setCounters(marked, { connections: 100, outgoingBytes: 900 })
   ipvs.setCounters(at('172.30.0.2'), { connections: 5 })
-  const totals = await mode.serviceTraffic.totals()
+  const { totals } = await mode.readTraffic()
   expect(totals.get('shop/a' as ServiceKey)).toEqual({
     ...{ connections: 111, packetsIn: 3, bytesIn: 300, packetsOut: 7, bytesOut: 900 },
   })
@@ -48,7 +48,7 @@ test('a backend is the sum of its places in virtual servers, with its present co
   ipvs.setServerCounters(marked, OTHER, { connections: 4 })
   ipvs.setConnections(at('172.30.0.1'), POD, { activeConnections: 1 })
   ipvs.setConnections(marked, POD, { inactiveConnections: 6 })
-  const backends = (await mode.serviceTraffic.backends?.(all))?.get('shop/a' as ServiceKey)
+  const backends = (await mode.readTraffic(all)).backends.get('shop/a' as ServiceKey)
   expect(backends).toHaveLength(2)
   expect(backends).toContainEqual({
     ...{ entry: 'a', ...POD, connections: 5, connectionsNow: 7 },
@@ -63,9 +63,10 @@ test('real servers of other Services are not requested, and foreign virtual serv
   const settings = { scheduler: 'rr', flags: [], persistence: undefined }
   await ipvs.run([{ do: 'addService', id: foreign, settings }])
   ipvs.setCounters(foreign, { connections: 9 })
-  const only = await mode.serviceTraffic.backends?.((one) => one === 'shop/b')
-  expect([...(only?.keys() ?? [])]).toEqual(['shop/b'])
-  expect([...(await mode.serviceTraffic.totals()).keys()].toSorted()).toEqual(['shop/a', 'shop/b'])
+  const only = await mode.readTraffic((one) => one === 'shop/b')
+  expect([...only.backends.keys()]).toEqual(['shop/b'])
+  expect([...(await mode.readTraffic()).backends.keys()]).toEqual([])
+  expect([...only.totals.keys()].toSorted()).toEqual(['shop/a', 'shop/b'])
 })
 
 test('a backend that goes leaves the counters of the others, and of the Service, as they are', async () => {
@@ -75,8 +76,8 @@ test('a backend that goes leaves the counters of the others, and of the Service,
   await sync(
     service('b', '172.30.0.2', ['10.180.0.9', '10.180.0.8'], { service: 'shop/b' as ServiceKey }),
   )
-  const backends = (await mode.serviceTraffic.backends?.(all))?.get('shop/b' as ServiceKey)
+  const backends = (await mode.readTraffic(all)).backends.get('shop/b' as ServiceKey)
   expect(backends?.map(({ connections }) => connections).toSorted()).toEqual([0, 5])
-  const totals = await mode.serviceTraffic.totals()
+  const { totals } = await mode.readTraffic()
   expect(totals.get('shop/b' as ServiceKey)).toMatchObject({ connections: 5 })
 })

@@ -5,12 +5,15 @@ import type {
   ServiceTrafficSchema,
   TrafficSchema,
 } from '../../../inspection/generated/inspection_pb.ts'
-import type { BackendTraffic, Mode, TrafficNumbers } from '../../../modes/mode.ts'
+import type { BackendTraffic, TrafficNumbers } from '../../../modes/mode.ts'
 import type { Running } from '../engine/engine.ts'
 import { isOfService } from './is-of-service.ts'
+import type { TrafficCounters } from './traffic-counters.ts'
 
-interface Sources extends Pick<Running, 'table'> {
-  readonly mode: Pick<Mode, 'serviceTraffic'>
+interface Sources {
+  /** Undefined until the cluster is listed. */
+  readonly table?: Running['table']
+  readonly read: TrafficCounters['read']
 }
 
 type ServiceMessage = MessageInitShape<typeof ServiceTrafficSchema>
@@ -19,22 +22,30 @@ type TrafficMessage = MessageInitShape<typeof TrafficSchema>
 
 /** The traffic of all Services that are forwarded and wanted, sorted by name; the counters are read once. */
 export async function* listTraffic(
-  now: Sources | undefined,
+  { table, read }: Sources,
   service: string,
 ): AsyncGenerator<ServiceMessage> {
-  if (now === undefined) return
-  const isWanted = isOfService(service)
-  const counters = now.mode.serviceTraffic
-  const totals = await counters?.totals()
-  const backends = await counters?.backends?.(isWanted)
-  const services = new Set([...now.table.entries()].map((entry) => entry.service))
-  for (const one of [...services].filter(isWanted).sort(compareText)) {
+  if (table === undefined) return
+  const reading = await read(service)
+  const services = new Set([...table.entries()].map((entry) => entry.service))
+  for (const one of [...services].filter(isOfService(service)).sort(compareText)) {
+    const backends = reading?.backends.get(one) ?? []
     yield {
       service: one,
-      total: trafficMessage(totals?.get(one) ?? {}),
-      backends: (backends?.get(one) ?? []).toSorted(compareBackends).map(backendMessage),
+      total: trafficMessage(withConnectionsNow(reading?.totals.get(one) ?? {}, backends)),
+      backends: backends.toSorted(compareBackends).map(backendMessage),
     }
   }
+}
+
+/** Present connections are counted by backend, where they are counted. */
+function withConnectionsNow(
+  total: TrafficNumbers,
+  backends: readonly BackendTraffic[],
+): TrafficNumbers {
+  const counts = backends.flatMap(({ connectionsNow = [] }) => connectionsNow)
+  if (counts.length === 0 || counts.length < backends.length) return total
+  return { ...total, connectionsNow: counts.reduce((sum, count) => sum + count, 0) }
 }
 
 function compareBackends(a: BackendTraffic, b: BackendTraffic): number {
