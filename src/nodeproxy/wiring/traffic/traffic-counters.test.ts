@@ -36,14 +36,23 @@ test('scrapes within a second, and together, share one reading', async () => {
   expect(await count()).toBe(2)
 })
 
-test('a reading that takes long serves scrapes for 20 times as long, but no inspection', async () => {
-  const { state, count, counters } = rig(500)
+test('a reading that takes longer serves scrapes for 100 times as long, but no inspection', async () => {
+  const { state, count, counters } = rig(200)
   await count()
-  state.now += 9_000
+  state.now += 19_900
   expect(await count()).toBe(1)
   expect((await counters.read(''))?.totals.get(KEY)).toEqual({ connections: 2 })
-  state.now += 10_000
+  state.now += 20_000
   expect(await count()).toBe(3)
+})
+
+test('a scrape does not wait for a slow reading: it shows the last one, the next scrape the new one', async () => {
+  const { state, count } = rig(500)
+  expect(await count()).toBe(1)
+  state.now += 50_000
+  expect([await count(), state.active]).toEqual([1, 1])
+  await expect.poll(() => state.active).toBe(0)
+  expect([await count(), state.reads]).toEqual([2, 2])
 })
 
 test('backends are read of the Services that are asked for, and all of them serve each', async () => {
@@ -68,7 +77,7 @@ test('another mode begins anew; one that counts nothing has no totals', async ()
   expect(await count()).toBeUndefined()
 })
 
-test('a reading that fails is not kept', async () => {
+test('a reading that fails is an error, and the next one is tried', async () => {
   const { mode, counters, count, readTraffic } = rig()
   mode.current = { readTraffic: () => Promise.reject(new Error('lost')) }
   await expect(counters.read('')).rejects.toThrow('lost')

@@ -6,8 +6,10 @@ import { RisingTotals } from './rising-totals.ts'
 
 /** Milliseconds for which a reading serves all that ask for it. */
 const MAX_AGE_MS = 1_000
-/** Reading for metrics takes at most one 20th of the time. */
-const IDLE_SHARE = 20
+/** Reading for metrics takes at most one 100th of the time. */
+const IDLE_SHARE = 100
+/** A reading that takes longer is not waited for by scrapes that can show an older one. */
+const SLOW_MS = 250
 
 type CountingMode = Pick<Mode, 'readTraffic'>
 
@@ -41,12 +43,21 @@ export class TrafficCounters {
     this.#parts = parts
   }
 
-  /** Totals of all Services, at most 20 times as old as reading them takes; undefined: nothing is counted. */
+  /**
+   * Totals of all Services; undefined: nothing is counted. The longer a reading takes, the older they may be: a hundred
+   * times as long, and as one scrape is after the other.
+   */
   totals(): Promise<TrafficReading['totals'] | undefined> {
-    return this.#mutex.run(async () => {
-      const kept = this.#fresh(() => true, IDLE_SHARE)
-      return (kept ?? (await this.#read(undefined)))?.totals
+    const kept = this.#kept
+    const reading = this.#mutex.run(async () => {
+      const fresh = this.#fresh(() => true, IDLE_SHARE)
+      return (fresh ?? (await this.#read(undefined)))?.totals
     })
+    if (kept === undefined || kept.costMs <= SLOW_MS || kept.mode !== this.#parts.mode()) {
+      return reading
+    }
+    reading.catch(() => undefined)
+    return Promise.resolve(kept.reading.totals)
   }
 
   /** With the backends of these Services (see `isOfService`). */
@@ -68,8 +79,10 @@ export class TrafficCounters {
     const { clock, mode: modeNow } = this.#parts
     const mode = modeNow()
     if (mode !== this.#kept?.mode) this.#totals = new RisingTotals()
-    this.#kept = undefined
-    if (mode?.readTraffic === undefined) return undefined
+    if (mode?.readTraffic === undefined) {
+      this.#kept = undefined
+      return undefined
+    }
     const begun = clock.now()
     const isWanted = service === undefined ? undefined : isOfService(service)
     const { totals, backends } = await mode.readTraffic(isWanted)
