@@ -31,8 +31,12 @@ const OF_USERSPACE = /^(forwarder_|affinity_|draining_backends)/
 const OF_RULES =
   /^(conntrack_reconciler_deleted|sync_proxy_rules_(service|endpoint)_changes_pending)/
 
-/** What only a mode with counters has. */
-const OF_NFTABLES = /^service_(packets|bytes)/
+/** What a mode does not count of Services. */
+const NOT_COUNTED: Readonly<Record<string, RegExp>> = {
+  iptables: /^service_(packets|bytes)/,
+  nftables: /^service_connections/,
+  userspace: /^service_packets/,
+}
 
 const CLIENT = {
   source: '10.0.0.2',
@@ -202,8 +206,7 @@ test('every documented metric moved', () => {
         sample.replace(/\{.*/, '').replace(/_(?:bucket|sum|count)$/, '') === PREFIX + name &&
         (CONSTANT.includes(name) || values.size > 1 || [...values].some((value) => value > 0)),
     )
-  const others = [isUserspace() ? OF_RULES : OF_USERSPACE]
-  if (proxyMode() !== 'nftables') others.push(OF_NFTABLES)
+  const others = [isUserspace() ? OF_RULES : OF_USERSPACE, NOT_COUNTED[proxyMode()] ?? /^$/]
   const expected = Object.values(METRIC_TABLE)
     .map(({ name }) => name)
     .filter((name) => !ELSEWHERE.includes(name) && !others.some((other) => other.test(name)))
