@@ -55,7 +55,7 @@ test('a scrape does not wait for a slow reading: it shows the last one, the next
   expect([await count(), state.reads]).toEqual([2, 2])
 })
 
-test('backends are read of the Services that are asked for, and all of them serve each', async () => {
+test('backends are read of the requested Services, and those of all Services serve each', async () => {
   const { state, counters, count } = rig()
   await counters.read('other/')
   await counters.read('shop/web')

@@ -4,7 +4,7 @@ import type { Mode, TrafficReading } from '../../../modes/mode.ts'
 import { isOfService } from './is-of-service.ts'
 import { RisingTotals } from './rising-totals.ts'
 
-/** Milliseconds for which a reading serves all that ask for it. */
+/** Milliseconds for which a reading serves every reader. */
 const MAX_AGE_MS = 1_000
 /** Reading for metrics takes at most one 100th of the time. */
 const IDLE_SHARE = 100
@@ -14,7 +14,7 @@ const SLOW_MS = 250
 type CountingMode = Pick<Mode, 'readTraffic'>
 
 interface Kept {
-  /** Whose backends were read; undefined: nobody's. */
+  /** Whose backends were read; undefined: of no Service. */
   readonly service: string | undefined
   readonly mode: CountingMode
   readonly at: number
@@ -31,7 +31,7 @@ export interface TrafficCountersParts {
 
 /**
  * The counters of the mode at work, for metrics and inspection: one reading at a time, and at most one a second
- * for the same question, however many ask. Totals of a Service never go back while the mode is the same.
+ * for the same Services, however many readers there are. Totals of a Service never go back while the mode is the same.
  */
 export class TrafficCounters {
   readonly #parts: TrafficCountersParts
