@@ -93,7 +93,7 @@ async function scrapeInTurns() {
 
 async function scrape(): Promise<number> {
   const startedAt = performance.now()
-  const { body } = await request(`http://${CONTROL.node}:${METRICS_PORT}/metrics`)
+  const { body } = await request(`http://${CONTROL.node}:${METRICS_PORT}/metrics`, { reset: true })
   await body.dump()
   return performance.now() - startedAt
 }

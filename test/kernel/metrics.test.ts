@@ -125,7 +125,7 @@ const SCRIPT: Readonly<Record<string, () => Promise<unknown>>> = {
     await agent.call('open', CLIENT)
     const query = { ...CLIENT, protocol: 'UDP', destination: DNS.clusterIP, port: 53 } as const
     await lab.connect('pod', { ...query, sourcePort: 5353 })
-    await look()
+    await until(proxyMode() === 'nftables' ? 'service_packets_total' : 'service_connections_total')
     await redeploy(lab, { ...DNS, endpoints: ELSEWHERE_ENDPOINT })
     await redeploy(lab, { ...WEB, endpoints: ELSEWHERE_ENDPOINT })
     await until('conntrack_reconciler_sync_duration_seconds_count')
