@@ -8,7 +8,7 @@ import { RisingTotals } from './rising-totals.ts'
 const MAX_AGE_MS = 1_000
 /** Reading for metrics takes at most one 100th of the time. */
 const IDLE_SHARE = 100
-/** A reading that takes longer is not waited for by scrapes that can show an older one. */
+/** So long a scrape waits for a reading, before it shows the one before. */
 const SLOW_MS = 250
 
 type CountingMode = Pick<Mode, 'readTraffic'>
@@ -24,7 +24,7 @@ interface Kept {
 
 /** What the counters are read with. */
 export interface TrafficCountersParts {
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
   /** The mode at work; undefined until the cluster is listed. */
   readonly mode: () => CountingMode | undefined
 }
@@ -44,20 +44,20 @@ export class TrafficCounters {
   }
 
   /**
-   * Totals of all Services; undefined: nothing is counted. The longer a reading takes, the older they may be: a hundred
-   * times as long, and as one scrape is after the other.
+   * Totals of all Services; undefined: nothing is counted, or nothing was read yet. They may be a hundred times as old as
+   * reading them takes, and a slow reading is there for the next scrape.
    */
   totals(): Promise<TrafficReading['totals'] | undefined> {
-    const kept = this.#kept
+    const { clock, mode } = this.#parts
     const reading = this.#mutex.run(async () => {
       const fresh = this.#fresh(() => true, IDLE_SHARE)
       return (fresh ?? (await this.#read(undefined)))?.totals
     })
-    if (kept === undefined || kept.costMs <= SLOW_MS || kept.mode !== this.#parts.mode()) {
-      return reading
-    }
-    reading.catch(() => undefined)
-    return Promise.resolve(kept.reading.totals)
+    const late = Promise.withResolvers<TrafficReading['totals'] | undefined>()
+    const cancel = clock.after(SLOW_MS, () => {
+      late.resolve(this.#kept?.mode === mode() ? this.#kept?.reading.totals : undefined)
+    })
+    return Promise.race([reading, late.promise]).finally(cancel)
   }
 
   /** With the backends of these Services (see `isOfService`). */
