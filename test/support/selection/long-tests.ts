@@ -192,8 +192,8 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'starts a command for each look, two minutes in User-mode Linux; unit tests read what a kernel sent',
-    projects: ['ipvs'],
+      'two minutes in User-mode Linux, where unit tests read what a kernel sent; of nftables, nftables/traffic-counters runs in every test',
+    projects: ['nftables', 'ipvs'],
     files: ['test/kernel/traffic.test.ts'],
   },
   {
