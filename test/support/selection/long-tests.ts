@@ -192,6 +192,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'two minutes in User-mode Linux, where unit tests read what a kernel sent; of nftables, nftables/traffic-counters runs in every test',
+    projects: ['nftables', 'ipvs'],
+    files: ['test/kernel/traffic.test.ts'],
+  },
+  {
+    reason:
       'waits for many refusals, two minutes in User-mode Linux; flows sends such packets in every mode',
     projects: ['userspace', 'nftables', 'ipvs'],
     files: ['test/kernel/refusal.test.ts'],

@@ -3,6 +3,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Launch } from '../../config/launch.ts'
 import type { PageSources } from '../../servers/pages.ts'
+import type { TrafficCounters } from '../traffic/traffic-counters.ts'
 import { type Inspected, nodeInspection } from './node-inspection.ts'
 
 /** What the service reads of the node proxy, each time anew. */
@@ -18,6 +19,7 @@ export interface InspectionParts {
   readonly nodeName: string
   readonly proxy: InspectedProxy
   readonly conditions: Pick<Conditions, 'raise'>
+  readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
     readonly metrics: { text(): Promise<string> }
   }
@@ -40,10 +42,11 @@ export async function startInspection(parts: InspectionParts): Promise<{ close()
   }
 }
 
-function sourceOf({ launch, nodeName, proxy, pages }: InspectionParts) {
+function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) {
   const { history, node, startedAt } = proxy
   return nodeInspection({
     ...{ version: launch.version, nodeName, startedAt, node, history },
+    traffic: (service) => traffic.read(service),
     readiness: () => pages.readiness(),
     describe: () => pages.configz(),
     metrics: () => pages.metrics.text(),
