@@ -48,10 +48,10 @@ function findingOf(
   }
 }
 
-/** So many connections are needed for a judgement. */
+/** So many connections for each backend are needed for a judgement. */
 const ENOUGH = 50
-/** A backend is overloaded with so many times its share. */
-const TIMES = 2
+/** A backend with so many times its share: by chance alone, one of thousands has it. */
+const TIMES = 1.5
 
 function unbalanced(service: JsonObject, { traffic }: ClusterEvidence): readonly string[] {
   return traffic
@@ -60,7 +60,7 @@ function unbalanced(service: JsonObject, { traffic }: ClusterEvidence): readonly
       const total = backends.reduce((sum, { connections }) => sum + connections, 0)
       const [most] = backends.toSorted((a, b) => b.connections - a.connections)
       const share = total / backends.length
-      if (most === undefined || total < ENOUGH || most.connections < TIMES * share) return []
+      if (most === undefined || share < ENOUGH || most.connections < TIMES * share) return []
       return [`on ${node}, ${most.backend} got ${most.connections} of ${total} connections`]
     })
 }
