@@ -238,17 +238,20 @@ describe('diagnose', () => {
     expect(diagnose(evidenceOf(cluster))).toEqual([])
   })
 
-  test.each(CASES)('$what is the first finding', ({ spoil, finding, seen = '', inspected, more }) => {
-    const cluster = healthyCluster()
-    spoil(cluster)
-    const [first] = diagnose(evidenceOf(cluster, more), inspected)
-    const { check, object, cause } = finding
-    expect(first).toMatchObject({ check, object })
-    expect(first?.cause).toMatch(cause)
-    expect(first?.evidence.join('\n')).toContain(seen)
-    expect(first?.remedy).not.toBe('')
-    expect(first?.commands).not.toEqual([])
-  })
+  test.each(CASES)(
+    '$what is the first finding',
+    ({ spoil, finding, seen = '', inspected, more }) => {
+      const cluster = healthyCluster()
+      spoil(cluster)
+      const [first] = diagnose(evidenceOf(cluster, more), inspected)
+      const { check, object, cause } = finding
+      expect(first).toMatchObject({ check, object })
+      expect(first?.cause).toMatch(cause)
+      expect(first?.evidence.join('\n')).toContain(seen)
+      expect(first?.remedy).not.toBe('')
+      expect(first?.commands).not.toEqual([])
+    },
+  )
 
   test('what may be meant so is a finding of an inspected object alone', () => {
     for (const { spoil, inspected } of CASES.filter((one) => one.inspected !== undefined)) {

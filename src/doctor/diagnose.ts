@@ -1,5 +1,5 @@
-import { CHECKS } from './checks.ts'
 import { clusterDns } from './checks/cluster-dns.ts'
+import { CHECKS } from './checks.ts'
 import type { ClusterEvidence } from './evidence/cluster-evidence.ts'
 import type { Finding } from './evidence/finding.ts'
 import { concernedBy, type InspectedObject } from './evidence/inspected-object.ts'

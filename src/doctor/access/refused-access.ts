@@ -34,7 +34,9 @@ export function refusedAccess(
     cause: `it may not ${actionText(action)}`,
     evidence: [
       reason === '' ? 'the API server refuses it (SubjectAccessReview)' : reason,
-      bound.length === 0 ? 'no role that was read permits it' : `it is permitted by ${bound.join(', ')}`,
+      bound.length === 0
+        ? 'no role that was read permits it'
+        : `it is permitted by ${bound.join(', ')}`,
     ],
     remedy:
       bound.length === 0

@@ -19,7 +19,9 @@ export const addressConflict: Check = {
         object: `service/${losers[0]}`,
         affects: losers.slice(1).map((key) => `service/${key}`),
         cause: `${claim} belongs to service/${winner}, too, which gets its connections`,
-        evidence: [`${losers.length + 1} Services claim ${claim}: ${[winner, ...losers].join(', ')}`],
+        evidence: [
+          `${losers.length + 1} Services claim ${claim}: ${[winner, ...losers].join(', ')}`,
+        ],
         remedy: 'give one of them another address or port',
         commands: [`orchctl -n ${namespaceOf(loser)} edit service/${nameOf(loser)}`],
       }

@@ -1,4 +1,11 @@
-import { arrayAt, type Json, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 
 /** A probe that keeps a container from being ready. */
@@ -17,7 +24,9 @@ export function failingProbe(pod: JsonObject, evidence: ClusterEvidence): Failin
   const messages = evidence.messagesAbout(pod, 'Unhealthy')
   for (const status of arrayAt(pod, 'status', 'containerStatuses')) {
     const name = stringAt(status, 'name')
-    const container = arrayAt(pod, 'spec', 'containers').find((one) => stringAt(one, 'name') === name)
+    const container = arrayAt(pod, 'spec', 'containers').find(
+      (one) => stringAt(one, 'name') === name,
+    )
     const found = probeOf(container, status, messages)
     if (found === undefined) continue
     const [kind, probe] = found

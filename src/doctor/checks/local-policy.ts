@@ -1,4 +1,4 @@
-import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, scalarText, stringAt } from '../../lib/json.ts'
 import { NAMES } from '../../resources/names.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
@@ -77,7 +77,10 @@ function internal(
     {
       ...head(service, 'Service not reachable'),
       cause: `internalTrafficPolicy is Local: on ${shown(without)} it has no ready endpoint, and refuses the Pods there`,
-      evidence: [...endpointTexts(service, evidence), `pod/${keyOf(first ?? {})} runs on ${without[0]}`],
+      evidence: [
+        ...endpointTexts(service, evidence),
+        `pod/${keyOf(first ?? {})} runs on ${without[0]}`,
+      ],
       remedy: 'set internalTrafficPolicy to Cluster, or run a Pod of it on each node (DaemonSet)',
       commands: commands(service),
     },
@@ -101,8 +104,8 @@ function endpointTexts(service: JsonObject, evidence: ClusterEvidence): readonly
     .slice(0, SHOWN)
     .map((one) => {
       const node = stringAt(one, 'nodeName')
-      const [address] = arrayAt(one, 'addresses')
-      return `endpoint ${String(address)} ${node === '' ? 'names no node' : `is on ${node}`}`
+      const [address] = arrayAt(one, 'addresses').map(scalarText)
+      return `endpoint ${address ?? ''} ${node === '' ? 'names no node' : `is on ${node}`}`
     })
 }
 

@@ -1,4 +1,11 @@
-import { arrayAt, type Json, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
@@ -48,7 +55,8 @@ function findingOf(
   const port = closed ?? closedOutside
   if (port === undefined) return []
   const names = selecting(pods[0]!).map((policy) => `networkpolicy/${nameOf(policy)}`)
-  const who = closed === undefined ? 'Pods alone, and no addresses outside the cluster,' : 'no client'
+  const who =
+    closed === undefined ? 'Pods alone, and no addresses outside the cluster,' : 'no client'
   return [
     {
       check: networkPolicy.name,

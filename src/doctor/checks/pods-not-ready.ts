@@ -8,13 +8,7 @@ import {
 } from '../../lib/json.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
-import {
-  conditionOf,
-  isReady,
-  keyOf,
-  nameOf,
-  namespaceOf,
-} from '../evidence/objects.ts'
+import { conditionOf, isReady, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 import { failingProbe } from './failing-probe.ts'
 
 /** A Service whose Pods are all not ready: they are no endpoints, and clients are refused, or wait. */

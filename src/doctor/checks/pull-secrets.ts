@@ -31,7 +31,9 @@ function contentProblem(name: string, secret: JsonObject): readonly string[] {
   const type = stringAt(secret, 'type')
   const key = KEYS.get(type)
   if (key === undefined) {
-    return [`${name} of its imagePullSecrets is no Secret for registries: its type is ${type || 'Opaque'}`]
+    return [
+      `${name} of its imagePullSecrets is no Secret for registries: its type is ${type || 'Opaque'}`,
+    ]
   }
   const isThere = valueAt(secret, 'data', key) !== undefined
   return isThere ? [] : [`the Secret ${name} of its imagePullSecrets has no key ${key}`]
@@ -43,7 +45,9 @@ function registryProblem(pod: JsonObject, secrets: readonly JsonObject[]): strin
   if (!known.every((one) => Array.isArray(one))) return undefined
   const registries = known.flat().map(scalarText)
   const images = arrayAt(pod, 'spec', 'containers').map((one) => stringAt(one, 'image'))
-  const without = images.map(registryOf).find((host) => !registries.some((one) => covers(one, host)))
+  const without = images
+    .map(registryOf)
+    .find((host) => !registries.some((one) => covers(one, host)))
   if (without === undefined) return undefined
   return `its imagePullSecrets have credentials for ${registries.join(', ') || 'no registry'}, and none for ${without}`
 }

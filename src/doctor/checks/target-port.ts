@@ -1,4 +1,11 @@
-import { arrayAt, type Json, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
@@ -58,7 +65,9 @@ function numberProblem(port: Json, pods: readonly JsonObject[]): Wrong | undefin
   const protocol = stringAt(port, 'protocol') || 'TCP'
   const numbers = pods.map((pod) => targetNumber(port, pod))
   const declared = new Set(
-    pods.flatMap((pod) => declaredPorts(pod).map((one) => scalarText(valueAt(one, 'containerPort')))),
+    pods.flatMap((pod) =>
+      declaredPorts(pod).map((one) => scalarText(valueAt(one, 'containerPort'))),
+    ),
   )
   const [target] = numbers
   const [only = ''] = declared

@@ -1,14 +1,6 @@
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
-import {
-  isPresent,
-  keyOf,
-  labelsOf,
-  nameOf,
-  namespaceOf,
-  selectorOf,
-  selects,
-} from './objects.ts'
+import { isPresent, keyOf, labelsOf, nameOf, namespaceOf, selectorOf, selects } from './objects.ts'
 import type { ServerFacts } from './server-facts.ts'
 import type { TrafficFacts } from './traffic-facts.ts'
 

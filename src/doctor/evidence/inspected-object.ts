@@ -27,10 +27,7 @@ export function concernedBy(
   return [`${kind}/${key}`, ...pods.map((pod) => `pod/${keyOf(pod)}`), ...accounts]
 }
 
-function podsOf(
-  evidence: ClusterEvidence,
-  { kind, key }: InspectedObject,
-): readonly JsonObject[] {
+function podsOf(evidence: ClusterEvidence, { kind, key }: InspectedObject): readonly JsonObject[] {
   if (kind === 'pod') return evidence.all('pods').filter((pod) => keyOf(pod) === key)
   const service = kind === 'service' ? evidence.find('services', key) : undefined
   return service === undefined ? [] : evidence.podsOf(service)

@@ -1,4 +1,11 @@
-import { arrayAt, type Json, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 
 /** The ports that the containers of a Pod declare. */
 export function declaredPorts(pod: JsonObject): readonly Json[] {

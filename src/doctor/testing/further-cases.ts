@@ -38,7 +38,11 @@ function firstPod(spec: JsonObject) {
 }
 
 const apiMount = { name: 'own', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' }
-const finding = (check: string, object: string, cause: string | RegExp) => ({ check, object, cause })
+const finding = (check: string, object: string, cause: string | RegExp) => ({
+  check,
+  object,
+  cause,
+})
 
 /** Causes by policies, addresses, names and tokens. */
 export const FURTHER_CASES: readonly DoctorCase[] = [
@@ -72,13 +76,21 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
   },
   {
     what: 'an ExternalName of a Service that is not there',
-    spoil: webIs({ type: 'ExternalName', externalName: 'wbe.shop.svc.cluster.local', selector: {} }),
+    spoil: webIs({
+      type: 'ExternalName',
+      externalName: 'wbe.shop.svc.cluster.local',
+      selector: {},
+    }),
     finding: finding('external-name', 'service/shop/web', /shop\/wbe, which does not exist/),
   },
   {
     what: 'a NetworkPolicy without rules',
     spoil: (cluster) => void cluster.networkpolicies.push(policy({ podSelector: {} })),
-    finding: finding('network-policy', 'networkpolicy/shop/closed', /admit no client to its port 80/),
+    finding: finding(
+      'network-policy',
+      'networkpolicy/shop/closed',
+      /admit no client to its port 80/,
+    ),
     seen: 'leads to port 8080',
   },
   {
@@ -113,7 +125,11 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
       const labels = { 'kubernetes.io/service-name': 'also' }
       cluster.endpointslices.push({ ...slice, metadata: { namespace: 'shop', name: 'a', labels } })
     },
-    finding: finding('address-conflict', 'service/shop/web', '192.0.2.7:80/TCP belongs to service/shop/also'),
+    finding: finding(
+      'address-conflict',
+      'service/shop/web',
+      '192.0.2.7:80/TCP belongs to service/shop/also',
+    ),
   },
   {
     what: 'a load balancer that nothing provides',
@@ -254,7 +270,7 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
       what: `a pull secret: ${cause.source}`,
       spoil: (cluster) => {
         const metadata = { namespace: 'shop', name: 'pull' }
-        cluster.secrets.push({ kind: 'Secret', metadata, ...structuredClone(secret) } as JsonObject)
+        cluster.secrets.push({ kind: 'Secret', metadata, ...structuredClone(secret) })
         const image = 'registry.example.com/web:1'
         const spec = { containers: [{ name: 'main', image }], imagePullSecrets: [{ name: 'pull' }] }
         const state = { waiting: { reason: 'ErrImagePull' } }

@@ -1,4 +1,4 @@
-import { arrayAt, type Json, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import { type Json, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
@@ -123,7 +123,10 @@ function goneObject(
   if (account === undefined || bound === undefined || !cluster.has(bound.kind)) return undefined
   const key = bound.kind === 'nodes' ? bound.name : `${account.namespace}/${bound.name}`
   const present = cluster.find(bound.kind, key)
-  if (present !== undefined && (bound.uid === '' || stringAt(present, 'metadata', 'uid') === bound.uid))
+  if (
+    present !== undefined &&
+    (bound.uid === '' || stringAt(present, 'metadata', 'uid') === bound.uid)
+  )
     return undefined
   return {
     ...{ check: 'token-bound-object', symptom: 'Token does not exist' },
@@ -157,7 +160,7 @@ function rejected({ isAccepted, payload }: TokenEvidence): Wrong | undefined {
   return {
     ...{ check: 'token-rejected', symptom: 'Permission denied' },
     cause: 'the API server rejects the token, though its claims look right',
-    evidence: [`it has ${arrayAt({ keys: Object.keys(payload) }, 'keys').join(', ')}`],
+    evidence: [`it has the claims ${Object.keys(payload).join(', ')}`],
     remedy: 'request a new token: its signature is not of a present key of the server',
   }
 }

@@ -24,14 +24,18 @@ export function accountOfClaims(payload: JsonObject): TokenAccount | undefined {
   if (claims === undefined) {
     const [namespace, name] = [ofSecret('namespace'), ofSecret('service-account.name')]
     const bound = { kind: 'secrets', name: ofSecret('secret.name'), uid: '' } as const
-    return name === '' ? undefined : { namespace, name, uid: ofSecret('service-account.uid'), bound }
+    return name === ''
+      ? undefined
+      : { namespace, name, uid: ofSecret('service-account.uid'), bound }
   }
   const account = {
     namespace: stringAt(claims, 'namespace'),
     name: stringAt(claims, 'serviceaccount', 'name'),
     uid: stringAt(claims, 'serviceaccount', 'uid'),
   }
-  const kind = (['pod', 'secret', 'node'] as const).find((one) => valueAt(claims, one) !== undefined)
+  const kind = (['pod', 'secret', 'node'] as const).find(
+    (one) => valueAt(claims, one) !== undefined,
+  )
   if (account.name === '') return undefined
   if (kind === undefined) return account
   const [name, uid] = [stringAt(claims, kind, 'name'), stringAt(claims, kind, 'uid')]

@@ -1,4 +1,10 @@
-import { type Action, reasonOf, refusedAccess, resourceAttributes, userOf } from '../../doctor/access/refused-access.ts'
+import {
+  type Action,
+  reasonOf,
+  refusedAccess,
+  resourceAttributes,
+  userOf,
+} from '../../doctor/access/refused-access.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { accountOf, type InspectedObject } from '../../doctor/evidence/inspected-object.ts'

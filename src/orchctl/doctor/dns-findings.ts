@@ -35,12 +35,15 @@ export async function dnsFindings(
   const status = await statusOf(server, name, context)
   if (status !== 'NOERROR') return [finding('dns-answers', dnsServer, name, status)]
   const outside = namesOutside(evidence, clusterDomain)
-  if (outside.length === 0) context.notice('not checked: names outside: no Service is of type ExternalName')
+  if (outside.length === 0)
+    context.notice('not checked: names outside: no Service is of type ExternalName')
   const replies = await Promise.all(
     outside.map(async (one) => ({ name: one, status: await statusOf(server, one, context) })),
   )
   const failed = replies.find((one) => !['NOERROR', 'NXDOMAIN'].includes(one.status))
-  return failed === undefined ? [] : [finding('dns-upstream', dnsServer, failed.name, failed.status)]
+  return failed === undefined
+    ? []
+    : [finding('dns-upstream', dnsServer, failed.name, failed.status)]
 }
 
 async function statusOf(server: Upstream, name: string, { host }: CommandContext): Promise<string> {
@@ -53,7 +56,9 @@ function namesOutside(evidence: ClusterEvidence, domain: string): readonly strin
     .all('services')
     .filter((service) => stringAt(service, 'spec', 'type') === 'ExternalName')
     .map((service) => stringAt(service, 'spec', 'externalName').replace(/\.$/, ''))
-  const outside = names.filter((name) => name !== '' && !name.endsWith(`.${domain}`) && !/\.svc$/.test(name))
+  const outside = names.filter(
+    (name) => name !== '' && !name.endsWith(`.${domain}`) && !name.endsWith('.svc'),
+  )
   return [...new Set(outside)].slice(0, MAX_NAMES)
 }
 

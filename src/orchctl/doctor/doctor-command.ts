@@ -47,9 +47,15 @@ export function define(command: Command, context: CommandContext): void {
       'service/NAME, pod/NAME or serviceaccount/NAME; none: all of the namespace',
     )
     .option('-A, --all-namespaces', 'all namespaces')
-    .option('--can <words...>', 'VERB RESOURCE [NAME]: whether the account, or that of the Pod, may')
+    .option(
+      '--can <words...>',
+      'VERB RESOURCE [NAME]: whether the account, or that of the Pod, may',
+    )
     .option('--token-file <file>', 'why this token is rejected; - is standard input')
-    .option('--dns-server <address>', 'query this DNS server of the cluster, too: ADDRESS or ADDRESS:PORT')
+    .option(
+      '--dns-server <address>',
+      'query this DNS server of the cluster, too: ADDRESS or ADDRESS:PORT',
+    )
     .option('--cluster-domain <domain>', 'the domain of Services', 'cluster.local')
     .option('-o, --output <format>', 'json')
     .addHelpText('after', ABOUT)

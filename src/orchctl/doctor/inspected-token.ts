@@ -20,13 +20,21 @@ export async function tokenFindings(
   const token = (await readToken(file, context)).trim()
   const payload = claimsOf(token)
   if (payload === undefined) {
-    throw usageError(`--token-file ${quote(file)} holds no token`, 'a token is a JWT: three parts, joined by dots')
+    throw usageError(
+      `--token-file ${quote(file)} holds no token`,
+      'a token is a JWT: three parts, joined by dots',
+    )
   }
   const isAccepted = await review(token, [], context)
   const audiences = [valueAt(payload, 'aud') ?? []].flat().filter((one) => typeof one === 'string')
   const isAcceptedForItsAudience =
-    isAccepted === false && audiences.length > 0 ? await review(token, audiences, context) : undefined
-  const found = judgeToken({ payload, now: Date.now(), isAccepted, isAcceptedForItsAudience }, evidence)
+    isAccepted === false && audiences.length > 0
+      ? await review(token, audiences, context)
+      : undefined
+  const found = judgeToken(
+    { payload, now: Date.now(), isAccepted, isAcceptedForItsAudience },
+    evidence,
+  )
   return found === undefined ? [] : [found]
 }
 

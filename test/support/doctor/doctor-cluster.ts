@@ -1,6 +1,5 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { type ApiClient, createApiClient } from '../../../src/client/http/api-client.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
@@ -95,7 +94,7 @@ async function freePort(): Promise<number> {
   const socket = createSocket('udp4')
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
-  const { port } = socket.address() as AddressInfo
+  const { port } = socket.address()
   socket.close()
   return port
 }

@@ -59,9 +59,8 @@ export async function openNamespace(
         `${DISCOVERY}/namespaces/${namespace}/endpointslices`,
         (slice) =>
           stringAt(slice, 'metadata', 'labels', 'kubernetes.io/service-name') === service &&
-          arrayAt(slice, 'endpoints').filter(
-            (one) => valueAt(one, 'conditions', 'ready') !== false,
-          ).length === count,
+          arrayAt(slice, 'endpoints').filter((one) => valueAt(one, 'conditions', 'ready') !== false)
+            .length === count,
       ),
   }
 }
@@ -114,7 +113,14 @@ export const UNREADY: JsonObject = {
   conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }],
   containerStatuses: [
     {
-      ...{ name: 'main', ready: false, started: true, restartCount: 0, image: 'web:1', imageID: '' },
+      ...{
+        name: 'main',
+        ready: false,
+        started: true,
+        restartCount: 0,
+        image: 'web:1',
+        imageID: '',
+      },
       state: { running: { startedAt: '2026-01-01T00:00:00Z' } },
     },
   ],
@@ -126,7 +132,14 @@ export const PULLING: JsonObject = {
   conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }],
   containerStatuses: [
     {
-      ...{ name: 'main', ready: false, started: false, restartCount: 0, image: 'web:1', imageID: '' },
+      ...{
+        name: 'main',
+        ready: false,
+        started: false,
+        restartCount: 0,
+        image: 'web:1',
+        imageID: '',
+      },
       state: { waiting: { reason: 'ImagePullBackOff', message: 'unauthorized' } },
     },
   ],

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { TokenIssuer } from '../../../src/auth/tokens/token-issuer.ts'
 import { readSigningKey } from '../../../src/auth/tokens/signing-key.ts'
+import { TokenIssuer } from '../../../src/auth/tokens/token-issuer.ts'
 import { type JsonObject, stringAt, valueAt } from '../../../src/lib/json.ts'
 import { bindingOf, PULLING, type Shop, UNREADY } from './shop.ts'
 
