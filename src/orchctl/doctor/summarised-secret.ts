@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { LAST_APPLIED } from '../../resources/label-names.ts'
 
 /** A Secret without its values: which keys have one, and for which registries it has credentials. */
 export function summarisedSecret(secret: JsonObject): JsonObject {
@@ -15,7 +16,7 @@ export function summarisedSecret(secret: JsonObject): JsonObject {
 /** `kubectl apply` writes the values into an annotation. */
 function withoutApplied(metadata: Json): JsonObject {
   const annotations = Object.entries(objectAt(metadata, 'annotations')).filter(
-    ([key]) => key !== 'kubectl.kubernetes.io/last-applied-configuration',
+    ([key]) => key !== LAST_APPLIED,
   )
   return { ...objectAt({ metadata }, 'metadata'), annotations: Object.fromEntries(annotations) }
 }
