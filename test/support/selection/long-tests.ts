@@ -51,6 +51,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'spoils thirty clusters and runs orchctl in each; unit tests have each cause, and healthy-clusters the server',
+    projects: ['server'],
+    files: ['test/server/doctor/spoilt-clusters.test.ts'],
+  },
+  {
+    reason:
       'streams of megabytes, and terminals; unit tests have each stream, and pod-identity a Pod',
     projects: ['kernel'],
     files: [
