@@ -27,6 +27,7 @@ export interface PodCluster {
   readonly node: Namespace
   /** The kubeconfig of its administrator. */
   readonly kubeconfig: string
+  readonly dataDir: string
   /** What the process of a Pod at an address returns. */
   fromPod(address: string, path: string): Promise<JsonObject>
   close(): Promise<void>
@@ -67,7 +68,7 @@ export async function startPodCluster(flags: readonly string[] = []): Promise<Po
   const make = (path: string, object: JsonObject) => created(api, path, object)
   const daemon = await startDaemon({ node, folder, dataDir, make })
   return {
-    ...{ api, make, node, kubeconfig: join(dataDir, 'admin.kubeconfig') },
+    ...{ api, make, node, dataDir, kubeconfig: join(dataDir, 'admin.kubeconfig') },
     runPod: (namespace, name, spec = {}, labels = {}) =>
       runPod({ api, make }, { namespace, name, spec, labels }),
     fromPod: async (address, path) => {
