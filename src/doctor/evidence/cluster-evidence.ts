@@ -66,6 +66,13 @@ export class ClusterEvidence {
     })
   }
 
+  /** The same objects, with what became known later. */
+  with(more: FurtherEvidence): ClusterEvidence {
+    const { server, traffic, clusterDomain } = this
+    const known = { traffic, clusterDomain, ...(server !== undefined && { server }) }
+    return new ClusterEvidence(this.#objects, { ...known, ...more })
+  }
+
   /** Whether a kind was read; checks that need it find nothing otherwise. */
   has(...kinds: readonly EvidenceKind[]): boolean {
     return kinds.every((kind) => this.#objects[kind] !== undefined)

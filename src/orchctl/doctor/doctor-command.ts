@@ -17,6 +17,7 @@ import { accessFindings } from './access-findings.ts'
 import { dnsFindings } from './dns-findings.ts'
 import { tokenFindings } from './inspected-token.ts'
 import { readEvidence } from './read-evidence.ts'
+import { reviewAudiences } from './review-audiences.ts'
 
 const ABOUT = `
 Exit code 0: nothing was found; 1: something was. What you may not read is not checked, and
@@ -74,8 +75,10 @@ async function doctor(
   const { namespace } = await context.session()
   const inspected = args.length === 0 ? undefined : await inspectedObject(args, context)
   const isWhole = inspected !== undefined || allNamespaces === true || flags.tokenFile !== undefined
-  const { evidence, unread } = await readEvidence(isWhole ? undefined : namespace, context)
+  const { evidence: read, unread } = await readEvidence(isWhole ? undefined : namespace, context)
   for (const [kind, why] of unread) context.notice(`not checked: ${kind}: ${why}`)
+  const { clusterDomain } = flags
+  const evidence = (await reviewAudiences(read, context)).with({ clusterDomain })
   const findings = await allFindings(evidence, inspected, { flags, context })
   const isTerminal = context.host.stdout.isTTY === true
   if (output === 'json') context.print(jsonText([...findings] as never, { isTerminal }))

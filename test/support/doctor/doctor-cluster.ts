@@ -31,11 +31,13 @@ export interface DoctorCluster extends AsyncDisposable {
   doctor(namespace: string, args: readonly string[]): Promise<readonly ShownFinding[]>
 }
 
-export async function startDoctorCluster(): Promise<DoctorCluster> {
+/** `flags` are further ones of orch-server. */
+export async function startDoctorCluster(flags: readonly string[] = []): Promise<DoctorCluster> {
   const dns = `127.0.0.1:${await freePort()}`
   const server = await startOrchServer({
     flags: [
       '--load-balancer-pool=192.0.2.0/26',
+      ...flags,
       ...[`--dns-address=${dns}`, `--dns-upstream=127.0.0.1:${await freePort()}`],
     ],
   })

@@ -158,6 +158,8 @@ test('a Pod with the resolver of its node does not find Services', async () => {
   const address = await cluster.runPod('shop', 'plain', { dnsPolicy: 'Default' })
   const answer = await cluster.fromPod(address, '/getent/kubernetes.default.svc')
   expect(answer).toEqual({ addresses: [] })
+  const { text } = await cluster.fromPod(address, '/resolv.conf')
+  expect(text).not.toContain(DNS)
   const [first] = await shop.doctor(['pod/plain'])
   expect(first).toMatchObject({ check: 'pod-dns', object: 'pod/shop/plain' })
 })
@@ -169,6 +171,8 @@ test('a DNS of the cluster without endpoints: no name resolves, and it comes bef
     spec: { clusterIP: DNS, selector: { app: 'dns' }, ports },
   })
   const address = await cluster.runPod('shop', 'asker')
+  const { text } = await cluster.fromPod(address, '/resolv.conf')
+  expect(text).toContain(`nameserver ${DNS}\n`)
   const answer = await cluster.fromPod(address, '/getent/kubernetes.default.svc')
   expect(answer).toEqual({ addresses: [] })
   const [first] = await shop.doctor(['pod/asker'])

@@ -26,6 +26,7 @@ export interface PodShop {
 
 export interface FoundCause extends ShownFinding {
   readonly evidence: readonly string[]
+  readonly commands: readonly string[]
 }
 
 /** Makes the namespace. */
@@ -59,11 +60,8 @@ export async function openPodShop(cluster: PodCluster, namespace: string): Promi
         spec: { selector, ports, ...spec },
       })
     },
-    until: (collection, condition) =>
-      untilObject(cluster.api, `${core}/${collection}`, condition),
+    until: (collection, condition) => untilObject(cluster.api, `${core}/${collection}`, condition),
     doctor: async (args, input) =>
-      JSON.parse(
-        await orchctl(['doctor', '-o', 'json', ...args], input),
-      ) as readonly FoundCause[],
+      JSON.parse(await orchctl(['doctor', '-o', 'json', ...args], input)) as readonly FoundCause[],
   }
 }

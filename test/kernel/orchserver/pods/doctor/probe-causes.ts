@@ -44,7 +44,8 @@ export const PROBE_CAUSES: readonly ProbeCause[] = [
     },
     seen: untilEvent('exit code 1'),
     cause: ': the readiness probe of container main (command /bin/sh -c exit 1) fails',
-    evidence: /: not ready since 2.*Z; Readiness probe of main: the command ended with exit code 1$/,
+    evidence:
+      /: not ready since 2.*Z; Readiness probe of main: the command ended with exit code 1$/,
   },
   {
     what: 'a startup probe that has not passed',
@@ -62,14 +63,16 @@ export const PROBE_CAUSES: readonly ProbeCause[] = [
     container: { command: SLEEP, livenessProbe: { tcpSocket: { port: 8080 }, ...OFTEN } },
     seen: untilRestarts(2),
     cause: ': the liveness probe of container main (TCP port 8080) fails',
-    evidence: /CrashLoopBackOff; container main ended \d+ times.*; Liveness probe of main: connect ECONN/,
+    evidence:
+      /CrashLoopBackOff; container main ended \d+ times.*; Liveness probe of main: connect ECONN/,
   },
   {
     what: 'a container that exits again and again',
     container: { command: ['/bin/sh', '-c', 'exit 3'] },
     seen: untilRestarts(2),
     cause: '',
-    evidence: /a container waits: CrashLoopBackOff; container main ended \d+ times, at last with 3 \(Error\)$/,
+    evidence:
+      /a container waits: CrashLoopBackOff; container main ended \d+ times, at last with 3 \(Error\)$/,
   },
 ]
 
