@@ -106,7 +106,7 @@ async function follow(
     heldPorts: () => servers.waitingPorts,
   })
   const inspection = await startInspection({
-    ...{ launch, nodeName, proxy, conditions, pages: sources },
+    ...{ launch, client, nodeName, proxy, conditions, pages: sources },
   })
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)

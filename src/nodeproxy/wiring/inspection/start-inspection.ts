@@ -1,7 +1,9 @@
 import { serveInspection } from '../../../inspection/service/serve-inspection.ts'
+import { systemClock as clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Launch } from '../../config/launch.ts'
+import { type RemoteParts, serveRemote } from '../../remote/serve-remote.ts'
 import type { PageSources } from '../../servers/pages.ts'
 import { type Inspected, nodeInspection } from './node-inspection.ts'
 import { type HttpParts, handlerParts, servePage } from './serve-page.ts'
@@ -14,7 +16,7 @@ export interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | '
 }
 
 /** What the service is started with. */
-export interface InspectionParts {
+export interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
   readonly nodeName: string
   readonly proxy: InspectedProxy
@@ -29,7 +31,11 @@ export async function startInspection(parts: InspectionParts): Promise<{ close()
   const { launch, conditions } = parts
   const shared = { launch, conditions, source: sourceOf(parts) }
   const http = handlerParts(shared)
-  const open = await Promise.all([serveSocket(shared), servePage(http, shared)])
+  const open = await Promise.all([
+    serveSocket(shared),
+    servePage(http, shared),
+    serveRemote(http, { ...parts, clock }),
+  ])
   return {
     async close() {
       for (const one of open) await one?.close()
