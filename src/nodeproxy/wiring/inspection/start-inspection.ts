@@ -5,6 +5,7 @@ import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Launch } from '../../config/launch.ts'
 import { type RemoteParts, serveRemote } from '../../remote/serve-remote.ts'
 import type { PageSources } from '../../servers/pages.ts'
+import type { TrafficCounters } from '../traffic/traffic-counters.ts'
 import { type Inspected, nodeInspection } from './node-inspection.ts'
 import { type HttpParts, handlerParts, servePage } from './serve-page.ts'
 
@@ -21,6 +22,7 @@ export interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly nodeName: string
   readonly proxy: InspectedProxy
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
+  readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
     readonly metrics: { text(): Promise<string> }
   }
@@ -58,10 +60,11 @@ async function serveSocket({ launch, conditions, source }: HttpParts) {
   }
 }
 
-function sourceOf({ launch, nodeName, proxy, pages }: InspectionParts) {
+function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) {
   const { history, node, startedAt } = proxy
   return nodeInspection({
     ...{ version: launch.version, nodeName, startedAt, node, history },
+    traffic: (service) => traffic.read(service),
     readiness: () => pages.readiness(),
     describe: () => pages.configz(),
     metrics: () => pages.metrics.text(),
