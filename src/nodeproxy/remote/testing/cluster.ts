@@ -8,13 +8,15 @@ const GROUP = 'rbac.authorization.k8s.io'
 const ROLES = `/apis/${GROUP}/v1/clusterroles`
 const BINDINGS = `/apis/${GROUP}/v1/clusterrolebindings`
 
-/** An API server with users: `reader` may read the node `n1`, `elsewhere` the node `n2`, `nobody` none. */
+/** An API server with users: `reader` may read the node `n1`, `elsewhere` the node `n2`, `stranger` none. */
 export interface Cluster {
   readonly api: IdentityApi
   /** With the credentials of node-proxy, which may delegate reviews. */
   readonly client: ApiClient
   /** Paths of the reviews that the client posted. */
   readonly posted: string[]
+  /** By TLS, with a certificate of the authority of tests. */
+  readonly url: string
 }
 
 export async function startCluster(): Promise<Cluster> {
@@ -24,7 +26,8 @@ export async function startCluster(): Promise<Cluster> {
     { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
     { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
   ])
-  await grant(api, 'reader', [nodeRule('n1')])
+  const objects = { apiGroups: [''], resources: ['nodes', 'pods'], verbs: ['get', 'list'] }
+  await grant(api, 'reader', [nodeRule('n1'), objects])
   await grant(api, 'elsewhere', [nodeRule('n2')])
   const secure = await api.server.listen({ tls: certificates.server })
   const client = createApiClient({
@@ -47,7 +50,7 @@ export async function startCluster(): Promise<Cluster> {
     posted.push(path)
     return client.create(path, ...more)
   }
-  return { api, client: { ...client, create }, posted }
+  return { api, client: { ...client, create }, posted, url: secure.url }
 }
 
 function nodeRule(name: string) {

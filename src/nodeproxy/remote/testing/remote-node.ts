@@ -26,6 +26,7 @@ export interface RemoteNodeOptions {
   /** PEM; none: bearer tokens alone. */
   readonly clientAuthority?: string
   readonly source?: InspectionHandlerParts['source']
+  readonly readDocument?: InspectionHandlerParts['readDocument']
 }
 
 /** What a test varies of a request. */
@@ -70,7 +71,8 @@ export async function startRemoteNode(options: RemoteNodeOptions) {
   })
   const parts = {
     source: options.source ?? fakeSource(),
-    ...{ socket: '', readDocument: async () => ({ json: '{}' }) },
+    socket: '',
+    readDocument: options.readDocument ?? (async () => ({ json: '{}' })),
     onError: (error: unknown) => log.error({ err: error }, 'failed'),
   }
   const listener = await serveRemote(parts, {
