@@ -88,6 +88,7 @@ async function explanationOf(
     query: inInterface === undefined ? packet : { ...packet, interface: inInterface },
     timeoutMs: TIMEOUT_MS,
   })
-  if (answer?.result.ok !== true) throw answer?.result.error
-  return answer.result.body
+  const result = answer!.result
+  if (!result.ok) throw result.error
+  return result.body
 }

@@ -117,6 +117,15 @@ test('explains a connection on its node, with the certificate of the caller', as
   expect(JSON.parse(json.stdout ?? '')).toMatchObject({ node: NODE_NAME, isWell: true, port: 80 })
 })
 
+test('the page of the node has the same without credentials, on its loopback', async () => {
+  const { status, body } = await lab().daemon.http(10_247, '/inspection/v1/services')
+  expect(status).toBe(200)
+  const lines = body.trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
+    ...{ service: 'ns/two', entries: 1, backends: 2, status: 'Done' },
+  })
+})
+
 test('a user without the right to get nodes/proxy is refused by the node', async () => {
   const { code, stderr } = await explain(
     'outsider',
