@@ -171,6 +171,24 @@ test('changes arrive one by one until the reader ends, which releases the source
   await expect.poll(() => readers.size).toBe(0)
 })
 
+test('so many readers follow the changes that others still get answers', async () => {
+  const { url } = await serve()
+  const ended = new AbortController()
+  const follow = () => fetch(`${url}/inspection/v1/changes`, { signal: ended.signal })
+  const followers = await Promise.all(Array.from({ length: 32 }, follow))
+  expect(followers.map(({ status }) => status)).toEqual(Array(32).fill(200))
+  const refused = await read(`${url}/inspection/v1/changes`)
+  expect([refused.code, refused.body]).toEqual([503, expect.stringContaining('NP_INSPECTION_BUSY')])
+  ended.abort()
+  const again = new AbortController()
+  await expect
+    .poll(
+      async () => (await fetch(`${url}/inspection/v1/changes`, { signal: again.signal })).status,
+    )
+    .toBe(200)
+  again.abort()
+})
+
 test('a reader of changes that takes none is cut off', async () => {
   const state = {
     isWatched: false,
