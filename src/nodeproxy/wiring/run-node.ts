@@ -108,7 +108,7 @@ async function follow(
     heldPorts: () => servers.waitingPorts,
   })
   const inspection = await startInspection({
-    ...{ launch, nodeName, proxy, conditions, traffic, pages: sources },
+    ...{ launch, client, nodeName, proxy, conditions, traffic, pages: sources },
   })
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
