@@ -34,6 +34,8 @@ export interface CommonConfiguration extends NetfilterConfiguration {
     /** An absolute path; empty: not served. */
     readonly socket: string
     readonly gid: number
+    /** Undefined: not served. */
+    readonly pageBindAddress: SocketAddress | undefined
   }
   /** The name of a mode of this build, `auto` or `nftables`; empty: iptables. */
   readonly mode: string

@@ -8,6 +8,7 @@ const LOOPBACK = '127.0.0.1' as IpAddress
 
 export const HEALTHZ_PORT = 10_256
 export const METRICS_PORT = 10_249
+const PAGE_PORT = 10_247
 
 /** What the daemon itself listens on, and how it behaves as a process. */
 export const servingFields: FieldsOf<
@@ -64,6 +65,14 @@ export const servingFields: FieldsOf<
     type: integer(0, 2 ** 32 - 2),
     fallback: 0,
     doc: 'Number of the group whose members may read that socket, beside root.',
+    reload: 'restart',
+  },
+  'inspection.pageBindAddress': {
+    flag: 'inspection-page-bind-address',
+    type: socketAddress(PAGE_PORT),
+    fallback: { ip: LOOPBACK, port: PAGE_PORT },
+    fallbackNote: '"[::1]:10247" when bindAddress is IPv6',
+    doc: 'Where /inspection/v1/ and a page that shows it are served, over HTTP and without a check of the caller: keep it on the loopback. "" serves them nowhere.',
     reload: 'restart',
   },
   oomScoreAdj: {

@@ -4,6 +4,7 @@ import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Launch } from '../../config/launch.ts'
 import type { PageSources } from '../../servers/pages.ts'
 import { type Inspected, nodeInspection } from './node-inspection.ts'
+import { type HttpParts, handlerParts, servePage } from './serve-page.ts'
 
 /** What the service reads of the node proxy, each time anew. */
 export interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | 'history'> {
@@ -17,7 +18,7 @@ export interface InspectionParts {
   readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
   readonly nodeName: string
   readonly proxy: InspectedProxy
-  readonly conditions: Pick<Conditions, 'raise'>
+  readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
     readonly metrics: { text(): Promise<string> }
   }
@@ -25,18 +26,29 @@ export interface InspectionParts {
 
 /** Serves inspection where the configuration says. Where that fails it is a condition, because traffic does not need it. */
 export async function startInspection(parts: InspectionParts): Promise<{ close(): Promise<void> }> {
-  const { socket, gid } = parts.launch.config.inspection
-  const nothing = { close: async () => undefined }
-  if (socket === '') return nothing
-  const { log } = parts.launch
-  const onError = (error: unknown) => log.error({ err: error }, 'the inspection service failed')
+  const { launch, conditions } = parts
+  const shared = { launch, conditions, source: sourceOf(parts) }
+  const http = handlerParts(shared)
+  const open = await Promise.all([serveSocket(shared), servePage(http, shared)])
+  return {
+    async close() {
+      for (const one of open) await one?.close()
+    },
+  }
+}
+
+async function serveSocket({ launch, conditions, source }: HttpParts) {
+  const { socket, gid } = launch.config.inspection
+  if (socket === '') return undefined
+  const onError = (error: unknown) =>
+    launch.log.error({ err: error }, 'the inspection service failed')
   try {
-    return await serveInspection({ socket, gid }, sourceOf(parts), onError)
+    return await serveInspection({ socket, gid }, source, onError)
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
     const message = `${error.message}; ${error.hint}`
-    parts.conditions.raise('inspection-not-served', { message, blocksReadiness: false })
-    return nothing
+    conditions.raise('inspection-not-served', { message, blocksReadiness: false })
+    return undefined
   }
 }
 
