@@ -9,14 +9,14 @@ import { stripTypes } from './strip-types.ts'
 export interface PageFile {
   /** Of the header Content-Type. */
   readonly type: string
-  readonly body: Uint8Array
-  /** Of the header ETag, with its quotes: it changes with the body. */
+  readonly bytes: Uint8Array
+  /** Of the header ETag, with its quotes: it changes with the bytes. */
   readonly etag: string
 }
 
 /** Everything that a browser loads. */
 export interface PageFiles {
-  /** By the path below the page: `index.html`, `assets/main.ts`. Nothing else is served, so no path leads elsewhere. */
+  /** By the path below the page: `` is the document, `assets/main.ts` a file. Nothing else is served, so no path leads elsewhere. */
   readonly files: ReadonlyMap<string, PageFile>
   /** Of the header Content-Security-Policy. */
   readonly policy: string
@@ -50,7 +50,7 @@ const LIBRARIES: Readonly<Record<string, string>> = {
 export async function readPageFiles(document: StartDocument): Promise<PageFiles> {
   const [own, libraries] = await Promise.all([ownFiles(), libraryFiles()])
   const html = await readFile(join(FOLDER, document), 'utf8')
-  const index = ['index.html', fileOf(document, html)] as const
+  const index = ['', fileOf(document, html)] as const
   return { files: new Map([index, ...own, ...libraries]), policy: securityPolicy(html) }
 }
 
@@ -60,11 +60,11 @@ async function ownFiles() {
   )
   const sources = names.filter((name) => extname(name) === '.ts')
   const stripped = await stripTypes(sources.map((name) => join(FOLDER, name)))
-  const bodies = new Map(sources.map((name, index) => [name, stripped[index]]))
+  const texts = new Map(sources.map((name, index) => [name, stripped[index]]))
   return Promise.all(
     names.map(async (name) => {
-      const body = bodies.get(name) ?? (await readFile(join(FOLDER, name)))
-      return [`assets/${name}`, fileOf(name, body)] as const
+      const content = texts.get(name) ?? (await readFile(join(FOLDER, name)))
+      return [`assets/${name}`, fileOf(name, content)] as const
     }),
   )
 }
@@ -79,6 +79,6 @@ async function libraryFiles() {
 function fileOf(name: string, content: Uint8Array | string): PageFile {
   const type = TYPES[extname(name)]
   if (type === undefined) throw new TypeError(`${basename(name)}: no content type is known for it`)
-  const body = typeof content === 'string' ? new TextEncoder().encode(content) : content
-  return { type, body, etag: `"${hash('sha256', body, 'base64url').slice(0, 22)}"` }
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
+  return { type, bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
 }

@@ -18,7 +18,8 @@ export function serviceOf(index: number): ServiceMessage {
   const service = `${namespace}/${name}${number === 0 ? '' : `-${number}`}`
   const backends = backendCount(index)
   if (index % 997 === 3) {
-    return { ...{ service, entries: 1, backends, status: 'Conflict' }, problem: conflictOf(index) }
+    const problem = { code: 'NP_FORWARDING_CONFLICT', message: conflictOf(index) }
+    return { service, entries: 1, backends, status: 'Conflict', problem }
   }
   return { service, entries: 1, backends, status: index % 1_409 === 20 ? 'Pending' : 'Done' }
 }
@@ -60,7 +61,7 @@ export function entriesOf(index: number, service: string): readonly EntryMessage
 /** Counters rise with time, so that two readings give a rate. */
 export function trafficOf(index: number, service: string, now: number): ServiceTrafficMessage {
   const seconds = (now - STARTED_AT) / 1_000
-  const rate = index % 5 === 4 ? 0 : (((index * 7_919) % 911) / 30) ** 1.5
+  const rate = index % 5 === 4 ? 0 : ((1 + ((index * 7_919 + 600) % 911)) / 30) ** 1.5
   const backends = Array.from({ length: backendCount(index) }, (_, backend) => {
     const share = (1 + ((backend * 31 + index) % 7) / 40) / backendCount(index)
     return {
@@ -91,22 +92,28 @@ export function changeOf(service: string, at: number, latencyMs: number): Change
 export function explanationOf(query: URLSearchParams): ExplanationMessage {
   const dst = (query.get('destination') ?? '').split(':')[0] ?? ''
   const source = query.get('source') ?? 'node'
-  const backends = [0, 1, 2].map((backend) => backendIp(0, backend))
+  const backends = Array.from({ length: backendCount(0) }, (_, backend) => backendIp(0, backend))
   return {
-    ...{ src: source === 'node' ? null : source, dst, port: 80, protocol: 'TCP', inInterface: null },
+    ...{
+      src: source === 'node' ? null : source,
+      dst,
+      port: 80,
+      protocol: 'TCP',
+      inInterface: null,
+    },
     desired: {
       ...{ outcome: 'deliver', entry: 'shop/web:http/TCP/4', mode: 'nftables' },
       backends: backends.map((ip) => ({ ip, port: 8_080, weight: 1 })),
       reasons: ['the cluster IP of shop/web takes every endpoint that is ready'],
     },
-    observed: backends.map((ip) => outcomeOf(dst, ip)),
+    observed: backends.map((ip) => outcomeOf(dst, ip, 1 / backends.length)),
     differences: [],
   }
 }
 
-function outcomeOf(dst: string, ip: string): OutcomeMessage {
+function outcomeOf(dst: string, ip: string, probability: number): OutcomeMessage {
   return {
-    ...{ kind: 'delivered', probability: 1 / 3, to: 'forwarded', src: '10.0.0.2' },
+    ...{ kind: 'delivered', probability, to: 'forwarded', src: '10.0.0.2' },
     ...{ dst: { ip, port: 8_080 }, outInterface: 'eth0' },
     steps: [
       { where: 'route', text: `to ${dst} by eth0 via 10.0.0.1` },
@@ -118,7 +125,7 @@ function outcomeOf(dst: string, ip: string): OutcomeMessage {
       },
       {
         where: 'nft ip node-proxy nat-output',
-        object: `numgen random mod 3 map @backends: dnat to ${ip}:8080`,
+        object: `numgen random mod 4 map @backends: dnat to ${ip}:8080`,
         text: `dnat to ${ip}:8080`,
       },
       { where: 'route', text: `to ${ip} by eth0` },
@@ -127,7 +134,7 @@ function outcomeOf(dst: string, ip: string): OutcomeMessage {
 }
 
 function backendCount(index: number): number {
-  return index % 211 === 13 ? 0 : 1 + ((index * 13) % 7)
+  return index % 211 === 13 ? 0 : 1 + ((index * 13 + 3) % 7)
 }
 
 function backendIp(index: number, backend: number): string {

@@ -1,8 +1,16 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type PageFiles, readPageFiles } from '../serving/page-files.ts'
-import { changeOf, entriesOf, explanationOf, serviceOf, statusOf, trafficOf } from './fake-answers.ts'
+import { readPageFiles } from '../serving/page-files.ts'
+import { sendPageFile } from '../serving/send-page-file.ts'
+import {
+  changeOf,
+  entriesOf,
+  explanationOf,
+  serviceOf,
+  statusOf,
+  trafficOf,
+} from './fake-answers.ts'
 
 /** A node-proxy as a browser sees it: the page's files and its paths, with Services that are made up. */
 export interface FakeNode {
@@ -33,7 +41,9 @@ export async function startFakeNode({ services, names = [] }: FakeNodeOptions): 
     const answer = answers[pathname.replace('/inspection/v1/', '')]
     if (answer !== undefined && pathname.startsWith('/inspection/v1/')) {
       answer(searchParams, response)
-    } else sendFile(pages, request, response)
+    } else if (!sendPageFile({ request, response }, pages, pathname.slice(1))) {
+      response.writeHead(404).end()
+    }
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -85,8 +95,7 @@ function answersOf({ services, nameOf, readers }: Made): Readonly<Record<string,
       ),
     changes: (_, response) => {
       const first = indexes.slice(0, 600).map((index) => {
-        const spread = (index * 7_919) % 97
-        return changeOf(nameOf(index), Date.now() - (600 - index) * 3_000, 4 + spread ** 2 / 40)
+        return changeOf(nameOf(index), Date.now() - (600 - index) * 3_000, latencyOf(index))
       })
       response.writeHead(200, { 'content-type': 'application/x-ndjson' })
       response.write(first.map((one) => `${JSON.stringify(one)}\n`).join(''))
@@ -114,17 +123,8 @@ function sendLines(response: ServerResponse, values: readonly unknown[]): void {
   response.end(values.map((value) => `${JSON.stringify(value)}\n`).join(''))
 }
 
-function sendFile(pages: PageFiles, request: IncomingMessage, response: ServerResponse): void {
-  const path = (request.url ?? '/').slice(1)
-  const file = pages.files.get(path === '' ? 'index.html' : path)
-  if (file === undefined) {
-    response.writeHead(404).end()
-    return
-  }
-  response.writeHead(200, {
-    'content-type': file.type,
-    'content-security-policy': pages.policy,
-    'x-content-type-options': 'nosniff',
-  })
-  response.end(file.body)
+/** Most changes take some twenty milliseconds, some ten times as long: the same ones each time. */
+function latencyOf(index: number): number {
+  const chance = Math.abs(Math.sin(index * 12.9898) * 43_758.5453) % 1
+  return 9 * Math.exp(3.2 * chance ** 2.2) + (index % 149 === 71 ? 240 : 0)
 }

@@ -1,5 +1,5 @@
-import { RequestError } from './request-error.ts'
 import { readLines } from './read-lines.ts'
+import { RequestError } from './request-error.ts'
 
 /** How paths of a server become requests. */
 export interface ConnectionParts {

@@ -11,7 +11,11 @@ export interface StatusMessage {
   readonly reasons?: readonly string[]
   readonly warnings?: readonly string[]
   readonly waitingMs?: string
-  readonly programming?: { readonly count?: number; readonly p50Ms?: number; readonly p99Ms?: number }
+  readonly programming?: {
+    readonly count?: number
+    readonly p50Ms?: number
+    readonly p99Ms?: number
+  }
   readonly driftRepaired?: string
   readonly refusals?: readonly RefusalMessage[]
   readonly problems?: readonly ProblemMessage[]
@@ -42,7 +46,7 @@ export interface ServiceMessage {
   readonly backends?: number
   /** Done, Pending, Conflict or Error. */
   readonly status?: string
-  readonly problem?: string
+  readonly problem?: { readonly code?: string; readonly message?: string }
 }
 
 export interface EntryMessage {

@@ -2,7 +2,9 @@
  * The JSON objects of a stream that has one in each line, as many at a time as arrived together. An object is taken
  * for what the caller expects of the path that it requested.
  */
-export async function* readLines<T>(stream: ReadableStream<Uint8Array>): AsyncGenerator<readonly T[]> {
+export async function* readLines<T>(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<readonly T[]> {
   let rest = ''
   const decoder = new TextDecoder()
   for await (const chunk of stream) {

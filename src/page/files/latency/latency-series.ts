@@ -31,11 +31,7 @@ function pointOf(change: ChangeMessage): LatencyPoint {
 }
 
 /** Seconds, and milliseconds of what went well and of what did not. */
-export type LatencyColumns = [
-  at: number[],
-  fine: (number | null)[],
-  failed: (number | null)[],
-]
+export type LatencyColumns = [at: number[], fine: (number | null)[], failed: (number | null)[]]
 
 /** The columns of a plot, in the order of time. */
 export function latencyColumns(points: readonly LatencyPoint[]): LatencyColumns {

@@ -2,7 +2,7 @@ import type { ServiceMessage } from '../data/messages.ts'
 import type { NodeApi } from '../data/node-api.ts'
 import { pause, repeat, seen, type Visibility } from '../data/repeat.ts'
 import { addChanges } from '../latency/latency-series.ts'
-import { trafficCounts, type TrafficCounts } from '../traffic/traffic-rates.ts'
+import { serviceCounts, type TrafficCounts } from '../traffic/traffic-rates.ts'
 import type { NodeState } from './node-state.ts'
 
 const STATUS = { everyMs: 2_000 }
@@ -62,7 +62,7 @@ async function readTraffic(api: NodeApi, state: NodeState, signal: AbortSignal):
   try {
     const counts = new Map<string, TrafficCounts>()
     for await (const some of api.traffic('', signal)) {
-      for (const { service, total } of some) counts.set(service, trafficCounts(total))
+      for (const one of some) counts.set(one.service, serviceCounts(one))
     }
     const [, last] = state.traffic.value
     state.traffic.set([last, { at: performance.now(), counts }])

@@ -29,7 +29,10 @@ const VALUES: Readonly<Record<SortKey, (row: ServiceRow) => Value>> = {
 }
 
 /** Rows that are equal in what they are sorted by keep their order. */
-export function selectRows(rows: readonly ServiceRow[], selection: Selection): readonly ServiceRow[] {
+export function selectRows(
+  rows: readonly ServiceRow[],
+  selection: Selection,
+): readonly ServiceRow[] {
   const { text, onlyProblems, sort, isDescending } = selection
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const shown = rows.filter((row) => (!onlyProblems || isProblem(row)) && hasAll(row, words))

@@ -3,9 +3,9 @@ import { hostPort } from '../text/format.ts'
 import {
   bytesOf,
   ratesBetween,
-  trafficCounts,
   type TrafficCounts,
   type TrafficSample,
+  trafficCounts,
 } from '../traffic/traffic-rates.ts'
 
 /** One backend of an entry, with what went to it. */
@@ -22,7 +22,10 @@ export interface BackendRow {
 }
 
 /** The counters of backends at one moment. */
-export function backendSample(at: number, backends: readonly BackendTrafficMessage[]): TrafficSample {
+export function backendSample(
+  at: number,
+  backends: readonly BackendTrafficMessage[],
+): TrafficSample {
   const counts = backends.map(
     ({ entry = '', ip = '', port, traffic }) =>
       [nameOf(entry, ip, port), trafficCounts(traffic)] as const,
@@ -47,7 +50,8 @@ export function backendRows(
       connections: count?.connections,
       connectionsPerSecond: rates?.connections,
       bytes: count === undefined ? undefined : bytesOf(count),
-      share: total === 0 || count?.connections === undefined ? undefined : count.connections / total,
+      share:
+        total === 0 || count?.connections === undefined ? undefined : count.connections / total,
     }
   })
 }

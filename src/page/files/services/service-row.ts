@@ -1,5 +1,10 @@
 import type { ServiceMessage } from '../data/messages.ts'
-import { NO_RATES, ratesBetween, type TrafficRates, type TrafficSample } from '../traffic/traffic-rates.ts'
+import {
+  NO_RATES,
+  ratesBetween,
+  type TrafficRates,
+  type TrafficSample,
+} from '../traffic/traffic-rates.ts'
 
 /** One row of the table. */
 export interface ServiceRow {
@@ -18,8 +23,8 @@ export function serviceRows(
   services: readonly ServiceMessage[],
   [before, after]: readonly [TrafficSample | undefined, TrafficSample | undefined],
 ): readonly ServiceRow[] {
-  return services.map(({ service, status = '', problem = '', entries = 0, backends = 0 }) => {
+  return services.map(({ service, status = '', problem, entries = 0, backends = 0 }) => {
     const rates = after === undefined ? NO_RATES : ratesBetween(before, after, service)
-    return { service, status, problem, entries, backends, rates }
+    return { service, status, problem: problem?.message ?? '', entries, backends, rates }
   })
 }

@@ -37,7 +37,7 @@ export function formatRate(rate: number | undefined): string {
 /** 1234 is 1.23 s. */
 export function formatMs(ms: number | undefined): string {
   if (ms === undefined) return NOTHING
-  if (ms >= 1_000) return `${(ms / 1_000).toPrecision(3)} s`
+  if (ms >= 1_000) return `${Number((ms / 1_000).toPrecision(3))} s`
   return `${ms >= 10 ? Math.round(ms) : Number(ms.toPrecision(2))} ms`
 }
 

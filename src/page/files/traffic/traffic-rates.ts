@@ -1,4 +1,4 @@
-import type { TrafficMessage } from '../data/messages.ts'
+import type { ServiceTrafficMessage, TrafficMessage } from '../data/messages.ts'
 
 /** What was counted, as numbers; undefined: the mode does not count it. */
 export interface TrafficCounts {
@@ -33,13 +33,23 @@ export function trafficCounts(message: TrafficMessage = {}): TrafficCounts {
   }
 }
 
+/** Of a whole Service: where only backends have connections counted, their sum. */
+export function serviceCounts({ total, backends = [] }: ServiceTrafficMessage): TrafficCounts {
+  const counts = trafficCounts(total)
+  const ofBackends = backends.flatMap((one) => numberOf(one.traffic?.connections) ?? [])
+  if (counts.connections !== undefined || ofBackends.length === 0) return counts
+  return { ...counts, connections: ofBackends.reduce((sum, count) => sum + count, 0) }
+}
+
 function numberOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text)
 }
 
 /** Bytes in both directions. */
 export function bytesOf({ bytesIn, bytesOut }: TrafficCounts): number | undefined {
-  return bytesIn === undefined && bytesOut === undefined ? undefined : (bytesIn ?? 0) + (bytesOut ?? 0)
+  return bytesIn === undefined && bytesOut === undefined
+    ? undefined
+    : (bytesIn ?? 0) + (bytesOut ?? 0)
 }
 
 /** Rates between two samples of one name. Counters that began anew have none. */

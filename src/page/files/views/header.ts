@@ -2,9 +2,9 @@ import { html } from 'htm/preact'
 import type { StatusMessage } from '../data/messages.ts'
 import type { NodeState } from '../node/node-state.ts'
 import { type Route, routeHash, START } from '../route/route.ts'
-import { countProblems } from './problems-view.ts'
 import { type Theme, useTheme } from './parts/theme.ts'
 import { useStore } from './parts/use-store.ts'
+import { countProblems } from './problems-view.ts'
 
 const EXPLAIN: Route = {
   ...{ view: 'explain', source: '', destination: '' },
@@ -19,7 +19,7 @@ const LINKS: readonly (readonly [name: string, route: Route])[] = [
 ]
 
 const THEMES: Readonly<Record<Theme, string>> = {
-  system: 'as the system',
+  system: 'system',
   light: 'light',
   dark: 'dark',
 }
@@ -44,7 +44,7 @@ export function Header({ state, view }: { state: NodeState; view: Route['view'] 
     </nav>
     <p class="readiness" role="status"><${Readiness} status=${status} failure=${failure} /></p>
     <button type="button" class="theme" onClick=${nextTheme}>
-      <span class="visually-hidden">Colours: </span>${THEMES[theme]}
+      Colours: ${THEMES[theme]}
     </button>
   </header>`
 }

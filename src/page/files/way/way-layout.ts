@@ -31,6 +31,8 @@ export interface WayLink {
   readonly label: string
   readonly labelX: number
   readonly labelY: number
+  /** Whether the label ends there, because the line comes from the right. */
+  readonly isLeft: boolean
 }
 
 /** The picture of a packet's way. */
@@ -170,6 +172,9 @@ function linkOf(from: WayBox, to: WayBox, share: number, label = formatShare(sha
   const [x1, y1] = [from.x + from.width / 2, from.y + from.height]
   const [x2, y2] = [to.x + to.width / 2, to.y]
   const bend = (y1 + y2) / 2
-  const path = x1 === x2 ? `M${x1} ${y1}V${y2}` : `M${x1} ${y1}C${x1} ${bend} ${x2} ${bend} ${x2} ${y2}`
-  return { path, share, label: share === 1 ? '' : label, labelX: x2 + 6, labelY: y2 - 8 }
+  const path =
+    x1 === x2 ? `M${x1} ${y1}V${y2}` : `M${x1} ${y1}C${x1} ${bend} ${x2} ${bend} ${x2} ${y2}`
+  const isLeft = x2 < x1
+  const labelX = isLeft ? x2 - 6 : x2 + 6
+  return { path, share, label: share === 1 ? '' : label, labelX, labelY: y2 - 8, isLeft }
 }

@@ -53,7 +53,8 @@ function useAnswer(api: NodeApi, query: ExplainQuery, again: number): Answer {
     setAnswer({ kind: 'waiting' })
     api.explain({ source, destination, protocol, inInterface }, closed.signal).then(
       (explanation) => setAnswer({ kind: 'explained', explanation }),
-      (error: unknown) => (closed.signal.aborted ? undefined : setAnswer({ kind: 'failed', error })),
+      (error: unknown) =>
+        closed.signal.aborted ? undefined : setAnswer({ kind: 'failed', error }),
     )
     return () => closed.abort()
   }, [api, source, destination, protocol, inInterface, again])

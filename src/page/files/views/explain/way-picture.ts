@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 import type { ExplanationMessage } from '../../data/explanation.ts'
-import { type WayBox, wayLayout, type WayLink } from '../../way/way-layout.ts'
+import { type WayBox, type WayLink, wayLayout } from '../../way/way-layout.ts'
 import { outcomeSentence, packetWords } from '../../way/way-words.ts'
 
 /** The packet's way as a picture; the text below it says the same. */
@@ -15,10 +15,14 @@ export function WayPicture({ explanation }: { readonly explanation: ExplanationM
   </div>`
 }
 
-function Link({ link: { path, share, label, labelX, labelY } }: { readonly link: WayLink }) {
+function Link({
+  link: { path, share, label, labelX, labelY, isLeft },
+}: {
+  readonly link: WayLink
+}) {
   return html`<g class="link">
     <path d=${path} stroke-width=${1 + 3 * share} />
-    ${label === '' ? null : html`<text x=${labelX} y=${labelY}>${label}</text>`}
+    ${label === '' ? null : html`<text x=${labelX} y=${labelY} text-anchor=${isLeft ? 'end' : 'start'}>${label}</text>`}
   </g>`
 }
 
@@ -32,7 +36,10 @@ function Box({ box: { kind, x, y, width, height, head, lines } }: { readonly box
     <rect width=${width} height=${height} rx="6" />
     <text class="head" x="12" y=${HEAD_AT}>${head}</text>
     ${lines.map(
-      ({ text, full, isMuted }, index) => html`<text class=${isMuted ? 'muted' : ''} x="12" y=${FIRST_AT + index * LINE}>
+      (
+        { text, full, isMuted },
+        index,
+      ) => html`<text class=${isMuted ? 'muted' : ''} x="12" y=${FIRST_AT + index * LINE}>
         ${full === text ? null : html`<title>${full}</title>`}${text}
       </text>`,
     )}

@@ -1,13 +1,14 @@
 import { html } from 'htm/preact'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { latencyColumns, type LatencyPoint, percentile } from '../../latency/latency-series.ts'
+import { type LatencyPoint, latencyColumns, percentile } from '../../latency/latency-series.ts'
 import { formatMs } from '../../text/format.ts'
 import { watchTheme } from '../parts/theme.ts'
 
 const HEIGHT = 320
-/** The library publishes its enumeration as a type alone. */
-const LOGARITHMIC = 3 as uPlot.Scale.Distr
+const TIME = new Intl.DateTimeFormat('en', { timeStyle: 'short', hourCycle: 'h23' })
+/** The library publishes this number as a type alone. */
+const LOGARITHMIC = 3
 
 /** Each change as a point: when it reached the kernel, and after how long. */
 export function LatencyPlot({ points }: { readonly points: readonly LatencyPoint[] }) {
@@ -65,8 +66,19 @@ function plotOptions(parent: HTMLElement): uPlot.Options {
     height: HEIGHT,
     legend: { show: false },
     cursor: { drag: { x: true, y: false }, points: { show: false } },
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
     scales: { x: { time: true }, y: { distr: LOGARITHMIC, range: latencyRange } },
-    axes: [axis, { ...axis, size: 64, values: (_, splits) => splits.map(tickWords) }],
+    axes: [
+      { ...axis, size: 34, values: (_, splits) => splits.map((one) => TIME.format(one * 1_000)) },
+      {
+        ...axis,
+        size: 64,
+        grid: { ...axis.grid, filter: wholePowers },
+        ticks: { ...axis.ticks, filter: wholePowers },
+        filter: wholePowers,
+        values: tickTexts,
+      },
+    ],
     series: [
       {},
       series('written', resolved('--accent'), 5),
@@ -82,9 +94,13 @@ function latencyRange(_: uPlot, min: number | null, max: number | null): [number
   return [low, high === low ? low * 10 : high]
 }
 
-function tickWords(ms: number | null): string {
-  if (ms === null || !Number.isInteger(Math.log10(ms))) return ''
-  return formatMs(ms)
+/** Lines and words stand at whole powers of ten alone. */
+function wholePowers(_: uPlot, splits: readonly number[]): (number | null)[] {
+  return splits.map((ms) => (Number.isInteger(Math.log10(ms)) ? ms : null))
+}
+
+function tickTexts(_: uPlot, splits: readonly (number | null)[]): string[] {
+  return splits.map((ms) => (ms === null ? '' : formatMs(ms)))
 }
 
 /** The canvas needs a colour of the present theme, where a variable may name one for each. */

@@ -1,7 +1,13 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import type { BackendRow } from '../../services/service-entries.ts'
-import { formatBytes, formatCount, formatRate, formatShare, formatShort } from '../../text/format.ts'
+import {
+  formatBytes,
+  formatCount,
+  formatRate,
+  formatShare,
+  formatShort,
+} from '../../text/format.ts'
 
 /** Backends that are shown before the others are wanted. */
 const FIRST = 100

@@ -19,8 +19,16 @@ export function NodeFigures({ state }: { readonly state: NodeState }) {
     { name: 'Backends', value: formatCount(backends) },
     { name: 'Connections', value: perSecond(formatRate(connections), connections) },
     { name: 'Traffic', value: perSecond(formatBytes(bytes), bytes) },
-    { name: 'Latency', value: formatMs(latency), detail: `p99 ${formatMs(latency === undefined ? undefined : (p99Ms ?? 0))}` },
-    { name: 'Waiting', value: waiting === 0 ? 'none' : formatAge(waiting), isBad: waiting > 10_000 },
+    {
+      name: 'Latency',
+      value: formatMs(latency),
+      detail: `p99 ${formatMs(latency === undefined ? undefined : (p99Ms ?? 0))}`,
+    },
+    {
+      name: 'Waiting',
+      value: waiting === 0 ? 'none' : formatAge(waiting),
+      isBad: waiting > 10_000,
+    },
     { name: 'Memory', value: formatBytes(memoryOf(status.residentMemory)) },
     { name: 'Running for', value: startedAt === 0 ? '–' : formatAge(Date.now() - startedAt) },
   ]

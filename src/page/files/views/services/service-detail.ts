@@ -43,7 +43,11 @@ export function ServiceDetail({ api, state, service, close }: Props) {
 function Conflicts({ status, service }: { status: StatusMessage | undefined; service: string }) {
   const problems = status?.problems?.filter(({ entry = '' }) => entry.startsWith(`${service}:`))
   return problems?.map(
-    ({ entry = '', message = '', code = '' }) => html`<p class="failure" key=${`${entry}${message}`}>
+    ({
+      entry = '',
+      message = '',
+      code = '',
+    }) => html`<p class="failure" key=${`${entry}${message}`}>
       ${message} <code>${code}</code>
     </p>`,
   )

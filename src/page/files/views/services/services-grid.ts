@@ -43,7 +43,9 @@ export function ServicesGrid({ rows, selection, select, opened, isLoading }: Pro
     if (target === undefined || rows.length === 0) return
     event.preventDefault()
     setActive(rows[target]?.service ?? '')
-    grid.current?.scrollTo({ top: scrollTo(target, { ...viewport, scrollTop: grid.current.scrollTop }) })
+    grid.current?.scrollTo({
+      top: scrollTo(target, { ...viewport, scrollTop: grid.current.scrollTop }),
+    })
   }
   const shown = rows.slice(start, end)
   return html`<div
@@ -89,7 +91,9 @@ function useScroll(grid: { readonly current: HTMLDivElement | null }) {
       const { current } = grid
       if (current === null) return
       const next = { scrollTop: current.scrollTop, height: current.clientHeight - HEAD_HEIGHT }
-      setScroll((old) => (old.scrollTop === next.scrollTop && old.height === next.height ? old : next))
+      setScroll((old) =>
+        old.scrollTop === next.scrollTop && old.height === next.height ? old : next,
+      )
     }
     measure.current()
   }, [])
