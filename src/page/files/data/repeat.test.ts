@@ -28,7 +28,7 @@ test('runs while the page is seen, waits while it is hidden, and ends with the s
   const ended = new AbortController()
   let runs = 0
   const run = async (): Promise<void> => void runs++
-  const repeated = repeat(run, { everyMs: 1 }, visibility, ended.signal)
+  const repeated = repeat(run, () => ({ everyMs: 1 }), visibility, ended.signal)
   await expect.poll(() => runs).toBeGreaterThan(2)
   visibility.set(true)
   await expect.poll(() => visibility.listeners).toBe(1)
@@ -47,7 +47,7 @@ test('what takes long waits so many times as long', async () => {
     starts.push(performance.now())
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  const timing = { everyMs: 1, restFactor: 3 }
+  const timing = () => ({ everyMs: 1, restFactor: 3 })
   const repeated = repeat(run, timing, new FakeVisibility(), ended.signal)
   await expect.poll(() => starts.length).toBe(2)
   ended.abort()

@@ -16,7 +16,7 @@ export interface Visibility {
 /** Does something again and again until the signal, but not while the page is hidden. `run` must not throw. */
 export async function repeat(
   run: () => Promise<void>,
-  { everyMs, restFactor = 0 }: Repetition,
+  timing: () => Repetition,
   visibility: Visibility,
   signal: AbortSignal,
 ): Promise<void> {
@@ -25,6 +25,7 @@ export async function repeat(
     if (signal.aborted) return
     const began = performance.now()
     await run()
+    const { everyMs, restFactor = 0 } = timing()
     await pause(Math.max(everyMs, (performance.now() - began) * restFactor), signal)
   }
 }

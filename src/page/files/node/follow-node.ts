@@ -11,6 +11,8 @@ const SERVICES = { everyMs: 2_000, restFactor: 10 }
 const MAX_SERVICES_AGE_MS = 30_000
 /** Counters of all Services are expensive for the kernel, so the daemon is left alone for most of the time. */
 const TRAFFIC = { everyMs: 5_000, restFactor: 15 }
+/** A rate needs two readings. */
+const FIRST_TRAFFIC = { ...TRAFFIC, everyMs: 1_500 }
 const RECONNECT_MS = 2_000
 
 /** Keeps a state as the node is, while the page is seen, until the signal. */
@@ -21,9 +23,20 @@ export function followNode(
   signal: AbortSignal,
 ): void {
   const services = servicesReader(api, state, signal)
-  void repeat(() => readStatus(api, state, signal), STATUS, visibility, signal)
-  void repeat(() => services.read(), SERVICES, visibility, signal)
-  void repeat(() => readTraffic(api, state, signal), TRAFFIC, visibility, signal)
+  const trafficTiming = () => (state.traffic.value[0] === undefined ? FIRST_TRAFFIC : TRAFFIC)
+  void repeat(
+    () => readStatus(api, state, signal),
+    () => STATUS,
+    visibility,
+    signal,
+  )
+  void repeat(
+    () => services.read(),
+    () => SERVICES,
+    visibility,
+    signal,
+  )
+  void repeat(() => readTraffic(api, state, signal), trafficTiming, visibility, signal)
   void followChanges(api, { state, onChange: services.outdate, visibility, signal })
 }
 

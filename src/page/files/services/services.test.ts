@@ -71,7 +71,10 @@ describe('the window', () => {
     [{ scrollTop: 3_000 }, { start: 90, end: 120 }],
     [{ scrollTop: 3_015 }, { start: 90, end: 120 }],
     [{ scrollTop: 300_000 }, { start: 9_990, end: 10_000 }],
-    [{ scrollTop: 300_000, count: 5 }, { start: 4, end: 5 }],
+    [
+      { scrollTop: 300_000, count: 5 },
+      { start: 4, end: 5 },
+    ],
     [{ scrollTop: -50 }, { start: 0, end: 20 }],
     [{ count: 0 }, { start: 0, end: 0 }],
     [{ height: 0 }, { start: 0, end: 10 }],

@@ -14,7 +14,9 @@ test('what a mode does not count is not zero', () => {
 test('connections of a Service are those of its backends where the mode counts no others', () => {
   const backends = [{ traffic: { connections: '2' } }, { traffic: { connections: '3' } }, {}]
   expect(serviceCounts({ service: 'a/b', total: { bytesIn: '1' }, backends }).connections).toBe(5)
-  expect(serviceCounts({ service: 'a/b', total: { connections: '9' }, backends }).connections).toBe(9)
+  expect(serviceCounts({ service: 'a/b', total: { connections: '9' }, backends }).connections).toBe(
+    9,
+  )
   expect(serviceCounts({ service: 'a/b' }).connections).toBeUndefined()
 })
 

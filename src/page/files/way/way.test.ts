@@ -27,9 +27,7 @@ function explanation(observed: readonly OutcomeMessage[]): ExplanationMessage {
 }
 
 function overlap(a: WayBox, b: WayBox): boolean {
-  return (
-    a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
-  )
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
 }
 
 describe('the way', () => {
@@ -52,23 +50,26 @@ describe('the way', () => {
 })
 
 describe('the picture', () => {
-  test.each([1, 2, 3, 4, 5, 40])('of %i outcomes has all boxes inside, and none over another', (count) => {
-    const observed = Array.from({ length: count }, (_, index) =>
-      delivered(`10.1.0.${index}`, 1 / count),
-    )
-    const { width, height, boxes, links } = wayLayout(explanation(observed))
-    for (const [index, box] of boxes.entries()) {
-      expect(box.x).toBeGreaterThanOrEqual(0)
-      expect(box.x + box.width).toBeLessThanOrEqual(width)
-      expect(box.y + box.height).toBeLessThanOrEqual(height)
-      expect(boxes.slice(index + 1).filter((other) => overlap(box, other))).toEqual([])
-    }
-    expect(links).toHaveLength(boxes.length - 1)
-    const text = JSON.stringify(boxes)
-    expect(text).toContain('1,234 packets so far')
-    const missing = observed.slice(0, 3).filter(({ dst }) => !text.includes(`${dst?.ip}:80`))
-    expect(missing).toEqual([])
-  })
+  test.each([1, 2, 3, 4, 5, 40])(
+    'of %i outcomes has all boxes inside, and none over another',
+    (count) => {
+      const observed = Array.from({ length: count }, (_, index) =>
+        delivered(`10.1.0.${index}`, 1 / count),
+      )
+      const { width, height, boxes, links } = wayLayout(explanation(observed))
+      for (const [index, box] of boxes.entries()) {
+        expect(box.x).toBeGreaterThanOrEqual(0)
+        expect(box.x + box.width).toBeLessThanOrEqual(width)
+        expect(box.y + box.height).toBeLessThanOrEqual(height)
+        expect(boxes.slice(index + 1).filter((other) => overlap(box, other))).toEqual([])
+      }
+      expect(links).toHaveLength(boxes.length - 1)
+      const text = JSON.stringify(boxes)
+      expect(text).toContain('1,234 packets so far')
+      const missing = observed.slice(0, 3).filter(({ dst }) => !text.includes(`${dst?.ip}:80`))
+      expect(missing).toEqual([])
+    },
+  )
 
   test('outcomes without space are one box, with their share', () => {
     const observed = Array.from({ length: 40 }, (_, index) => delivered(`10.1.0.${index}`, 1 / 40))

@@ -35,7 +35,7 @@ export function useService(api: NodeApi, service: string): ServiceDetails {
         if (!signal.aborted) setDetails((old) => ({ ...old, failure: messageOf(error) }))
       }
     }
-    void repeat(read, EVERY, document, signal)
+    void repeat(read, () => EVERY, document, signal)
     return () => closed.abort()
   }, [api, service])
   return details
