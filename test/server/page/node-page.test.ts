@@ -148,7 +148,7 @@ describe('explain', () => {
   test('a refusal says what to correct', async () => {
     const { page } = await open('#/explain?source=node&destination=10.0.0.1')
     await page.getByText('add the port, as in 10.0.0.1:80').waitFor()
-    await page.getByText('NP_NODEPROXY_USAGE').waitFor()
+    expect(await page.locator('.failure code').textContent()).toBe('NP_NODEPROXY_USAGE')
   })
 })
 
