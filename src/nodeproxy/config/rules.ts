@@ -17,6 +17,18 @@ const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
   (config) => missingInterface(config, 'BridgeInterface', 'bridgeInterface'),
   (config) => missingInterface(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
   samePort,
+  ({ inspection: { bindAddress, tlsCertFile, tlsPrivateKeyFile } }) =>
+    bindAddress && (tlsCertFile === '' || tlsPrivateKeyFile === '')
+      ? {
+          paths: [
+            'inspection.bindAddress',
+            'inspection.tlsCertFile',
+            'inspection.tlsPrivateKeyFile',
+          ],
+          message:
+            'inspection.bindAddress needs inspection.tlsCertFile and inspection.tlsPrivateKeyFile; set them',
+        }
+      : undefined,
 ]
 
 /** The first conflict between the fields of one mode, whose paths the compiler does not know. */
@@ -54,7 +66,11 @@ function missingInterface(
   }
 }
 
-type AddressPath = 'metricsBindAddress' | 'healthzBindAddress' | 'inspection.pageBindAddress'
+type AddressPath =
+  | 'metricsBindAddress'
+  | 'healthzBindAddress'
+  | 'inspection.pageBindAddress'
+  | 'inspection.bindAddress'
 
 /** Two listeners that want one address, the first such pair. */
 function samePort(config: NodeProxyConfiguration): Conflict | undefined {
@@ -62,6 +78,7 @@ function samePort(config: NodeProxyConfiguration): Conflict | undefined {
     ['healthzBindAddress', config.healthzBindAddress],
     ['metricsBindAddress', config.metricsBindAddress],
     ['inspection.pageBindAddress', config.inspection.pageBindAddress],
+    ['inspection.bindAddress', config.inspection.bindAddress],
   ]
   for (const [index, [path, address]] of listeners.entries()) {
     const rival = listeners

@@ -1,8 +1,11 @@
 import { serveInspection } from '../../../inspection/service/serve-inspection.ts'
+import { systemClock as clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Launch } from '../../config/launch.ts'
+import { type RemoteParts, serveRemote } from '../../remote/serve-remote.ts'
 import type { PageSources } from '../../servers/pages.ts'
+import type { TrafficCounters } from '../traffic/traffic-counters.ts'
 import { type Inspected, nodeInspection } from './node-inspection.ts'
 import { type HttpParts, handlerParts, servePage } from './serve-page.ts'
 
@@ -14,11 +17,12 @@ export interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | '
 }
 
 /** What the service is started with. */
-export interface InspectionParts {
+export interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
   readonly nodeName: string
   readonly proxy: InspectedProxy
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
+  readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
     readonly metrics: { text(): Promise<string> }
   }
@@ -29,7 +33,11 @@ export async function startInspection(parts: InspectionParts): Promise<{ close()
   const { launch, conditions } = parts
   const shared = { launch, conditions, source: sourceOf(parts) }
   const http = handlerParts(shared)
-  const open = await Promise.all([serveSocket(shared), servePage(http, shared)])
+  const open = await Promise.all([
+    serveSocket(shared),
+    servePage(http, shared),
+    serveRemote(http, { ...parts, clock }),
+  ])
   return {
     async close() {
       for (const one of open) await one?.close()
@@ -52,10 +60,11 @@ async function serveSocket({ launch, conditions, source }: HttpParts) {
   }
 }
 
-function sourceOf({ launch, nodeName, proxy, pages }: InspectionParts) {
+function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) {
   const { history, node, startedAt } = proxy
   return nodeInspection({
     ...{ version: launch.version, nodeName, startedAt, node, history },
+    traffic: (service) => traffic.read(service),
     readiness: () => pages.readiness(),
     describe: () => pages.configz(),
     metrics: () => pages.metrics.text(),
