@@ -10,7 +10,7 @@ import { sendPageFile } from './send-page-file.ts'
 
 let pages: PageFiles
 beforeAll(async () => {
-  pages = await readPageFiles('node.html')
+  pages = await readPageFiles()
 })
 
 function textOf(path: string): string {

@@ -22,8 +22,8 @@ export interface PageFiles {
   readonly policy: string
 }
 
-/** The document that starts it: of one node, or of a whole cluster. */
-export type StartDocument = 'node.html' | 'cluster.html'
+/** The document that starts the page. */
+const DOCUMENT = 'index.html'
 
 const FOLDER = join(import.meta.dirname, '../files')
 
@@ -47,10 +47,10 @@ const LIBRARIES: Readonly<Record<string, string>> = {
 }
 
 /** Reads the files once, for a server that keeps them. */
-export async function readPageFiles(document: StartDocument): Promise<PageFiles> {
+export async function readPageFiles(): Promise<PageFiles> {
   const [own, libraries] = await Promise.all([ownFiles(), libraryFiles()])
-  const html = await readFile(join(FOLDER, document), 'utf8')
-  const index = ['', fileOf(document, html)] as const
+  const html = await readFile(join(FOLDER, DOCUMENT), 'utf8')
+  const index = ['', fileOf(DOCUMENT, html)] as const
   return { files: new Map([index, ...own, ...libraries]), policy: securityPolicy(html) }
 }
 

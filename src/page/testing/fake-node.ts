@@ -30,7 +30,7 @@ export interface FakeNodeOptions {
 }
 
 export async function startFakeNode({ services, names = [] }: FakeNodeOptions): Promise<FakeNode> {
-  const pages = await readPageFiles('node.html')
+  const pages = await readPageFiles()
   const requests: string[] = []
   const readers = new Set<ServerResponse>()
   const nameOf = (index: number) => names[index] ?? serviceOf(index).service

@@ -38,7 +38,7 @@ export async function servePage(
   const load = async () => {
     const { pageHandler } = await import('../../../inspection/http/page/page-handler.ts')
     const { readPageFiles } = await import('../../../page/serving/page-files.ts')
-    return pageHandler(parts, await readPageFiles('node.html'))
+    return pageHandler(parts, await readPageFiles())
   }
   const listener = new Listener({
     ...{ address, clock, handler: lazyListener(load, parts.onError) },
