@@ -197,6 +197,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'starts a command for each look, two minutes in User-mode Linux; unit tests read what a kernel sent',
+    projects: ['ipvs'],
+    files: ['test/kernel/traffic.test.ts'],
+  },
+  {
+    reason:
       'waits for many refusals, two minutes in User-mode Linux; flows sends such packets in every mode',
     projects: ['userspace', 'nftables', 'ipvs'],
     files: ['test/kernel/refusal.test.ts'],
