@@ -5,7 +5,7 @@ import { type Deployment, deploy } from '../../support/flows/deploy.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
 /** The page that a real daemon serves, in a browser that runs on its node. */
-const lab = useLab({ config: { mode: 'nftables' } })
+const lab = useLab()
 const PAGE = 'http://127.0.0.1:10247/'
 
 const TWO: Deployment = {
@@ -38,7 +38,9 @@ test('explain, from a link in the details to the answer of the kernel', async ()
   const picture = page.getByRole('img', { name: /to 172\.30\.41\.1:80\. 50 %: 10\.180/ })
   expect(await picture.locator('.delivered').count()).toBe(2)
   await page.getByText('The way as text').click()
-  expect(await page.locator('.way-text').textContent()).toMatch(/nft ip node-proxy .*10\.180\.2\.1/)
+  expect(await page.locator('.way-text').textContent()).toMatch(
+    /iptables nat NPROXY-VIPS.*10\.180\.2\.1/,
+  )
   expect([errors, [...origins]]).toEqual([[], ['http://127.0.0.1:10247']])
 })
 
@@ -56,6 +58,23 @@ test('what it shows of a packet is what happens to it, and what was changed by h
   await page.getByText('The kernel does otherwise than node-proxy wants').waitFor()
   expect(await page.locator('.outcomes .silent').textContent()).toContain('50 %')
   expect(await page.locator('.way .silent').count()).toBe(1)
+  await lab().node.namespace.exec(['nft', 'delete', 'table', 'ip', 'mine'])
+})
+
+test('each backend has the connections that it answered', async () => {
+  const { page } = watched
+  await deploy(lab(), TWO)
+  await page.goto(`${PAGE}#/services/shop/web`)
+  const packet = { source: '10.0.0.2', destination: TWO.clusterIP, port: 80, timeoutMs: 5_000 }
+  const outcomes = await lab().connect('pod', { ...packet, attempts: 40 })
+  const names = outcomes.map((one) => (one.kind === 'answered' ? one.name : one.kind))
+  for (const backend of ['10.180.0.1:80', '10.180.2.1:80']) {
+    const answered = names.filter((name) => name === backend).length
+    expect(answered).toBeGreaterThan(0)
+    const row = page.getByRole('row', { name: backend })
+    await row.getByText(`${answered}`, { exact: true }).waitFor()
+    await row.getByText(`${Math.round(answered / 0.4)} %`).waitFor()
+  }
 })
 
 test('a Service that loses its endpoints, and a conflict, appear while the page is open', async () => {

@@ -114,12 +114,7 @@ test('details: where packets arrive, and what each backend gets', async () => {
   await rows.nth(1).getByText('23 %').waitFor()
   expect(await rows.count()).toBe(5)
   expect(await rows.nth(1).textContent()).toMatch(/10\.244\.0\.1:8080.*on this node/)
-  await rows
-    .nth(1)
-    .locator('td')
-    .first()
-    .getByText(/^\d+\.\d$/)
-    .waitFor()
+  await rows.nth(1).locator('td', { hasText: /^\d+\.\d$/ }).waitFor()
 })
 
 test('a change appears in the plot and the table while it is looked at', async () => {

@@ -3,6 +3,7 @@ import {
   formatAge,
   formatBytes,
   formatCount,
+  formatCountOf,
   formatMs,
   formatRate,
   formatShare,
@@ -13,6 +14,8 @@ import {
 test.each([
   [formatCount(12_345), '12,345'],
   [formatCount(undefined), '–'],
+  [formatCountOf(1, 'Service'), '1 Service'],
+  [formatCountOf(12_345, 'Service'), '12,345 Services'],
   [formatShort(12_345), '12.3K'],
   [formatBytes(0), '0 B'],
   [formatBytes(0.4), '0 B'],

@@ -15,6 +15,11 @@ export function formatCount(count: number | undefined): string {
   return count === undefined ? NOTHING : COUNT.format(count)
 }
 
+/** 1 is "1 Service", 12345 is "12,345 Services". */
+export function formatCountOf(count: number, name: string): string {
+  return `${COUNT.format(count)} ${count === 1 ? name : `${name}s`}`
+}
+
 /** 12345 is 12.3K. */
 export function formatShort(count: number | undefined): string {
   return count === undefined ? NOTHING : SHORT.format(count)

@@ -54,7 +54,7 @@ const LINE_HEIGHT = 17
 const LETTER = 7.25
 const TRUNK_WIDTH = 720
 const MAX_COLUMNS = 4
-const MAX_LINES = 3
+const MAX_LINES = 5
 
 /** Where everything of the picture is. Outcomes that have no space are one box together. */
 export function wayLayout(explanation: ExplanationMessage): WayLayout {

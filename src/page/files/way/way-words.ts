@@ -36,7 +36,7 @@ export function outcomeSentence(outcome: OutcomeMessage): string {
 /** A step in one line: the rule, and what it does where that does not say it already. */
 export function stepWords({ object, text }: StepMessage): string {
   if (object === undefined) return text
-  return object.endsWith(text) ? object : `${object} → ${text}`
+  return ` ${object} `.includes(` ${text} `) ? object : `${object} → ${text}`
 }
 
 /** What the rule of a step has counted so far; empty: it counts nothing. */

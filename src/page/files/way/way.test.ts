@@ -84,7 +84,7 @@ describe('the picture', () => {
     const step = { where: 'iptables nat', object, text: '-j ACCEPT' }
     const outcome = { ...delivered('10.1.0.1', 1), steps: [step] }
     const stage = wayLayout(explanation([outcome])).boxes.find(({ kind }) => kind === 'stage')
-    expect(stage?.lines).toHaveLength(3)
+    expect(stage?.lines).toHaveLength(5)
     expect(stage?.lines.at(-1)?.text).toMatch(/…$/)
     expect(stage?.lines.map(({ full }) => full)).toContain(`${object} → -j ACCEPT`)
   })
@@ -106,6 +106,8 @@ test('what becomes of a packet, as sentences', () => {
     '50 %: not known, a match that is not known',
   )
   expect(stepWords({ where: 'x', object: '-A C -j DROP', text: '-j DROP' })).toBe('-A C -j DROP')
+  expect(stepWords({ where: 'x', object: 'jump guard', text: 'jump' })).toBe('jump guard')
+  expect(stepWords({ where: 'x', object: 'vmap @all', text: 'goto' })).toBe('vmap @all → goto')
 })
 
 test.each([

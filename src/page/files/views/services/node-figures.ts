@@ -1,6 +1,13 @@
 import { html } from 'htm/preact'
 import type { NodeState } from '../../node/node-state.ts'
-import { formatAge, formatBytes, formatCount, formatMs, formatRate } from '../../text/format.ts'
+import {
+  formatAge,
+  formatBytes,
+  formatCount,
+  formatCountOf,
+  formatMs,
+  formatRate,
+} from '../../text/format.ts'
 import { ratesBetween, type TrafficSample } from '../../traffic/traffic-rates.ts'
 import { Figures } from '../parts/figures.ts'
 import { useStore } from '../parts/use-store.ts'
@@ -15,7 +22,7 @@ export function NodeFigures({ state }: { readonly state: NodeState }) {
   const latency = count === 0 ? undefined : (p50Ms ?? 0)
   const startedAt = Number(status.startedAt ?? 0)
   const figures = [
-    { name: 'Services', value: formatCount(services), detail: `${formatCount(entries)} ports` },
+    { name: 'Services', value: formatCount(services), detail: formatCountOf(entries ?? 0, 'port') },
     { name: 'Backends', value: formatCount(backends) },
     { name: 'Connections', value: perSecond(formatRate(connections), connections) },
     { name: 'Traffic', value: perSecond(formatBytes(bytes), bytes) },

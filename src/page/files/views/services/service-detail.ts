@@ -73,7 +73,7 @@ function Entry({ entry, samples }: EntryProps) {
       ${affinitySeconds === 0 ? null : `Clients keep their backend for ${affinitySeconds} s. `}
       ${scheduler === '' ? null : `Scheduler ${scheduler}. `}
     </p>
-    <${BackendsTable} rows=${rows} label=${`Backends of ${title}`} />
+    <${BackendsTable} rows=${rows} label=${`Backends of ${title}`} isCounted=${samples[1] !== undefined} />
   </section>`
 }
 

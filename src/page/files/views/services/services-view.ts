@@ -5,7 +5,7 @@ import type { NodeState } from '../../node/node-state.ts'
 import { routeHash } from '../../route/route.ts'
 import { ALL_ROWS, isProblem, type Selection, selectRows } from '../../services/select-rows.ts'
 import { serviceRows } from '../../services/service-row.ts'
-import { formatCount } from '../../text/format.ts'
+import { formatCount, formatCountOf } from '../../text/format.ts'
 import { View } from '../parts/frame.ts'
 import { useStore } from '../parts/use-store.ts'
 import { NodeFigures } from './node-figures.ts'
@@ -48,8 +48,8 @@ export function ServicesView({ api, state, service }: Props) {
 function countWords(shown: number, all: number | undefined): string {
   if (all === undefined) return 'Reading the Services…'
   return shown === all
-    ? `${formatCount(all)} Services`
-    : `${formatCount(shown)} of ${formatCount(all)} Services`
+    ? formatCountOf(all, 'Service')
+    : `${formatCount(shown)} of ${formatCountOf(all, 'Service')}`
 }
 
 interface ToolbarProps {
