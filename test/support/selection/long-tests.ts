@@ -39,6 +39,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'a control plane, a node and commands on a third machine; unit tests have each part, over TLS',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/remote.test.ts'],
+  },
+  {
+    reason:
       'each command beside that of kubectl, completion in three shells; unit tests run the commands',
     projects: ['server'],
     files: ['test/server/orchctl.test.ts', 'test/server/completion.test.ts'],

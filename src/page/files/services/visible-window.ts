@@ -23,6 +23,14 @@ export function visibleWindow({ scrollTop, height, rowHeight, count }: Viewport)
   return { start, end: Math.min(count, Math.max(last, 0) + SPARE) }
 }
 
+/**
+ * How many elements show the rows of any window: row n is shown by element n modulo that number, so that scrolling changes
+ * what elements hold, and makes none.
+ */
+export function elementCount({ height, rowHeight }: Viewport): number {
+  return Math.ceil(height / rowHeight) + 2 * SPARE
+}
+
 /** Where the list has to be scrolled to so that a row is wholly seen, moving as little as possible. */
 export function scrollTo(row: number, { scrollTop, height, rowHeight }: Viewport): number {
   const top = row * rowHeight

@@ -4,7 +4,7 @@ import { routeHash } from '../../route/route.ts'
 import { moveRow } from '../../services/move-row.ts'
 import type { Selection } from '../../services/select-rows.ts'
 import type { ServiceRow } from '../../services/service-row.ts'
-import { scrollTo, visibleWindow } from '../../services/visible-window.ts'
+import { elementCount, scrollTo, visibleWindow } from '../../services/visible-window.ts'
 import { GridHeadings } from './grid-headings.ts'
 import { GridRow } from './grid-row.ts'
 
@@ -32,6 +32,7 @@ export function ServicesGrid({ rows, selection, select, opened, isLoading }: Pro
   const index = rows.findIndex(({ service }) => service === active)
   const viewport = { scrollTop, height, rowHeight: ROW_HEIGHT, count: rows.length }
   const { start, end } = visibleWindow(viewport)
+  const elements = elementCount(viewport)
   const isSeen = index >= start && index < end
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -65,7 +66,7 @@ export function ServicesGrid({ rows, selection, select, opened, isLoading }: Pro
       ${shown.map((row, offset) => {
         const at = start + offset
         return html`<${GridRow}
-          key=${row.service}
+          key=${at % elements}
           ...${{ row, index: at, top: at * ROW_HEIGHT }}
           isActive=${row.service === active}
           isOpened=${row.service === opened}
