@@ -27,7 +27,7 @@ export function serviceOf(index: number): ServiceMessage {
 export function statusOf(services: number): StatusMessage {
   const indexes = Array.from({ length: services }, (_, index) => index)
   return {
-    ...{ version: '0.1.0', nodeName: 'node-7', mode: 'nftables', startedAt: `${STARTED_AT}` },
+    ...{ version: '0.1.0', nodeName: 'node-7', mode: 'ipvs', startedAt: `${STARTED_AT}` },
     ...{ isReady: true, driftRepaired: '2', services, entries: services },
     backends: indexes.reduce((sum, index) => sum + backendCount(index), 0),
     residentMemory: `${143 * 2 ** 20}`,
@@ -102,7 +102,7 @@ export function explanationOf(query: URLSearchParams): ExplanationMessage {
       inInterface: null,
     },
     desired: {
-      ...{ outcome: 'deliver', entry: 'shop/web:http/TCP/4', mode: 'nftables' },
+      ...{ outcome: 'deliver', entry: 'shop/web:http/TCP/4', mode: 'ipvs' },
       backends: backends.map((ip) => ({ ip, port: 8_080, weight: 1 })),
       reasons: ['the cluster IP of shop/web takes every endpoint that is ready'],
     },
@@ -118,15 +118,9 @@ function outcomeOf(dst: string, ip: string, probability: number): OutcomeMessage
     steps: [
       { where: 'route', text: `to ${dst} by eth0 via 10.0.0.1` },
       {
-        where: 'nft ip node-proxy nat-output',
-        object: `ip daddr . ip protocol . th dport vmap @services: ${dst} . tcp . 80 : goto svc-shop-web`,
-        text: 'goto svc-shop-web',
+        ...{ where: 'ipvs', object: `4/tcp/${dst}:80 rr` },
+        text: `real server ${ip}:8080, weight 1`,
         counter: { packets: '48211', bytes: '2892660' },
-      },
-      {
-        where: 'nft ip node-proxy nat-output',
-        object: `numgen random mod 4 map @backends: dnat to ${ip}:8080`,
-        text: `dnat to ${ip}:8080`,
       },
       { where: 'route', text: `to ${ip} by eth0` },
     ],

@@ -114,7 +114,10 @@ test('details: where packets arrive, and what each backend gets', async () => {
   await rows.nth(1).getByText('23 %').waitFor()
   expect(await rows.count()).toBe(5)
   expect(await rows.nth(1).textContent()).toMatch(/10\.244\.0\.1:8080.*on this node/)
-  await rows.nth(1).locator('td', { hasText: /^\d+\.\d$/ }).waitFor()
+  await rows
+    .nth(1)
+    .locator('td', { hasText: /^\d+\.\d$/ })
+    .waitFor()
 })
 
 test('a change appears in the plot and the table while it is looked at', async () => {
@@ -135,7 +138,11 @@ describe('explain', () => {
     const picture = page.getByRole('img', { name: /^TCP from 10\.0\.0\.2, to 10\.96\.0\.1:80\./ })
     expect(await picture.locator('.delivered').count()).toBe(4)
     await page.getByText('The way as text').click()
-    await page.getByText('numgen random mod 4').last().waitFor()
+    await page
+      .locator('.way-text')
+      .getByText('real server 10.244.0.1:8080, weight 1')
+      .first()
+      .waitFor()
     expect(page.url()).toContain('destination=10.96.0.1%3A80')
     expect(errors).toEqual([])
   })
