@@ -32,6 +32,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   await page.goto(node.url)
   await page.locator('.rows').getByText('KiB').first().waitFor()
   for (const [name, hash, seen] of VIEWS) {
+    await page.setViewportSize({ width: 1280, height: name === 'explain' ? 1010 : 800 })
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
     await seen(page)
     await page.screenshot({ path: join(FOLDER, `page-${name}-${colorScheme}.png`) })
