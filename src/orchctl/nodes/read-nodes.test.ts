@@ -7,7 +7,7 @@ import { certificates } from '../../client/testing/test-certificates.ts'
 import type { CommandContext } from '../command/context.ts'
 import { readNodes } from './read-nodes.ts'
 
-/** Nodes are told apart by their port alone here, so all have one. */
+/** All nodes of these tests have one address. */
 const node = (name: string, address = '127.0.0.1') => ({
   metadata: { name },
   status: { addresses: [{ type: 'InternalIP', address }] },

@@ -31,7 +31,7 @@ beforeAll(async () => {
   copyFileSync(join(dataDirectory(), 'pki/ca.crt'), join(folder, 'ca.crt'))
   const wanted = [`--node=${NODE_NAME}`, `--address=${NODE}`, `--output=${folder}`]
   await runOrchServerCommand('node-certificate', dataDir, ...wanted)
-  for (const user of ['reader', 'stranger']) {
+  for (const user of ['reader', 'outsider']) {
     const text = await runOrchServerCommand('kubeconfig', dataDir, `--user=${user}`)
     writeFileSync(kubeconfig(user), fromOutside(text))
   }
@@ -53,7 +53,7 @@ beforeAll(async () => {
     [...binding, 'lab-reviews', '--clusterrole=system:auth-delegator', '--user=system:kube-proxy'],
     [...binding, 'reader', '--clusterrole=node-inspection-reader', '--user=reader'],
     ['create', 'clusterrole', 'node-lister', '--verb=get,list', '--resource=nodes'],
-    [...binding, 'stranger', '--clusterrole=node-lister', '--user=stranger'],
+    [...binding, 'outsider', '--clusterrole=node-lister', '--user=outsider'],
   ]) {
     expect(await make(...words)).toMatchObject({ code: 0 })
   }
@@ -117,14 +117,23 @@ test('explains a connection on its node, with the certificate of the caller', as
   expect(JSON.parse(json.stdout ?? '')).toMatchObject({ node: NODE_NAME, isWell: true, port: 80 })
 })
 
+test('the page of the node has the same without credentials, on its loopback', async () => {
+  const { status, body } = await lab().daemon.http(10_247, '/inspection/v1/services')
+  expect(status).toBe(200)
+  const lines = body.trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
+    ...{ service: 'ns/two', entries: 1, backends: 2, status: 'Done' },
+  })
+})
+
 test('a user without the right to get nodes/proxy is refused by the node', async () => {
   const { code, stderr } = await explain(
-    'stranger',
+    'outsider',
     '10.0.0.2',
     '172.30.41.1:80',
     '--node',
     NODE_NAME,
   )
   expect(code).toBe(1)
-  expect(stderr).toContain('user "stranger" may not get nodes/proxy of node "test-node"')
+  expect(stderr).toContain('user "outsider" may not get nodes/proxy of node "test-node"')
 })
