@@ -269,12 +269,16 @@ test('an error of the source is reported, and shows nothing of itself', async ()
   expect(errors).toEqual([secret])
 })
 
-const FILES = new Map([['/', { type: 'text/html; charset=utf-8', bytes: Buffer.from('<p>') }]])
+const INDEX = { type: 'text/html; charset=utf-8', bytes: Buffer.from('<p>'), etag: '"1"' }
+const PAGES = {
+  files: new Map([['', INDEX]]),
+  policy: "default-src 'none'; frame-ancestors 'none'",
+}
 
 async function servePage(): Promise<string> {
   const readDocument: ReadDocument = async () => ({ json: '{}' })
   const parts = { source: fakeSource(), readDocument, socket: '', onError: () => undefined }
-  return listen(pageHandler(parts, FILES))
+  return listen(pageHandler(parts, PAGES))
 }
 
 test('the page has its files, with a policy that admits no other origin', async () => {

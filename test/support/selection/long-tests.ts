@@ -99,6 +99,11 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason: 'ten thousand Services in a browser; kernel has the page of a real daemon in every run',
+    projects: ['server'],
+    files: ['test/server/page/node-page.test.ts'],
+  },
+  {
     reason: 'a hundred kubectls at once; default-account makes as many Pods by HTTP',
     projects: ['server'],
     files: ['test/server/identity/namespace-race.test.ts'],
