@@ -16,7 +16,7 @@ let shop: PodShop
 
 beforeAll(async () => {
   const flags = [`--cluster-dns=${DNS}`, '--load-balancer-pool=192.0.2.200/32']
-  cluster = await startPodCluster(flags)
+  cluster = await startPodCluster(flags, { flags: ['--proxy-mode=iptables'], isRead: true })
   // Without a route the kernel sends nothing that a rule could redirect; most machines have a default one.
   await cluster.node.ip(['route add 10.96.0.0/16 dev uplink'])
   shop = await openPodShop(cluster, 'shop')
@@ -43,6 +43,14 @@ async function mountedAt(name: string): Promise<JsonObject> {
     volumeMounts: [{ name: 'own', mountPath: FOLDER }],
   }
 }
+
+/** Connects to port 80 of an address so many times, one after the other. */
+const CONNECTS = `const [address, count] = process.argv.slice(1)
+let left = Number(count)
+const next = () => left-- > 0 && require('node:net').connect(80, address).on('connect', function () {
+  this.destroy()
+}).on('close', next)
+next()`
 
 const ROOT_CA = { configMap: { name: 'kube-root-ca.crt' } }
 
@@ -137,6 +145,40 @@ test('internalTrafficPolicy Local without an endpoint on the node: a Pod of it i
   await cluster.api.patch(`${shop.core}/services/local`, change, { type })
   await expect.poll(outcome, { timeout: 20_000 }).toEqual({ outcome: 'connected' })
   expect(await shop.doctor(['service/local'])).toEqual([])
+})
+
+test('session affinity of few clients: the counters of the node show it', async () => {
+  const [one] = await Promise.all(
+    ['sticky-1', 'sticky-2'].map((name) => cluster.runPod('shop', name, {}, { app: 'sticky' })),
+  )
+  const spec = { selector: { app: 'sticky' }, sessionAffinity: 'ClientIP' }
+  const made = await shop.service('sticky', spec)
+  const target = `${stringAt(made, 'spec', 'clusterIP')}`
+  // All of one client.
+  await expect
+    .poll(async () => (await cluster.fromPod(one!, `/connect/${target}:80`))['outcome'])
+    .toBe('connected')
+  await cluster.node.exec([process.execPath, '-e', CONNECTS, target, '120'])
+  const [first] = await shop.doctor(['service/sticky', '--nodes'])
+  expect(first).toMatchObject({ check: 'session-affinity', object: 'service/shop/sticky' })
+  expect(first!.evidence[0]).toMatch(
+    /^on node-a, 10\.77\.0\.\d+:8080 got 12[01] of 12[01] connections$/,
+  )
+})
+
+test('a targetPort at which nothing listens, though no object says so', async () => {
+  await cluster.runPod('shop', 'mute', {}, { app: 'mute' })
+  const ports = [{ name: 'web', port: 80, targetPort: 9090 }]
+  const made = await shop.service('mute', { selector: { app: 'mute' }, ports })
+  const client = await cluster.runPod('shop', 'caller')
+  const path = `/connect/${stringAt(made, 'spec', 'clusterIP')}:80`
+  await expect
+    .poll(() => cluster.fromPod(client, path), { timeout: 20_000 })
+    .toEqual({ outcome: 'ECONNREFUSED' })
+  expect(await shop.doctor(['service/mute'])).toEqual([])
+  const [first] = await shop.doctor(['service/mute', '--nodes'])
+  expect(first).toMatchObject({ check: 'backend-refuses', object: 'node/node-a' })
+  expect(first!.cause).toContain('refuse connections at port 9090: nothing listens there')
 })
 
 test('a pool of load balancers without an address left', async () => {
