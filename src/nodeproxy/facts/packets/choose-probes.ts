@@ -40,13 +40,18 @@ export function chooseProbes(
     ...clusterIps.flatMap((to) => probes('fromPod', [to], [podFor(to, senders.pods)])),
     ...probes('fromNode', clusterIps.slice(0, 1), [undefined]),
     ...probes('fromOutside', outer, senders.outside),
-    ...probes('noLocalEndpoint', withoutLocal, senders.outside.slice(-1)),
+    ...probes('noLocalEndpoint', withoutLocal, farAway(senders.outside)),
     ...probes('fromClient', [...outer, ...withoutLocal, ...withRanges], fromClient),
     ...senders.outside
       .filter(({ src }) => familyOf(src) === 4)
       .slice(0, 1)
       .map((source) => ({ purpose: 'toLoopback', to: undefined, source, ...LOOPBACK }) as const),
   ]
+}
+
+/** The last sender of each family. */
+function farAway(sources: readonly PacketSource[]): readonly PacketSource[] {
+  return [...new Map(sources.map((source) => [familyOf(source.src), source])).values()]
 }
 
 /** A Pod that is no backend of the entry, if there is one. */
