@@ -34,18 +34,3 @@ describe.each(['nftables', 'userspace'] as const)('mode %s', (mode) => {
     else await expect(expectFound(lab(), broken)).rejects.toThrow(/undefined/)
   })
 })
-
-test('ipvs is configured, does not start, and its modules are missing', async () => {
-  const { createLab } = await import('../../support/lab/lab.ts')
-  const lab = await createLab()
-  try {
-    lab.daemon.writeConfig({ mode: 'ipvs' })
-    const [first, second] = await nodeFindings(lab, '--config', lab.daemon.configFile)
-    expect(first).toMatchObject({ check: 'missing-modules', symptom: 'IPVS mode has no effect' })
-    expect(first?.cause).toMatch(/^mode ipvs is configured, but the kernel has not ip_vs/)
-    expect(first?.commands[0]).toMatch(/^modprobe -a ip_vs/)
-    expect(second).toMatchObject({ check: 'daemon-absent' })
-  } finally {
-    await lab.close()
-  }
-})
