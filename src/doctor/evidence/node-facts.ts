@@ -7,6 +7,7 @@ import {
   type Read,
   text,
   texts,
+  time,
   word,
 } from './schema/schema.ts'
 
@@ -82,7 +83,7 @@ const DAEMON = object({
   mode: text,
   isReady: flag,
   /** Milliseconds since the epoch. */
-  startedAt: number,
+  startedAt: time,
   reasons: list(text, 20),
   warnings: list(text, 50),
   services: number,
@@ -91,7 +92,7 @@ const DAEMON = object({
   refusals: list(object({ object: text, code: text, message: text }), 20),
   problems: list(object({ entry: text, code: text, message: text }), 20),
   /** Milliseconds since the epoch. */
-  credentials: list(object({ kind: text, expiresAt: number }), 10),
+  credentials: list(object({ kind: text, expiresAt: time }), 10),
 })
 
 const BACKEND_LOAD = object({
@@ -109,7 +110,7 @@ const NODE_FACTS = object({
   version: text,
   kernel: text,
   /** When it was read, in milliseconds since the epoch. */
-  at: number,
+  at: time,
   /** What could not be read, and why. */
   unread: list(object({ what: text, why: text }), 50),
   /** Undefined: node-proxy does not answer, for the reason in `daemonAbsent`. */

@@ -22,7 +22,8 @@ const BROKEN: readonly BrokenNode[] = [
     name: 'iptables-nft drops packets to a backend',
     ...firewall('iptables-nft', 'FORWARD -d 10.180.0.1 -j DROP'),
     check: 'node-firewall',
-    cause: /drops packets to Services: iptables filter FORWARD: -A FORWARD -d 10\.180\.0\.1\/32 -j DROP/,
+    cause:
+      /drops packets to Services: iptables filter FORWARD: -A FORWARD -d 10\.180\.0\.1\/32 -j DROP/,
     seen: /^the rule has counted \d+ packets so far\n.*: silent/,
   },
   {
@@ -84,7 +85,10 @@ describe('the first finding', () => {
 })
 
 test.each([
-  ['clients of some networks alone are admitted', `PREROUTING -t raw ! -s 192.168.0.0/16 ${NODE_PORTS} -j DROP`],
+  [
+    'clients of some networks alone are admitted',
+    `PREROUTING -t raw ! -s 192.168.0.0/16 ${NODE_PORTS} -j DROP`,
+  ],
   ['packets to other ports are dropped', 'FORWARD -p tcp --dport 81 -j DROP'],
 ])('%s: nothing', async (_, rule) => {
   try {
@@ -98,7 +102,11 @@ test.each([
 test('a network policy drops: nothing', async () => {
   const chain = 'cali-tw-pod'
   try {
-    for (const words of [`-N ${chain}`, `-A ${chain} -d 10.180.0.1 -j DROP`, `-I FORWARD -j ${chain}`]) {
+    for (const words of [
+      `-N ${chain}`,
+      `-A ${chain} -d 10.180.0.1 -j DROP`,
+      `-I FORWARD -j ${chain}`,
+    ]) {
       await run(lab(), `iptables ${words}`)
     }
     expect(await nodeFindings(lab())).toEqual([])

@@ -103,7 +103,9 @@ test('another process listens at a node port', async () => {
     const [first] = await nodeFindings(lab())
     expect(first).toMatchObject({
       check: 'taken-node-port',
-      cause: expect.stringMatching(/\(pid \d+\) listens at TCP port 30080, which is a node port of ns\/two/),
+      cause: expect.stringMatching(
+        /\(pid \d+\) listens at TCP port 30080, which is a node port of ns\/two/,
+      ),
       affects: ['service/ns/two'],
     })
     expect(first?.evidence.join()).toContain('ip_local_port_range = 10000 65000')
@@ -113,14 +115,19 @@ test('another process listens at a node port', async () => {
 })
 
 test('nothing listens at the targetPort: found by --connect alone', async () => {
-  await deploy(lab(), { key: 'ns/typo', clusterIP: '172.30.41.3', endpoints: [{ ip: '10.180.0.3' }] })
+  await deploy(lab(), {
+    key: 'ns/typo',
+    clusterIP: '172.30.41.3',
+    endpoints: [{ ip: '10.180.0.3' }],
+  })
   await (await lab().pods.at('10.180.0.3')).agent.call('unlistenAll', null)
   expect(await nodeFindings(lab())).toEqual([])
   const [first, ...others] = await nodeFindings(lab(), '--connect')
   expect(others).toEqual([])
   expect(first).toMatchObject({
     check: 'backend-refuses',
-    cause: '1 of 1 backends of service/ns/typo on this node refuse connections at port 80: nothing listens there',
+    cause:
+      '1 of 1 backends of service/ns/typo on this node refuse connections at port 80: nothing listens there',
     evidence: ['10.180.0.3 port 80: connection refused'],
   })
   await lab().api.remove('Service', 'ns/typo')
@@ -148,7 +155,13 @@ describe('a load balancer', () => {
     await deploy(lab(), { ...service, endpoints: [{ ip: '10.180.2.2', node: 'far' }], spec })
     expect(await nodeFindings(lab())).toEqual([])
     expect((await nodeFindings(lab(), ...CLIENT))[0]?.check).toBe('no-local-endpoint')
-    const attempt = { source: OUTSIDE, destination: BALANCER, port: 80, timeoutMs: 200, attempts: 3 }
+    const attempt = {
+      source: OUTSIDE,
+      destination: BALANCER,
+      port: 80,
+      timeoutMs: 200,
+      attempts: 3,
+    }
     await lab().connect('outside', attempt)
     const [first] = await nodeFindings(lab())
     expect(first).toMatchObject({ check: 'no-local-endpoint', affects: [`service/${key}`] })
@@ -167,7 +180,9 @@ test('rules of a stopped kube-proxy', async () => {
     const [first] = await nodeFindings(lab())
     expect(first).toMatchObject({
       check: 'foreign-proxy',
-      cause: expect.stringContaining('kube-proxy is on this node, too: no process of it is to be seen'),
+      cause: expect.stringContaining(
+        'kube-proxy is on this node, too: no process of it is to be seen',
+      ),
     })
     expect(first?.evidence.join()).toContain('chain KUBE-SERVICES in table nat')
   } finally {
@@ -190,7 +205,9 @@ test('the API server is away', async () => {
   await lab().apiServer.hangUp()
   try {
     const reason = async () => (await nodeFindings(lab()))[0]
-    await expect.poll(reason, { timeout: 90_000, interval: 500 }).toMatchObject({ check: 'not-ready' })
+    await expect
+      .poll(reason, { timeout: 90_000, interval: 500 })
+      .toMatchObject({ check: 'not-ready' })
   } finally {
     await lab().apiServer.answerAgain()
   }

@@ -1,5 +1,6 @@
 /** Characters of a text that comes from another machine. */
 const MAX_TEXT = 500
+const MAX_TIME = 8.64e15
 
 /** Reads untrusted JSON: what does not fit becomes what an absent value is. Never throws. */
 export type Schema<T> = (value: unknown) => T
@@ -14,6 +15,12 @@ export const text: Schema<string> = (value) =>
 /** A finite number; absent: 0. */
 export const number: Schema<number> = (value) =>
   typeof value === 'number' && Number.isFinite(value) ? value : 0
+
+/** Milliseconds since the epoch, such that a Date has them (ECMA-262, time values); absent: 0. */
+export const time: Schema<number> = (value) => {
+  const ms = number(value)
+  return Math.abs(ms) <= MAX_TIME ? ms : 0
+}
 
 /** Absent: false. */
 export const flag: Schema<boolean> = (value) => value === true

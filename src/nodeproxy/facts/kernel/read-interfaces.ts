@@ -1,7 +1,7 @@
 import type { InterfaceFacts } from '../../../doctor/evidence/node-facts.ts'
 import { type JsonObject, readJson, textOf } from '../../../explain/host/read-json.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
-import { isJsonObject, valueAt } from '../../../lib/json.ts'
+import { type Json, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import type { NodeSource } from '../node-source.ts'
 
 /** The network interfaces by `ip -d link`, without those of address families, and their reverse path filter. */
@@ -26,15 +26,15 @@ function nameOf(link: JsonObject): string {
 }
 
 function interfaceOf(link: JsonObject, rpFilter: number): InterfaceFacts {
-  const { linkinfo, mtu, flags } = link as Record<string, never>
-  const info = isJsonObject(linkinfo) ? linkinfo : {}
+  const info = objectAt(link as Json, 'linkinfo')
+  const flags = link['flags']
   return {
     name: nameOf(link),
-    kind: String(valueAt(info, 'info_kind') ?? ''),
-    mtu: Number(mtu ?? 0),
+    kind: stringAt(info, 'info_kind'),
+    mtu: Number(link['mtu'] ?? 0),
     master: textOf(link, 'master') ?? '',
-    lower: String(valueAt(info, 'info_data', 'link') ?? textOf(link, 'link') ?? ''),
-    isUp: Array.isArray(flags) && (flags as readonly unknown[]).includes('UP'),
+    lower: stringAt(info, 'info_data', 'link') || (textOf(link, 'link') ?? ''),
+    isUp: Array.isArray(flags) && flags.includes('UP'),
     isTunnelV6: ['local6', 'remote6', 'group6'].some(
       (name) => valueAt(info, 'info_data', name) !== undefined,
     ),
