@@ -40,7 +40,9 @@ export class NftablesMode implements Mode {
     this.#kernel = kernel
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
-    this.serviceTraffic = settings.countsTraffic ? () => readTraffic(this.#state) : undefined
+    this.serviceTraffic = settings.countsTraffic
+      ? { totals: () => readTraffic(this.#state) }
+      : undefined
   }
 
   probe(): Promise<Probe> {

@@ -10,6 +10,8 @@ import { entryStatuses } from '../observation/entry-status.ts'
 import { desiredRules } from './desired-rules.ts'
 import { type Documented, documents } from './documents.ts'
 import { entryMessage } from './entry-message.ts'
+import { isOfService } from './is-of-service.ts'
+import { listTraffic } from './list-traffic.ts'
 import { tableCounts } from './status-message.ts'
 
 /** What of the daemon is inspected. */
@@ -31,6 +33,7 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
   return {
     status: () => statusMessage(inspected),
     entries: (service) => listEntries(running(), service),
+    traffic: (service) => listTraffic(running(), service),
     explain(request) {
       const now = running()
       if (now === undefined) return NOT_LISTED
@@ -60,9 +63,7 @@ function statusMessage(inspected: Inspected) {
 /** Entries as they are when each is taken; what is gone by then is left out. */
 function* listEntries(now: Running | undefined, service: string) {
   if (now === undefined) return
-  const isWanted = service.endsWith('/')
-    ? (one: string) => one.startsWith(service)
-    : (one: string) => service === '' || one === service
+  const isWanted = isOfService(service)
   const wanted = [...now.table.entries()].filter((one) => isWanted(one.service))
   const statuses = entryStatuses(now)
   for (const id of wanted.map((one) => one.id).sort(compareText)) {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { ServiceKey } from '../../../forwarding/entry.ts'
-import type { ServiceTraffic } from '../../../modes/mode.ts'
+import type { TrafficNumbers } from '../../../modes/mode.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { ServiceTrafficGauges } from './service-traffic.ts'
 
-const traffic = (bytes: number): ServiceTraffic => ({
+const traffic = (bytes: number): TrafficNumbers => ({
   packetsIn: 1,
   bytesIn: bytes,
   packetsOut: 2,
@@ -22,9 +22,8 @@ function rig() {
         traffic(count),
       ]),
     )
-    const serviceTraffic = () =>
-      bytes instanceof Error ? Promise.reject(bytes) : Promise.resolve(counts)
-    await gauges.refresh(bytes === undefined ? {} : { serviceTraffic })
+    const totals = () => (bytes instanceof Error ? Promise.reject(bytes) : Promise.resolve(counts))
+    await gauges.refresh(bytes === undefined ? {} : { serviceTraffic: { totals } })
     const { values } = await metrics.serviceBytes.get()
     return values.flatMap(({ labels, value }) =>
       labels.direction === 'in'
@@ -36,8 +35,8 @@ function rig() {
 
 test('packets and bytes of each Service and direction', async () => {
   const metrics = createMetrics()
-  const serviceTraffic = async () => new Map([['shop/web' as ServiceKey, traffic(40)]])
-  await new ServiceTrafficGauges(metrics).refresh({ serviceTraffic })
+  const totals = async () => new Map([['shop/web' as ServiceKey, traffic(40)]])
+  await new ServiceTrafficGauges(metrics).refresh({ serviceTraffic: { totals } })
   const labels = { service_namespace: 'shop', service_name: 'web' }
   expect((await metrics.servicePackets.get()).values).toMatchObject([
     { labels: { ...labels, direction: 'in' }, value: 1 },

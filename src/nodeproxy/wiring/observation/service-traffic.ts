@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
-import type { Mode, ServiceTraffic } from '../../../modes/mode.ts'
+import type { Mode, TrafficNumbers } from '../../../modes/mode.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 
 /** Services with a row of their own; all others share one. */
@@ -26,7 +26,7 @@ export class ServiceTrafficGauges {
 
   /** Counters that cannot be read now have no rows. */
   async refresh(mode: Pick<Mode, 'serviceTraffic'> | undefined): Promise<void> {
-    const traffic = await mode?.serviceTraffic?.().catch(() => undefined)
+    const traffic = await mode?.serviceTraffic?.totals().catch(() => undefined)
     this.#metrics.servicePackets.reset()
     this.#metrics.serviceBytes.reset()
     if (traffic === undefined) return
@@ -36,24 +36,29 @@ export class ServiceTrafficGauges {
     }
   }
 
-  #add(service: ServiceKey | undefined, counts: ServiceTraffic): void {
+  #add(service: ServiceKey | undefined, counts: TrafficNumbers): void {
     const [service_namespace = '', service_name = ''] = service?.split('/') ?? []
     for (const [direction, packets, bytes] of DIRECTIONS) {
       const labels = { service_namespace, service_name, direction }
-      this.#metrics.servicePackets.inc(labels, counts[packets])
-      this.#metrics.serviceBytes.inc(labels, counts[bytes])
+      const { [packets]: packetCount, [bytes]: byteCount } = counts
+      if (packetCount !== undefined) this.#metrics.servicePackets.inc(labels, packetCount)
+      if (byteCount !== undefined) this.#metrics.serviceBytes.inc(labels, byteCount)
     }
   }
 }
 
 function choose(
-  traffic: ReadonlyMap<ServiceKey, ServiceTraffic>,
+  traffic: ReadonlyMap<ServiceKey, TrafficNumbers>,
   shown: ReadonlySet<ServiceKey>,
   rows: number,
 ): ReadonlySet<ServiceKey> {
   const kept = [...shown].filter((service) => traffic.has(service))
   const others = [...traffic]
     .filter(([service]) => !shown.has(service))
-    .toSorted(([, a], [, b]) => b.bytesIn + b.bytesOut - a.bytesIn - a.bytesOut)
+    .toSorted(([, a], [, b]) => sizeOf(b) - sizeOf(a))
   return new Set([...kept, ...others.map(([service]) => service)].slice(0, rows))
+}
+
+function sizeOf({ bytesIn = 0, bytesOut = 0 }: TrafficNumbers): number {
+  return bytesIn + bytesOut
 }
