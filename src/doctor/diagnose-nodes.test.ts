@@ -421,7 +421,7 @@ const IN_ORDER: readonly (readonly [string, Partial<NodeFacts>])[] = [
     { ...manyRules(120_312), daemon: healthyDaemon({ mode: 'ipvs' }), configuration: LOADED },
   ],
   ['chance', load([120, 90, 90])],
-  ['too few connections', load([149, 0, 0])],
+  ['too few connections', load([89, 0, 0])],
   ['a single backend', load([1_000])],
   ['connections that are not counted', load([400, -1, 50])],
   [

@@ -98,7 +98,7 @@ const DAEMON = object({
 const BACKEND_LOAD = object({
   ip: text,
   port: number,
-  /** Connections since the counters were made, and those open now; -1: not counted. */
+  /** Connections between the two reads, and those open now; -1: not counted. */
   connections: number,
   connectionsNow: number,
 })

@@ -3,11 +3,13 @@ import type { NodeFacts } from '../evidence/node-facts.ts'
 
 type Load = NodeFacts['loads'][number]
 
-/** Connections of a Service before its balance is judged, for each of its backends. */
-const ENOUGH = 50
+/** Connections between the two reads from which on balance is judged, for each backend. */
+const ENOUGH = 30
 /** Times its equal share that a backend has, and standard deviations that it is away from it by chance. */
 const TIMES = 2
 const DEVIATIONS = 6
+/** Of two backends one has nearly all: a part of as many times the equal share as there are backends. */
+const ALL = 0.9
 
 /** One backend gets far more connections than the others: clients are remembered, or few of them stay connected. */
 export const unbalancedLoad = checkOfEachNode('unbalanced-load', ({ loads, daemon }) =>
@@ -45,7 +47,7 @@ function isUnbalanced({ backends }: Load): boolean {
   const share = total / counted.length
   const most = Math.max(...counted.map(({ connections }) => connections))
   return (
-    most >= share * Math.min(TIMES, counted.length * 0.9) &&
+    most >= share * Math.min(TIMES, counted.length * ALL) &&
     most - share >= DEVIATIONS * Math.sqrt(share)
   )
 }

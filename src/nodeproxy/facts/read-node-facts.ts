@@ -8,7 +8,7 @@ import { ProcSysctl } from '../../kernel/sysctl/proc-sysctl.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { type DaemonKnowledge, readDaemon } from './daemon/daemon-knowledge.ts'
 import { readConfigured } from './daemon/read-configured.ts'
-import { readCountersTwice } from './kernel/counters-twice.ts'
+import { loadsBetween } from './daemon/read-loads.ts'
 import { readInterfaces, readUplink } from './kernel/read-interfaces.ts'
 import { readModules } from './kernel/read-modules.ts'
 import { readProxies } from './kernel/read-proxies.ts'
@@ -19,6 +19,7 @@ import { readPackets } from './packets/read-packets.ts'
 import { SampledEntries } from './packets/sampled-entries.ts'
 import { readTakenPorts } from './packets/taken-ports.ts'
 import { collectParts, type Parts } from './parts.ts'
+import { readGrowth } from './read-growth.ts'
 
 /** What is read beside the usual. */
 export interface FactsOptions {
@@ -30,6 +31,8 @@ export interface FactsOptions {
   readonly config: string | undefined
   /** Whether to connect to the backends of this node. */
   readonly connects: boolean
+  /** Seconds between two reads of counters. */
+  readonly seconds: number
   /** A client outside whose packets are followed. */
   readonly client: IpAddress | undefined
 }
@@ -57,7 +60,9 @@ async function readFacts(
   client: InspectionClient,
 ): Promise<NodeFacts> {
   const parts = collectParts()
-  const counters = parts.read('counters', undefined, () => readCountersTwice(source.run))
+  const growing = parts.read('counters', undefined, () =>
+    readGrowth(source.run, client, options.seconds),
+  )
   const sample = new SampledEntries()
   const daemon = await readDaemon(client, (entry) => sample.take(entry))
   const known = typeof daemon === 'string' ? undefined : daemon
@@ -72,12 +77,15 @@ async function readFacts(
   )
   const ports = { run: source.run, socket: options.socket, owners: sample.nodePortOwners }
   const taken = await parts.read('sockets', [], () => readTakenPorts(ports))
+  const growth = await growing
+  const loads =
+    growth === undefined ? [] : loadsBetween(growth.before, growth.after, sample.affinitySeconds)
   return {
     ...{ format: FACTS_FORMAT, kernel: release(), at: Date.now() },
     ...{ node: known?.nodeName ?? hostname(), version: known?.version ?? options.version },
     ...{ daemon: known?.facts, daemonAbsent: typeof daemon === 'string' ? daemon : '' },
-    ...{ walks: [], connects: [], localBackends: [], loads: [] },
-    ...{ ...kernel, ...packets, takenPorts: taken, counters: await counters },
+    ...{ walks: [], connects: [], localBackends: [], loads },
+    ...{ ...kernel, ...packets, takenPorts: taken, counters: growth?.counters },
     unread: parts.unread,
   }
 }

@@ -9,6 +9,7 @@ export interface FactsFlags extends SocketFlags {
   readonly config?: string
   readonly connect?: boolean
   readonly client?: IpAddress
+  readonly seconds: number
 }
 
 /** Adds those flags. */
@@ -16,6 +17,7 @@ export function addFactsFlags(command: Command): Command {
   return addSocketFlags(command)
     .option('--config <file>', 'the configuration of node-proxy, where it does not run')
     .option('--connect', 'connect to each TCP backend of this node once')
+    .option('--seconds <number>', 'between two reads of counters, 1 to 600', parseSeconds, 1)
     .option(
       '--client <address>',
       'a client outside: what is in the way of its packets',
@@ -25,8 +27,8 @@ export function addFactsFlags(command: Command): Command {
 
 /** Reads the facts that the flags request. */
 export function readFacts(flags: FactsFlags, version: string): Promise<NodeFacts> {
-  const { socket, config, connect = false, client } = flags
-  return readNodeFacts({ version, socket, config, client, connects: connect })
+  const { socket, config, connect = false, client, seconds } = flags
+  return readNodeFacts({ version, socket, config, client, seconds, connects: connect })
 }
 
 function parseClient(text: string): IpAddress {
@@ -34,4 +36,9 @@ function parseClient(text: string): IpAddress {
   if (ip === undefined)
     throw new InvalidArgumentError(`write an IP address, not ${JSON.stringify(text)}`)
   return ip
+}
+
+function parseSeconds(text: string): number {
+  if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= 600) return Number(text)
+  throw new InvalidArgumentError(`write a number from 1 to 600, not ${JSON.stringify(text)}`)
 }

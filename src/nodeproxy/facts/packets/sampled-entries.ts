@@ -31,10 +31,13 @@ export class SampledEntries {
   readonly withRanges: SampledFrontend[] = []
   /** Ids of entries by `TCP/30080`. */
   readonly nodePortOwners = new Map<string, string>()
+  /** Of entries with affinity, by id. */
+  readonly affinitySeconds = new Map<string, number>()
   /** By `TCP 10.0.0.1 80`. */
   readonly localBackends = new Map<string, LocalBackend>()
 
   take(entry: Entry): void {
+    if (entry.affinitySeconds > 0) this.affinitySeconds.set(entry.id, entry.affinitySeconds)
     for (const frontend of entry.frontends) this.#takeFrontend({ entry, frontend })
     for (const backend of entry.backends) {
       if (!backend.isLocal || this.localBackends.size >= MAX_LOCAL_BACKENDS) continue
