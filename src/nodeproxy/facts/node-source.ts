@@ -6,6 +6,7 @@ import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
 export interface NodeSource {
   readonly run: RunCommand
   readonly readIpvs: WorldReaders['readIpvs']
+  readonly nftTables: NonNullable<WorldReaders['nftTables']>
   readonly sysctl: Pick<Sysctl, 'read'>
 }
 

@@ -45,7 +45,8 @@ export async function readNodeFacts(options: FactsOptions): Promise<NodeFacts> {
   const readers = openLocalReaders()
   const client = openInspection(options.socket)
   const run = rememberCommands(readers.run)
-  const source = { run, readIpvs: () => readers.readIpvs(), sysctl: new ProcSysctl() }
+  const { readIpvs, nftTables } = readers
+  const source = { run, readIpvs, nftTables, sysctl: new ProcSysctl() }
   try {
     return await readFacts(options, source, client)
   } finally {
@@ -107,7 +108,7 @@ async function readKernel({ config }: FactsOptions, source: NodeSource, { parts,
     modules: await parts.read('modules', {}, () => readModules(scheduler)),
     interfaces: await parts.read('interfaces', [], () => readInterfaces(source)),
     uplink: await parts.read('routes', '', () => readUplink(source)),
-    rules: await parts.read('rules', [], () => readRules(source.run)),
+    rules: await parts.read('rules', [], () => readRules(source)),
     proxies: await parts.read('other proxies', [], readProxies),
   }
 }

@@ -40,8 +40,12 @@ test('rules are counted by program, those of iptables once', async () => {
     'table ip filter {\n\tchain FORWARD {\n\t\tdrop # handle 3\n\t}\n}\n' +
     'table inet node-proxy { # handle 1\n\tchain a {\n\t\ttype filter hook input priority 0;\n\t\taccept # handle 4\n\t}\n}\n' +
     'table inet other {\n\tchain b {\n\t\tdrop # handle 5\n\t\tdrop # handle 6\n\t}\n}\n'
-  const run = answers({ 'iptables-nft-save -c': save, 'nft -a -t list ruleset': list })
-  expect(await readRules(run)).toEqual([
+  const run = answers({
+    ...{ 'iptables-nft-save -c': save, 'nft -a -t list ruleset': list },
+    'nft -j list ruleset': '{}',
+  })
+  const unusual = async () => [{ family: 'ip', name: 'a;b' }]
+  expect(await readRules({ run, nftTables: unusual })).toEqual([
     { program: 'iptables-nft', own: 1, others: 1 },
     { program: 'nft', own: 1, others: 2 },
   ])

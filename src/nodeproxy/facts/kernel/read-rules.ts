@@ -1,5 +1,6 @@
 import type { NodeFacts } from '../../../doctor/evidence/node-facts.ts'
-import type { RunCommand } from '../../../explain/host/run-command.ts'
+import { listNftables } from '../../../explain/nftables/read-nftables.ts'
+import type { NodeSource } from '../node-source.ts'
 import { isOwnRule } from './own-rules.ts'
 
 type RuleCount = NodeFacts['rules'][number]
@@ -7,14 +8,17 @@ type RuleCount = NodeFacts['rules'][number]
 const LISTINGS = ['iptables-nft', 'iptables-legacy', 'ip6tables-nft', 'ip6tables-legacy'] as const
 
 /** How many rules each program lists, and how many of them are of node-proxy. A program that is not there lists none. */
-export async function readRules(run: RunCommand): Promise<readonly RuleCount[]> {
+export async function readRules({
+  run,
+  nftTables,
+}: Pick<NodeSource, 'run' | 'nftTables'>): Promise<readonly RuleCount[]> {
   const counts: RuleCount[] = []
   for (const program of LISTINGS) {
     const { status, stdout } = await run(`${program}-save`, ['-c'])
     if (status === 0) counts.push(countXtables(program, stdout))
   }
-  const { status, stdout } = await run('nft', ['-a', '-t', 'list', 'ruleset'])
-  if (status === 0) counts.push(countNft(stdout))
+  const listings = await listNftables(run, await nftTables())
+  counts.push(countNft(listings.map(({ text }) => text).join('\n')))
   return counts.filter(({ own, others }) => own + others > 0)
 }
 
