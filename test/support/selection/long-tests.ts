@@ -212,7 +212,8 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'a minute of nodes that are broken in further ways; node-causes breaks three in every run',
+    reason:
+      'a minute of nodes that are broken in further ways; node-causes breaks three in every run',
     projects: ['kernel'],
     files: [
       'test/kernel/doctor/missing-modules.test.ts',

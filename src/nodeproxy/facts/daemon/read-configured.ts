@@ -1,23 +1,20 @@
+import { readFile } from 'node:fs/promises'
+import { parse } from 'yaml'
 import type { NodeFacts } from '../../../doctor/evidence/node-facts.ts'
-import { NodeProxyError } from '../../../lib/error.ts'
-import { describeProblem } from '../../../settings/problem.ts'
-import { readConfigurationFile } from '../../../settings/read-file.ts'
-import { loadConfiguration } from '../../config/load.ts'
-import { SETTINGS_TABLE } from '../../config/settings-table.ts'
+import { type Json, stringAt, valueAt } from '../../../lib/json.ts'
 
-/** What a configuration file says of the mode. Undefined: no file is named. Throws where it is unreadable or wrong. */
+/**
+ * What a configuration file (YAML or JSON) says of the mode, as it stands there: whether it is valid, the daemon says at
+ * its start. Undefined: no file is named. Rejects where it cannot be read.
+ */
 export async function readConfigured(
   path: string | undefined,
 ): Promise<NodeFacts['configuration']> {
   if (path === undefined) return undefined
-  const file = await readConfigurationFile(path, SETTINGS_TABLE.codes)
-  const loaded = await loadConfiguration(file, { settings: [], ignored: [] })
-  if (!loaded.ok) {
-    const [first] = loaded.problems
-    const code = first?.code ?? SETTINGS_TABLE.codes.value
-    throw new NodeProxyError(code, first === undefined ? path : describeProblem(first))
+  const file = parse(await readFile(path, 'utf8')) as Json
+  return {
+    ...{ mode: stringAt(file, 'mode'), scheduler: stringAt(file, 'ipvs', 'scheduler') },
+    masqueradeAll: valueAt(file, 'iptables', 'masqueradeAll') === true,
+    isOfDaemon: false,
   }
-  const { mode, ipvs, iptables } = loaded.config
-  const { scheduler } = ipvs
-  return { mode, scheduler, masqueradeAll: iptables.masqueradeAll, isOfDaemon: false }
 }

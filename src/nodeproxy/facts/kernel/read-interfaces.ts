@@ -2,7 +2,7 @@ import type { InterfaceFacts } from '../../../doctor/evidence/node-facts.ts'
 import { type JsonObject, readJson, textOf } from '../../../explain/host/read-json.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import { type Json, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
-import type { NodeSource } from '../node-source.ts'
+import type { NodeSource } from './node-source.ts'
 
 /** The network interfaces by `ip -d link`, without those of address families, and their reverse path filter. */
 export async function readInterfaces({

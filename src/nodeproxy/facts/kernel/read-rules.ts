@@ -1,6 +1,6 @@
 import type { NodeFacts } from '../../../doctor/evidence/node-facts.ts'
 import { listNftables } from '../../../explain/nftables/read-nftables.ts'
-import type { NodeSource } from '../node-source.ts'
+import type { NodeSource } from './node-source.ts'
 import { isOwnRule } from './own-rules.ts'
 
 type RuleCount = NodeFacts['rules'][number]
