@@ -164,15 +164,16 @@ export interface BackendTraffic extends TrafficNumbers {
   readonly port: number
 }
 
-/** The counters of a mode, read at each call. */
-export interface ServiceTraffic {
+/** What a mode counted, as of one moment. */
+export interface TrafficReading {
   /** By Service; one of which nothing was forwarded may be absent. */
-  totals(): Promise<ReadonlyMap<ServiceKey, TrafficNumbers>>
-  /** The backends of the wanted Services, in no order; absent: the mode does not count backends. */
-  backends?(
-    isWanted: (service: ServiceKey) => boolean,
-  ): Promise<ReadonlyMap<ServiceKey, readonly BackendTraffic[]>>
+  readonly totals: ReadonlyMap<ServiceKey, TrafficNumbers>
+  /** Of the Services that were wanted, in no order; a mode that does not count backends has none. */
+  readonly backends: ReadonlyMap<ServiceKey, readonly BackendTraffic[]>
 }
+
+/** Reads the counters. `isWanted`: the Services whose backends are read, too; absent: of none. */
+export type ReadTraffic = (isWanted?: (service: ServiceKey) => boolean) => Promise<TrafficReading>
 
 /** One way to program the kernel; README.md describes the contract. */
 export interface Mode {
@@ -184,7 +185,7 @@ export interface Mode {
   /** Absent: the kernel moves the bytes. */
   readonly traffic?: Traffic | undefined
   /** Absent: the mode counts nothing, or that is not configured. */
-  readonly serviceTraffic?: ServiceTraffic | undefined
+  readonly readTraffic?: ReadTraffic | undefined
   /** Tries what the kernel must be able to do, and leaves nothing behind. */
   probe(): Promise<Probe>
   /**

@@ -71,6 +71,17 @@ export class IptablesProgram implements Program {
     return owner === undefined ? [] : [owner]
   }
 
+  /** The entry that a chain or set belongs to; undefined: all share it, or it is not wanted. */
+  entryOf(key: ObjectKey): ForwardingEntry | undefined {
+    const owner = this.#owners.get(key)
+    return owner === undefined ? undefined : this.#entries.get(owner)?.entry
+  }
+
+  /** Everything that is forwarded. */
+  *entries(): Iterable<ForwardingEntry> {
+    for (const { entry } of this.#entries.values()) yield entry
+  }
+
   /** The rules of a chain as they should be; undefined when the chain is not wanted. */
   rulesOf(key: ObjectKey): readonly string[] | undefined {
     const fixed = this.#base.get(key)
@@ -78,14 +89,14 @@ export class IptablesProgram implements Program {
     if (isSetKey(key)) return undefined
     const { kind, family, table, chain } = objectOf(key)
     if (kind !== 'chain') return undefined
-    const entry = this.#ownerOf(key)
+    const entry = this.entryOf(key)
     if (entry) return render(entry, this.#settings).chains.get(chain)
     return table === 'mangle' ? undefined : this.#trees.get(family)?.rules(table, chain)
   }
 
   /** The type with which a set is created; undefined when the set is not wanted. */
   setTypeOf(key: ObjectKey): SetType | undefined {
-    const entry = this.#ownerOf(key)
+    const entry = this.entryOf(key)
     return entry && render(entry, this.#settings).sets.get(setName(key))
   }
 
@@ -101,11 +112,6 @@ export class IptablesProgram implements Program {
     this.#changes.set(key, rules && digestRules(rules))
     if (rules === undefined) this.#ruleCounts.delete(key)
     else this.#ruleCounts.set(key, rules.length)
-  }
-
-  #ownerOf(key: ObjectKey): ForwardingEntry | undefined {
-    const owner = this.#owners.get(key)
-    return owner === undefined ? undefined : this.#entries.get(owner)?.entry
   }
 
   #own(entry: ForwardingEntry, { chains, sets }: Rendered): ObjectKey[] {

@@ -7,11 +7,12 @@ import type { Readiness } from '../../../telemetry/health/readiness.ts'
 import { explainMessage } from '../../explanation/explain-message.ts'
 import type { Running } from '../engine/engine.ts'
 import { entryStatuses } from '../observation/entry-status.ts'
+import { isOfService } from '../traffic/is-of-service.ts'
+import { listTraffic } from '../traffic/list-traffic.ts'
+import type { TrafficCounters } from '../traffic/traffic-counters.ts'
 import { desiredRules } from './desired-rules.ts'
 import { type Documented, documents } from './documents.ts'
 import { entryMessage } from './entry-message.ts'
-import { isOfService } from './is-of-service.ts'
-import { listTraffic } from './list-traffic.ts'
 import { tableCounts } from './status-message.ts'
 
 /** What of the daemon is inspected. */
@@ -21,6 +22,7 @@ export interface Inspected extends Documented {
   readonly startedAt: number
   readonly history: ChangeHistory
   readonly modeName: () => string
+  readonly traffic: TrafficCounters['read']
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
 }
@@ -33,7 +35,7 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
   return {
     status: () => statusMessage(inspected),
     entries: (service) => listEntries(running(), service),
-    traffic: (service) => listTraffic(running(), service),
+    traffic: (service) => listTraffic({ ...running(), read: inspected.traffic }, service),
     explain(request) {
       const now = running()
       if (now === undefined) return NOT_LISTED

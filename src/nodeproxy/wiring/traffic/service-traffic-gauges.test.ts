@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { TrafficNumbers } from '../../../modes/mode.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
-import { ServiceTrafficGauges } from './service-traffic.ts'
+import { ServiceTrafficGauges } from './service-traffic-gauges.ts'
 
 const traffic = (bytes: number): TrafficNumbers => ({
   packetsIn: 1,
@@ -15,15 +15,14 @@ const traffic = (bytes: number): TrafficNumbers => ({
 function rig() {
   const metrics = createMetrics()
   const gauges = new ServiceTrafficGauges(metrics, 2)
-  return async (bytes: Readonly<Record<string, number>> | Error | undefined) => {
+  return async (bytes: Readonly<Record<string, number>> | undefined) => {
     const counts = new Map(
       Object.entries(bytes ?? {}).map(([service, count]) => [
         `shop/${service}` as ServiceKey,
         traffic(count),
       ]),
     )
-    const totals = () => (bytes instanceof Error ? Promise.reject(bytes) : Promise.resolve(counts))
-    await gauges.refresh(bytes === undefined ? {} : { serviceTraffic: { totals } })
+    gauges.refresh(bytes === undefined ? undefined : counts)
     const { values } = await metrics.serviceBytes.get()
     return values.flatMap(({ labels, value }) =>
       labels.direction === 'in'
@@ -35,8 +34,7 @@ function rig() {
 
 test('packets and bytes of each Service and direction', async () => {
   const metrics = createMetrics()
-  const totals = async () => new Map([['shop/web' as ServiceKey, traffic(40)]])
-  await new ServiceTrafficGauges(metrics).refresh({ serviceTraffic: { totals } })
+  new ServiceTrafficGauges(metrics).refresh(new Map([['shop/web' as ServiceKey, traffic(40)]]))
   const labels = { service_namespace: 'shop', service_name: 'web' }
   expect((await metrics.servicePackets.get()).values).toMatchObject([
     { labels: { ...labels, direction: 'in' }, value: 1 },
@@ -60,10 +58,25 @@ test('a Service keeps its row until it goes, also when another one has more byte
   expect(await publish({ a: 3, c: 50, d: 7 })).toEqual(['shop/a 3', 'shop/c 50', '/ 7'])
 })
 
-test('without a mode that counts, or that can be read, there are no rows', async () => {
+test('where nothing is counted there are no rows', async () => {
   const publish = rig()
   await publish({ a: 1 })
   expect(await publish(undefined)).toEqual([])
-  await publish({ a: 1 })
-  expect(await publish(new Error('lost'))).toEqual([])
+})
+
+test('of a mode that counts connections alone there are no packets and bytes', async () => {
+  const metrics = createMetrics()
+  const gauges = new ServiceTrafficGauges(metrics, 1)
+  gauges.refresh(
+    new Map([
+      ['shop/web' as ServiceKey, { connections: 2 }],
+      ['shop/db' as ServiceKey, { connections: 7 }],
+    ]),
+  )
+  expect((await metrics.serviceConnections.get()).values).toMatchObject([
+    { labels: { service_namespace: '', service_name: '' }, value: 2 },
+    { labels: { service_namespace: 'shop', service_name: 'db' }, value: 7 },
+  ])
+  expect((await metrics.serviceBytes.get()).values).toEqual([])
+  expect((await metrics.servicePackets.get()).values).toEqual([])
 })

@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts'
-import { isDeepEqual } from '../../lib/equal.ts'
-import { regularly } from '../../lib/regularly.ts'
+import type { Clock } from './clock.ts'
+import { isDeepEqual } from './equal.ts'
+import { regularly } from './regularly.ts'
 
 export interface FollowOptions<T> {
   readonly clock: Pick<Clock, 'after'>

@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
-import type { Mode, TrafficNumbers } from '../../../modes/mode.ts'
+import type { TrafficNumbers, TrafficReading } from '../../../modes/mode.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 
 /** Services with a row of their own; all others share one. */
@@ -10,23 +10,26 @@ const DIRECTIONS = [
   ['out', 'packetsOut', 'bytesOut'],
 ] as const
 
+type ServiceMetrics = Pick<Metrics, 'serviceConnections' | 'servicePackets' | 'serviceBytes'>
+
 /**
  * Publishes what a mode counted of each Service. A Service that has a row keeps it as long as the mode counts it, so
- * that its counters do not jump; rows that become free go to those with the most bytes.
+ * that its counters do not jump; rows that become free go to those with the most bytes,
+ * or where those are not counted, with the most connections.
  */
 export class ServiceTrafficGauges {
-  readonly #metrics: Pick<Metrics, 'servicePackets' | 'serviceBytes'>
+  readonly #metrics: ServiceMetrics
   readonly #rows: number
   #shown: ReadonlySet<ServiceKey> = new Set()
 
-  constructor(metrics: Pick<Metrics, 'servicePackets' | 'serviceBytes'>, rows = ROWS) {
+  constructor(metrics: ServiceMetrics, rows = ROWS) {
     this.#metrics = metrics
     this.#rows = rows
   }
 
-  /** Counters that cannot be read now have no rows. */
-  async refresh(mode: Pick<Mode, 'serviceTraffic'> | undefined): Promise<void> {
-    const traffic = await mode?.serviceTraffic?.totals().catch(() => undefined)
+  /** Undefined: nothing is counted, or cannot be read now, and has no rows. */
+  refresh(traffic: TrafficReading['totals'] | undefined): void {
+    this.#metrics.serviceConnections.reset()
     this.#metrics.servicePackets.reset()
     this.#metrics.serviceBytes.reset()
     if (traffic === undefined) return
@@ -38,6 +41,10 @@ export class ServiceTrafficGauges {
 
   #add(service: ServiceKey | undefined, counts: TrafficNumbers): void {
     const [service_namespace = '', service_name = ''] = service?.split('/') ?? []
+    const { connections } = counts
+    if (connections !== undefined) {
+      this.#metrics.serviceConnections.inc({ service_namespace, service_name }, connections)
+    }
     for (const [direction, packets, bytes] of DIRECTIONS) {
       const labels = { service_namespace, service_name, direction }
       const { [packets]: packetCount, [bytes]: byteCount } = counts
@@ -59,6 +66,6 @@ function choose(
   return new Set([...kept, ...others.map(([service]) => service)].slice(0, rows))
 }
 
-function sizeOf({ bytesIn = 0, bytesOut = 0 }: TrafficNumbers): number {
-  return bytesIn + bytesOut
+function sizeOf({ bytesIn, bytesOut = 0, connections = 0 }: TrafficNumbers): number {
+  return bytesIn === undefined ? connections : bytesIn + bytesOut
 }

@@ -1,12 +1,16 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import type { ServingCertificate } from '../certificates/serving-certificate.ts'
 import { follow } from './follow.ts'
+import { FakeClock } from './testing/fake-clock.ts'
 
-const first: ServingCertificate = { cert: '1', key: '1', authority: 'a' }
+interface Certificate {
+  readonly cert: string
+  readonly key: string
+}
+
+const first: Certificate = { cert: '1', key: '1' }
 
 /** What happens when the time comes, with one answer of the source for each time. */
-function following(...answers: readonly (ServingCertificate | Error)[]) {
+function following(...answers: readonly (Certificate | Error)[]) {
   const recorded: unknown[] = []
   let due: (() => void) | undefined
   let planned = (): void => undefined
