@@ -31,7 +31,7 @@ export const tooManyRules = checkOfEachNode('too-many-rules', (facts) => {
         `measured with ${measured.services} Services, one endpoint replaced (p50): iptables (${variant}) ${measured[variant]} ms, nftables ${measured.nftables} ms, ipvs ${measured.ipvs} ms`,
       ],
       remedy: `set mode ${better}; the change of mode keeps Services reachable`,
-      commands: [`node-proxy --proxy-mode=${better}`],
+      commands: ['kubectl -n kube-system edit configmap node-proxy'],
     },
   ]
 })

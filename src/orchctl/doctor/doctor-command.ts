@@ -6,24 +6,29 @@ import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { jsonText } from '../output/documents.ts'
 import { oneLine } from '../output/terminal-text.ts'
 import { selectedObject } from '../selection/selected.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { usageError } from '../usage/usage-error.ts'
+import { concerning, diagnoseClusterNodes } from './diagnose-cluster-nodes.ts'
 import { readEvidence } from './read-evidence.ts'
 
 const ABOUT = `
 Exit code 0: nothing was found; 1: something was. What you may not read is not checked, and
-is said on standard error.
+is said on standard error. With --nodes the node-proxy of every node reads its own: firewalls,
+kernel settings, modules, connection tracking; it must serve remote inspection.
 
 Examples:
   orchctl doctor -A
   orchctl doctor service/web
   orchctl doctor serviceaccount/robot -o json
+  orchctl doctor service/web --nodes
 `
 
-interface DoctorFlags {
+interface DoctorFlags extends NodeFlags {
+  readonly nodes?: boolean
   readonly allNamespaces?: boolean
   readonly output?: string
 }
@@ -37,13 +42,14 @@ export function define(command: Command, context: CommandContext): void {
     )
     .option('-A, --all-namespaces', 'all namespaces')
     .option('-o, --output <format>', 'json')
+    .option('--nodes', 'what is wrong on the nodes, too')
     .addHelpText('after', ABOUT)
-  runs<DoctorFlags>(command, context, doctor)
+  runs<DoctorFlags>(addNodeFlags(command), context, doctor)
 }
 
 async function doctor(
   args: readonly string[],
-  { allNamespaces, output }: DoctorFlags,
+  { allNamespaces, output, nodes, ...nodeFlags }: DoctorFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
   if (output !== undefined && output !== 'json') {
@@ -54,11 +60,19 @@ async function doctor(
   const scope = inspected === undefined && allNamespaces !== true ? namespace : undefined
   const { evidence, unread } = await readEvidence(scope, context)
   for (const [kind, why] of unread) context.notice(`not checked: ${kind}: ${why}`)
-  const findings = diagnose(evidence, inspected)
+  const onNodes = nodes === true ? await diagnoseClusterNodes(context, nodeFlags) : []
+  const findings = [...diagnose(evidence, inspected), ...ofInspected(onNodes, inspected)]
   const isTerminal = context.host.stdout.isTTY === true
   if (output === 'json') context.print(jsonText([...findings] as never, { isTerminal }))
   else context.print(text(findings))
   return findings.length === 0 ? 0 : 1
+}
+
+function ofInspected(
+  findings: readonly Finding[],
+  inspected: InspectedObject | undefined,
+): readonly Finding[] {
+  return inspected?.kind === 'service' ? concerning(findings, inspected.key) : findings
 }
 
 const KINDS: Readonly<Record<string, InspectedObject['kind']>> = {
