@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { decodeNodeFacts } from '../../../src/doctor/evidence/node-facts.ts'
 import { type BrokenNode, expectFound, run } from '../../support/doctor/broken-node.ts'
 import { nodeFindings } from '../../support/doctor/node-findings.ts'
 import { SERVICES } from '../../support/doctor/services.ts'
@@ -85,13 +86,31 @@ test('rp_filter drops packets of a client whose answers leave elsewhere', async 
   }
 })
 
-/** Connects again and again, in vain, until the work is done. */
-async function whileSending<T>(work: Promise<T>, attempt: Attempt): Promise<T> {
+test('session affinity keeps one client at one backend', async () => {
+  const key = 'ns/sticky'
+  const endpoints = [{ ip: '10.180.0.1' }, { ip: '10.180.0.2' }]
+  const spec = { sessionAffinity: 'ClientIP' } as const
+  await deploy(lab(), { key, clusterIP: '172.30.41.7', endpoints, spec })
+  const attempt = { source: OUTSIDE, destination: '172.30.41.7', port: 80, timeoutMs: 5_000 }
+  const found = nodeFindings(lab(), '--seconds', '5')
+  const [first] = await whileSending(found, { ...attempt, attempts: 20 }, 'answered')
+  expect(first).toMatchObject({ check: 'unbalanced-load', symptom: 'Unbalanced load' })
+  expect(first?.cause).toMatch(/^one of 2 backends of ns\/sticky:\/TCP\/4 has 100 % .* affinity keeps/)
+  await lab().api.remove('Service', key)
+  await lab().daemon.synced()
+})
+
+/** Connects again and again until the work is done; each time must end in the same way. */
+async function whileSending<T>(
+  work: Promise<T>,
+  attempt: Attempt,
+  kind: 'timeout' | 'answered' = 'timeout',
+): Promise<T> {
   let isDone = false
   void work.finally(() => (isDone = true)).catch(() => undefined)
   while (!isDone) {
     const sent = await lab().connect('outside', attempt)
-    expect(new Set(sent.map(({ kind }) => kind))).toEqual(new Set(['timeout']))
+    expect(new Set(sent.map((one) => one.kind))).toEqual(new Set([kind]))
   }
   return await work
 }
@@ -188,6 +207,14 @@ test('rules of a stopped kube-proxy', async () => {
   } finally {
     await restore(`*nat\n-D ${jump}\n-X KUBE-SERVICES\nCOMMIT\n`)
   }
+})
+
+test('the facts by HTTP are those of the command', async () => {
+  const { status, body } = await lab().daemon.http(10247, '/inspection/v1/facts')
+  expect(status).toBe(200)
+  const facts = decodeNodeFacts(JSON.parse(body))
+  expect(facts).toMatchObject({ node: 'test-node', unread: [], daemon: { mode: 'iptables' } })
+  expect(facts?.walks.map(({ purpose }) => purpose)).toContain('fromOutside')
 })
 
 test('two Services claim one address', async () => {
