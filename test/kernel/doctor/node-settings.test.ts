@@ -95,7 +95,9 @@ test('session affinity keeps one client at one backend', async () => {
   const found = nodeFindings(lab(), '--seconds', '5')
   const [first] = await whileSending(found, { ...attempt, attempts: 20 }, 'answered')
   expect(first).toMatchObject({ check: 'unbalanced-load', symptom: 'Unbalanced load' })
-  expect(first?.cause).toMatch(/^one of 2 backends of ns\/sticky:\/TCP\/4 has 100 % .* affinity keeps/)
+  expect(first?.cause).toMatch(
+    /^one of 2 backends of ns\/sticky:\/TCP\/4 has 100 % .* affinity keeps/,
+  )
   await lab().api.remove('Service', key)
   await lab().daemon.synced()
 })
