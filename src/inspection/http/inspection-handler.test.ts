@@ -171,6 +171,24 @@ test('changes arrive one by one until the reader ends, which releases the source
   await expect.poll(() => readers.size).toBe(0)
 })
 
+test('so many readers follow the changes that others still get answers', async () => {
+  const { url } = await serve()
+  const ended = new AbortController()
+  const follow = () => fetch(`${url}/inspection/v1/changes`, { signal: ended.signal })
+  const followers = await Promise.all(Array.from({ length: 32 }, follow))
+  expect(followers.map(({ status }) => status)).toEqual(Array(32).fill(200))
+  const refused = await read(`${url}/inspection/v1/changes`)
+  expect([refused.code, refused.body]).toEqual([503, expect.stringContaining('NP_INSPECTION_BUSY')])
+  ended.abort()
+  const again = new AbortController()
+  await expect
+    .poll(
+      async () => (await fetch(`${url}/inspection/v1/changes`, { signal: again.signal })).status,
+    )
+    .toBe(200)
+  again.abort()
+})
+
 test('a reader of changes that takes none is cut off', async () => {
   const state = {
     isWatched: false,
@@ -251,12 +269,16 @@ test('an error of the source is reported, and shows nothing of itself', async ()
   expect(errors).toEqual([secret])
 })
 
-const FILES = new Map([['/', { type: 'text/html; charset=utf-8', bytes: Buffer.from('<p>') }]])
+const INDEX = { type: 'text/html; charset=utf-8', bytes: Buffer.from('<p>'), etag: '"1"' }
+const PAGES = {
+  files: new Map([['', INDEX]]),
+  policy: "default-src 'none'; frame-ancestors 'none'",
+}
 
 async function servePage(): Promise<string> {
   const readDocument: ReadDocument = async () => ({ json: '{}' })
   const parts = { source: fakeSource(), readDocument, socket: '', onError: () => undefined }
-  return listen(pageHandler(parts, FILES))
+  return listen(pageHandler(parts, PAGES))
 }
 
 test('the page has its files, with a policy that admits no other origin', async () => {

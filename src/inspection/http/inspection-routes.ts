@@ -1,4 +1,5 @@
 import { create, type DescMessage, type MessageInitShape, toJsonString } from '@bufbuild/protobuf'
+import { NodeProxyError } from '../../lib/error.ts'
 import {
   EntrySchema,
   ServiceTrafficSchema,
@@ -24,11 +25,15 @@ export interface RouteSources {
 /** Answers a request, whose query is given. Throws NodeProxyErrors for what is wrong with it. */
 export type Route = (exchange: Exchange, query: URLSearchParams) => void | Promise<void>
 
+/** Readers of changes at the same time: half of the connections of a listener. */
+const MAX_FOLLOWERS = 32
+
 /** Every field, also one that has its default: readers need no table of defaults. */
 const JSON_FORM = { alwaysEmitImplicit: true }
 
 /** The routes by path. Lists have one JSON object a line. */
 export function inspectionRoutes({ source, readDocument, socket }: RouteSources) {
+  const followers = new Set<Exchange>()
   const routes: Readonly<Record<string, Route>> = {
     '/inspection/v1/status': (exchange) =>
       sendJson(exchange, jsonOf(StatusResponseSchema, source.status())),
@@ -38,13 +43,29 @@ export function inspectionRoutes({ source, readDocument, socket }: RouteSources)
       sendLines(exchange, jsonLines(EntrySchema, source.entries(serviceOf(query)))),
     '/inspection/v1/traffic': (exchange, query) =>
       sendLines(exchange, jsonLines(ServiceTrafficSchema, source.traffic(serviceOf(query)))),
-    '/inspection/v1/changes': (exchange) => sendChanges(exchange, source),
+    '/inspection/v1/changes': (exchange) => follow(exchange, source, followers),
     '/inspection/v1/explain': (exchange, query) =>
       sendDocument(exchange, readDocument, explainWords(query, socket)),
     '/inspection/v1/facts': (exchange) =>
       sendDocument(exchange, readDocument, ['facts', '--output=json', `--socket=${socket}`]),
   }
   return new Map(Object.entries(routes))
+}
+
+/** Readers of changes keep their connection, and others need some. */
+function follow(
+  exchange: Exchange,
+  source: Pick<InspectionSource, 'watchChanges'>,
+  followers: Set<Exchange>,
+): void {
+  if (followers.size >= MAX_FOLLOWERS) {
+    throw new NodeProxyError('NP_INSPECTION_BUSY', `${MAX_FOLLOWERS} others follow the changes`, {
+      hint: 'try again when one of them has ended',
+    })
+  }
+  followers.add(exchange)
+  exchange.response.once('close', () => followers.delete(exchange))
+  sendChanges(exchange, source)
 }
 
 function serviceOf(query: URLSearchParams): string {

@@ -6,6 +6,7 @@ import { digestCount, digestRules, keyOf, objectOf } from '../netfilter/chains/o
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { baseChains, jumps } from './base.ts'
 import type { DispatchKey } from './dispatch-key.ts'
+import { serviceChain } from './names.ts'
 import { type Rendered, render } from './render.ts'
 import { isSetKey, SET_DIGEST, setKey, setName } from './set-key.ts'
 import { Trees } from './trees.ts'
@@ -80,6 +81,13 @@ export class IptablesProgram implements Program {
   /** Everything that is forwarded. */
   *entries(): Iterable<ForwardingEntry> {
     for (const { entry } of this.#entries.values()) yield entry
+  }
+
+  /** The chains of both pools, in which its DNAT rules are; one that is not needed does not exist. */
+  poolChainsOf({ id, family }: ForwardingEntry): readonly ObjectKey[] {
+    return (['C', 'L'] as const).map((kind) =>
+      keyOf({ kind: 'chain', family, table: 'nat', chain: serviceChain(kind, id) }),
+    )
   }
 
   /** The rules of a chain as they should be; undefined when the chain is not wanted. */

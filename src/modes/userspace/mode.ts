@@ -57,7 +57,7 @@ export class UserspaceMode implements Mode {
 
   get readTraffic(): ReadTraffic | undefined {
     const forwarder = this.#state.forwarderState?.forwarder
-    return forwarder && readTraffic(forwarder, this.program)
+    return forwarder && readTraffic({ forwarder, program: this.program })
   }
 
   get traffic(): Traffic | undefined {

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { quote } from '../../lib/quote.ts'
 import { regularly } from '../../lib/regularly.ts'
 import type { FailureLog } from '../../telemetry/failure-log.ts'
-import type { CheckAccess, Refusal } from './access/access-check.ts'
+import type { CheckAccess, RefusedRequest } from './access/access-check.ts'
 
 /** Milliseconds between two checks of a request that is still being answered. */
 const RECHECK_MS = 30_000
@@ -46,7 +46,7 @@ export function remoteHandler(
 
 function refuse(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
-  { status, error, user }: Refusal,
+  { status, error, user }: RefusedRequest,
   refusals: Pick<FailureLog, 'report'>,
 ): void {
   const client = request.socket.remoteAddress ?? ''

@@ -3,13 +3,16 @@ import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { expect, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
+import { startCluster } from '../../../test/support/inspection/cluster.ts'
+import {
+  type RemoteNodeOptions,
+  startRemoteNode,
+} from '../../../test/support/inspection/remote-node.ts'
 import { anonymous } from '../../client/connection/credential/credential.ts'
 import { createApiClient } from '../../client/http/api-client.ts'
 import { fakeSource } from '../../inspection/http/testing/source.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { stringAt } from '../../lib/json.ts'
-import { startCluster } from './testing/cluster.ts'
-import { type RemoteNodeOptions, startRemoteNode } from './testing/remote-node.ts'
 
 const STATUS = '/inspection/v1/status'
 const authority = await newTestAuthority('nodes')
@@ -33,7 +36,7 @@ test('a caller that may get nodes/proxy of this node reads it; all others learn 
   expect([none.code, none.headers['www-authenticate']]).toEqual([401, 'Bearer realm="node-proxy"'])
   expect(none.body).toContain('NP_INSPECTION_UNAUTHORIZED')
   expect((await status('secret-guess')).code).toBe(401)
-  for (const user of ['stranger', 'elsewhere']) {
+  for (const user of ['outsider', 'elsewhere']) {
     const { code, body } = await status(user)
     expect([code, body]).toEqual([
       403,
@@ -98,10 +101,10 @@ test('answers are kept: one review of each kind for many requests, until their t
     '/apis/authentication.k8s.io/v1/tokenreviews',
     '/apis/authorization.k8s.io/v1/subjectaccessreviews',
   ])
-  await status('stranger')
+  await status('outsider')
   clock.elapse(30_001)
   cluster.posted.length = 0
-  await status('stranger')
+  await status('outsider')
   expect(cluster.posted).toEqual(['/apis/authorization.k8s.io/v1/subjectaccessreviews'])
 })
 
@@ -154,11 +157,11 @@ test('client certificates name users; those of other authorities and ended ones 
     (await call(STATUS, { client, trusts })).code
   const reader = await clients.client('reader')
   expect(await as(reader)).toBe(200)
-  expect(await as(await clients.client('stranger', ['people']))).toBe(403)
+  expect(await as(await clients.client('outsider', ['people']))).toBe(403)
   expect(await as(await clients.client('some', ['system:masters']))).toBe(200)
   expect(await as(await others.client('reader'))).toBe(401)
   expect(
-    (await call(STATUS, { client: await others.client('stranger'), token: 'reader', trusts })).code,
+    (await call(STATUS, { client: await others.client('outsider'), token: 'reader', trusts })).code,
   ).toBe(200)
   clock.elapse(2 * 3_600_000)
   expect(await as(reader)).toBe(401)

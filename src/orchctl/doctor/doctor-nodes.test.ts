@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
+import { startCluster } from '../../../test/support/inspection/cluster.ts'
+import { startRemoteNode } from '../../../test/support/inspection/remote-node.ts'
 import { certificates } from '../../client/testing/test-certificates.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { healthyNode, outcome, walk } from '../../doctor/testing/healthy-node.ts'
-import { startCluster } from '../../nodeproxy/remote/testing/cluster.ts'
-import { startRemoteNode } from '../../nodeproxy/remote/testing/remote-node.ts'
 import { runOrchctl } from '../program.ts'
 
 const FIREWALLED = healthyNode({

@@ -94,7 +94,7 @@ interface Start {
 }
 
 async function sourceStart(
-  operand: Exclude<Operand, { kind: 'service' }> | Operand,
+  operand: Exclude<Operand, { kind: 'service' }>,
   { written, family }: Start,
   reader: ClusterReader,
 ): Promise<End> {

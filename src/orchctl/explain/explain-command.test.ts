@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
+import { type Cluster, startCluster } from '../../../test/support/inspection/cluster.ts'
+import { startRemoteNode } from '../../../test/support/inspection/remote-node.ts'
 import { certificates } from '../../client/testing/test-certificates.ts'
 import type { ReadDocument } from '../../inspection/http/commands/command-documents.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { type Cluster, startCluster } from '../../nodeproxy/remote/testing/cluster.ts'
-import { startRemoteNode } from '../../nodeproxy/remote/testing/remote-node.ts'
 import { runOrchctl } from '../program.ts'
 
 const authority = await newTestAuthority('nodes')
@@ -53,14 +53,14 @@ async function start(readDocument = answered) {
       '--certificate-authority',
       files.server,
     ])
-  const asked = [
+  const nodeFlags = [
     '--inspection-port',
     String(node.port),
     '--inspection-certificate-authority',
     files.nodes,
   ]
-  const explain = (...words: readonly string[]) => run(...asked, ...words, '--token', 'reader')
-  return { cluster, run, explain, asked }
+  const explain = (...words: readonly string[]) => run(...nodeFlags, ...words, '--token', 'reader')
+  return { cluster, run, explain, nodeFlags }
 }
 
 const PODS = '/api/v1/namespaces/default/pods'
@@ -164,7 +164,7 @@ test('what the node refuses has its reason', async () => {
   await expect
     .poll(
       async () =>
-        (await other.run('node/n1', '1.2.3.4:80', '--token', 'elsewhere', ...other.asked)).err,
+        (await other.run('node/n1', '1.2.3.4:80', '--token', 'elsewhere', ...other.nodeFlags)).err,
     )
     .toMatch(/refuses: user "elsewhere" may not get nodes\/proxy of node "n1".*NP_ORCHCTL_NODE/)
 })

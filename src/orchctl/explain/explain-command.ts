@@ -4,7 +4,7 @@ import { quote } from '../../lib/quote.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
-import { openNodeInspection } from '../nodes/node-inspection.ts'
+import { readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
 import { severalLines } from '../output/terminal-text.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
@@ -27,6 +27,9 @@ Examples:
   orchctl explain 203.0.113.7 node/node-7:30080
   orchctl explain 203.0.113.7 192.0.2.200:80 --node node-7
 `
+
+/** Longer than a command of node-proxy may take on its node, in milliseconds. */
+const TIMEOUT_MS = 65_000
 
 interface ExplainFlags extends NodeFlags {
   readonly protocol: string
@@ -77,17 +80,15 @@ async function explanationOf(
   flags: ExplainFlags,
   context: CommandContext,
 ): Promise<JsonObject> {
-  const inspection = await openNodeInspection(node, context, flags)
   const { protocol, interface: inInterface } = flags
   const packet = { source, destination, protocol }
-  try {
-    const result = await inspection.get('/inspection/v1/explain', {
-      ...packet,
-      ...(inInterface === undefined ? {} : { interface: inInterface }),
-    })
-    if (!result.ok) throw result.error
-    return result.body
-  } finally {
-    await inspection.close()
-  }
+  const [answer] = await readNodes([node], context, {
+    ...flags,
+    path: '/inspection/v1/explain',
+    query: inInterface === undefined ? packet : { ...packet, interface: inInterface },
+    timeoutMs: TIMEOUT_MS,
+  })
+  const result = answer!.result
+  if (!result.ok) throw result.error
+  return result.body
 }

@@ -33,11 +33,10 @@ export interface NodeAccess extends NodeFlags {
   readonly timeoutMs?: number
 }
 
-/** Longer than a command of node-proxy may take on its node. */
-const TIMEOUT_MS = 65_000
+const TIMEOUT_MS = 20_000
 
 /**
- * Opens the way to the node-proxy of a Node object, with the credentials of the session. They are sent to nobody whose
+ * Opens the way to the node-proxy of a Node object, with the credentials of the session. They are sent to no server whose
  * certificate the authority of the flags, or that of the API server, did not sign for the address of the node.
  * @throws NP_ORCHCTL_USAGE, NP_ORCHCTL_NODE where the node cannot be reached so
  */
@@ -54,7 +53,7 @@ export async function openNodeInspection(
   const address = internalAddress(node)
   if (address === undefined) {
     throw new NodeProxyError('NP_ORCHCTL_NODE', `node ${quote(name)} has no InternalIP`, {
-      hint: 'see its status.addresses; whoever registers the node writes them',
+      hint: 'see its status.addresses, which the program that registers the node writes',
     })
   }
   const origin = `https://${hostPort(address, portOf(access))}`

@@ -1,3 +1,4 @@
+import type { Query } from '../../client/http/query.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
@@ -19,6 +20,7 @@ export interface NodeDocument {
 export interface ReadNodesOptions extends NodeFlags {
   /** `/inspection/v1/facts` */
   readonly path: string
+  readonly query?: Query
   /** Milliseconds for each node, 20 s unless given. */
   readonly timeoutMs?: number
 }
@@ -44,12 +46,12 @@ export async function readNodes(
 async function readNode(
   node: JsonObject,
   context: CommandContext,
-  { path, timeoutMs = TIMEOUT_MS, ...flags }: ReadNodesOptions,
+  { path, query, timeoutMs = TIMEOUT_MS, ...flags }: ReadNodesOptions,
 ): Promise<NodeResult> {
   try {
     const inspection = await openNodeInspection(node, context, { ...flags, timeoutMs })
     try {
-      return await inspection.get(path)
+      return await inspection.get(path, query)
     } finally {
       await inspection.close()
     }

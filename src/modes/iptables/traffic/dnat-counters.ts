@@ -10,17 +10,23 @@ import type {
 } from '../../mode.ts'
 import { keyOf } from '../../netfilter/chains/object.ts'
 import { addNumbers } from '../../netfilter/traffic/add-numbers.ts'
-import { serviceChain } from '../names.ts'
-import type { IptablesProgram } from '../program.ts'
 import { KeptCounts } from './kept-counts.ts'
 
 const DNAT = /-j DNAT --to-destination (\S+)$/
+
+/** What is forwarded, and in which chains. */
+export interface CountedProgram {
+  entries(): Iterable<ForwardingEntry>
+  entryOf(key: ObjectKey): ForwardingEntry | undefined
+  /** The chains of both pools, whether they exist or not. */
+  poolChainsOf(entry: ForwardingEntry): readonly ObjectKey[]
+}
 
 /** What the counters are read with. */
 export interface DnatCountersParts {
   readonly iptables: Pick<Iptables, 'counters'>
   readonly families: readonly Family[]
-  readonly program: Pick<IptablesProgram, 'entries' | 'entryOf'>
+  readonly program: CountedProgram
 }
 
 /**
@@ -104,12 +110,7 @@ export class DnatCounters {
   }
 
   #backendsOf(entry: ForwardingEntry): readonly BackendTraffic[] {
-    const chains = (['C', 'L'] as const).map((kind) =>
-      keyOf({
-        ...{ kind: 'chain', family: entry.family, table: 'nat' },
-        chain: serviceChain(kind, entry.id),
-      }),
-    )
+    const chains = this.#parts.program.poolChainsOf(entry)
     return [...destinationsOf(entry)].map(([destination, { ip, port }]) => {
       const counts = chains.map((key) => this.#kept.of(key, destination))
       const connections = counts.reduce((sum, count) => sum + count, 0)

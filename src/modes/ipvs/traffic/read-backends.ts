@@ -2,13 +2,13 @@ import type { EntryId, ServiceKey } from '../../../forwarding/entry.ts'
 import type { RealServerState } from '../../../kernel/ipvs/ipvs.ts'
 import type { BackendTraffic } from '../../mode.ts'
 import { addNumbers } from '../../netfilter/traffic/add-numbers.ts'
-import type { IpvsProgram } from '../program.ts'
 import type { VirtualServers } from '../servers/virtual-servers.ts'
+import type { EntryOwners } from './entry-owners.ts'
 import { trafficNumbers } from './traffic-numbers.ts'
 
 interface Sources {
   readonly servers: Pick<VirtualServers, 'known' | 'states'>
-  readonly program: Pick<IpvsProgram, 'entryOf'>
+  readonly program: EntryOwners
 }
 
 /**

@@ -1,9 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
-import type { IpAddress } from '../../../lib/ip.ts'
 import type { Forwarder } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import { backendsOf, totalsOf } from '../traffic/sum-routes.ts'
@@ -95,7 +93,7 @@ export function registerTrafficTests(open: OpenTestForwarder): void {
       server.close()
       client.close()
     })
-    const target = { ip: LOOPBACK as IpAddress, port: (server.address() as AddressInfo).port }
+    const target = { ip: LOOPBACK, port: server.address().port }
     const forwarder = await open()
     const udp = { id: 'shop/dns:dns/UDP/4' as EntryId, protocol: 'UDP' } as const
     const route = routeTo(await freeListener(), [target], udp)

@@ -1,13 +1,16 @@
+import type { ForwardingEntry } from '../../../forwarding/entry.ts'
 import type { ReadTraffic } from '../../mode.ts'
-import type { Forwarder } from '../forwarder.ts'
-import type { UserspaceProgram } from '../program.ts'
+import type { RouteTraffic } from './route-traffic.ts'
 import { backendsOf, totalsOf } from './sum-routes.ts'
 
-/** Asks all workers; a route without a connection costs them next to nothing. */
-export function readTraffic(
-  forwarder: Pick<Forwarder, 'routeTraffic'>,
-  program: Pick<UserspaceProgram, 'entries'>,
-): ReadTraffic {
+/** The forwarder that counts, and what is forwarded. */
+interface Sources {
+  readonly forwarder: { routeTraffic(withBackends: boolean): Promise<readonly RouteTraffic[]> }
+  readonly program: { entries(): Iterable<ForwardingEntry> }
+}
+
+/** Requests the counts of all workers; a route without a connection costs them next to nothing. */
+export function readTraffic({ forwarder, program }: Sources): ReadTraffic {
   return async (isWanted) => {
     const counted = await forwarder.routeTraffic(isWanted !== undefined)
     const totals = totalsOf(counted)

@@ -16,14 +16,14 @@ const DENIED_MS = 30_000
 const LIMITS = { maxKept: 1_000, maxOpen: 8 }
 
 /** Why a request is refused; `user`: who sent it, where that is known. */
-export interface Refusal {
+export interface RefusedRequest {
   readonly status: 401 | 403 | 503
   readonly error: NodeProxyError
   readonly user: string | undefined
 }
 
 /** Finds out whether a request may be answered; undefined: it may. */
-export type CheckAccess = (request: IncomingMessage) => Promise<Refusal | undefined>
+export type CheckAccess = (request: IncomingMessage) => Promise<RefusedRequest | undefined>
 
 /**
  * Checks requests by the reviews of the API server. Answers are kept under hashes: no token stays in memory. Without
@@ -67,7 +67,7 @@ function lifeOf<T>(reviewed: Reviewed<T>, lifeMs: (answer: T) => number): number
   return 'answer' in reviewed ? lifeMs(reviewed.answer) : 0
 }
 
-function unauthenticated(): Refusal {
+function unauthenticated(): RefusedRequest {
   const message = 'the request has no valid credentials'
   const hint =
     'send a bearer token that the API server accepts, or a client certificate of an authority of inspection.clientCAFile'
@@ -78,7 +78,7 @@ function unauthenticated(): Refusal {
   }
 }
 
-function forbidden(user: string, nodeName: string): Refusal {
+function forbidden(user: string, nodeName: string): RefusedRequest {
   const message = `user ${quote(user)} may not get nodes/proxy of node ${quote(nodeName)}`
   const hint = 'bind a ClusterRole to the user with resource nodes/proxy and verb get'
   return {
@@ -88,7 +88,10 @@ function forbidden(user: string, nodeName: string): Refusal {
   }
 }
 
-function unavailable(reason = 'too many other callers are being checked', user?: string): Refusal {
+function unavailable(
+  reason = 'too many other callers are being checked',
+  user?: string,
+): RefusedRequest {
   const message = `whether the request is allowed cannot be found out now: ${reason}`
   const error = new NodeProxyError('NP_INSPECTION_UNCHECKED', message, {
     hint: 'try again once the API server answers node-proxy',

@@ -37,8 +37,8 @@ export async function servePage(
   if (address === undefined) return undefined
   const load = async () => {
     const { pageHandler } = await import('../../../inspection/http/page/page-handler.ts')
-    const { loadPageFiles } = await import('../../../inspection/http/page/page-files.ts')
-    return pageHandler(parts, await loadPageFiles())
+    const { readPageFiles } = await import('../../../page/serving/page-files.ts')
+    return pageHandler(parts, await readPageFiles())
   }
   const listener = new Listener({
     ...{ address, clock, handler: lazyListener(load, parts.onError) },

@@ -4,15 +4,17 @@ import type { Mode, TrafficReading } from '../../../modes/mode.ts'
 import { isOfService } from './is-of-service.ts'
 import { RisingTotals } from './rising-totals.ts'
 
-/** Milliseconds for which a reading serves all that ask for it. */
+/** Milliseconds for which a reading serves every reader. */
 const MAX_AGE_MS = 1_000
-/** Reading for metrics takes at most one 20th of the time. */
-const IDLE_SHARE = 20
+/** Reading for metrics takes at most one 100th of the time. */
+const IDLE_SHARE = 100
+/** So long a scrape waits for a reading, before it shows the one before. */
+const SLOW_MS = 250
 
 type CountingMode = Pick<Mode, 'readTraffic'>
 
 interface Kept {
-  /** Whose backends were read; undefined: nobody's. */
+  /** Whose backends were read; undefined: of no Service. */
   readonly service: string | undefined
   readonly mode: CountingMode
   readonly at: number
@@ -22,14 +24,14 @@ interface Kept {
 
 /** What the counters are read with. */
 export interface TrafficCountersParts {
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
   /** The mode at work; undefined until the cluster is listed. */
   readonly mode: () => CountingMode | undefined
 }
 
 /**
  * The counters of the mode at work, for metrics and inspection: one reading at a time, and at most one a second
- * for the same question, however many ask. Totals of a Service never go back while the mode is the same.
+ * for the same Services, however many readers there are. Totals of a Service never go back while the mode is the same.
  */
 export class TrafficCounters {
   readonly #parts: TrafficCountersParts
@@ -41,12 +43,21 @@ export class TrafficCounters {
     this.#parts = parts
   }
 
-  /** Totals of all Services, at most 20 times as old as reading them takes; undefined: nothing is counted. */
+  /**
+   * Totals of all Services; undefined: nothing is counted, or nothing was read yet. They may be a hundred times as old as
+   * reading them takes, and a slow reading is there for the next scrape.
+   */
   totals(): Promise<TrafficReading['totals'] | undefined> {
-    return this.#mutex.run(async () => {
-      const kept = this.#fresh(() => true, IDLE_SHARE)
-      return (kept ?? (await this.#read(undefined)))?.totals
+    const { clock, mode } = this.#parts
+    const reading = this.#mutex.run(async () => {
+      const fresh = this.#fresh(() => true, IDLE_SHARE)
+      return (fresh ?? (await this.#read(undefined)))?.totals
     })
+    const late = Promise.withResolvers<TrafficReading['totals'] | undefined>()
+    const cancel = clock.after(SLOW_MS, () => {
+      late.resolve(this.#kept?.mode === mode() ? this.#kept?.reading.totals : undefined)
+    })
+    return Promise.race([reading, late.promise]).finally(cancel)
   }
 
   /** With the backends of these Services (see `isOfService`). */
@@ -68,8 +79,10 @@ export class TrafficCounters {
     const { clock, mode: modeNow } = this.#parts
     const mode = modeNow()
     if (mode !== this.#kept?.mode) this.#totals = new RisingTotals()
-    this.#kept = undefined
-    if (mode?.readTraffic === undefined) return undefined
+    if (mode?.readTraffic === undefined) {
+      this.#kept = undefined
+      return undefined
+    }
     const begun = clock.now()
     const isWanted = service === undefined ? undefined : isOfService(service)
     const { totals, backends } = await mode.readTraffic(isWanted)

@@ -1,14 +1,14 @@
-import { type IdentityApi, startIdentityApi } from '../../../apiserver/testing/identity-api.ts'
-import { fixedCredential } from '../../../client/connection/credential/credential.ts'
-import { type ApiClient, createApiClient } from '../../../client/http/api-client.ts'
-import { certificates } from '../../../client/testing/test-certificates.ts'
-import { systemClock } from '../../../lib/clock.ts'
+import { type IdentityApi, startIdentityApi } from '../../../src/apiserver/testing/identity-api.ts'
+import { fixedCredential } from '../../../src/client/connection/credential/credential.ts'
+import { type ApiClient, createApiClient } from '../../../src/client/http/api-client.ts'
+import { certificates } from '../../../src/client/testing/test-certificates.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
 
 const GROUP = 'rbac.authorization.k8s.io'
 const ROLES = `/apis/${GROUP}/v1/clusterroles`
 const BINDINGS = `/apis/${GROUP}/v1/clusterrolebindings`
 
-/** An API server with users: `reader` may read the node `n1`, `elsewhere` the node `n2`, `stranger` none. */
+/** An API server with users: `reader` may read the node `n1`, `elsewhere` the node `n2`, `outsider` none. */
 export interface Cluster {
   readonly api: IdentityApi
   /** With the credentials of node-proxy, which may delegate reviews. */
@@ -20,7 +20,7 @@ export interface Cluster {
 }
 
 export async function startCluster(): Promise<Cluster> {
-  const names = ['node-proxy', 'reader', 'elsewhere', 'stranger']
+  const names = ['node-proxy', 'reader', 'elsewhere', 'outsider']
   const api = await startIdentityApi(names.map((name) => ({ name })))
   await grant(api, 'node-proxy', [
     { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
