@@ -1,3 +1,5 @@
+import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
+import type { InspectedObject } from '../../doctor/evidence/inspected-object.ts'
 import type { BackendConnections, TrafficFacts } from '../../doctor/evidence/traffic-facts.ts'
 import { hostPort, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
@@ -6,22 +8,34 @@ import type { NodeFlags } from '../nodes/node-flags.ts'
 import { readLinesOfNodes } from '../nodes/read-nodes.ts'
 
 /**
- * The connections of a Service by backend, as the node-proxy of each node counts them. Nodes that cannot be read are
- * notices.
+ * The evidence with the connections of the inspected Service by backend, as the node-proxy of each node counts them. Nodes
+ * that cannot be read count nothing; that they cannot is said where their facts are read.
  */
-export async function readTraffic(
+export async function withTraffic(
+  evidence: ClusterEvidence,
+  inspected: InspectedObject | undefined,
+  context: CommandContext,
+  flags: NodeFlags,
+): Promise<ClusterEvidence> {
+  if (inspected?.kind !== 'service') return evidence
+  const traffic = await readTraffic(inspected.key, evidence.all('nodes'), context, flags)
+  return evidence.with({ traffic })
+}
+
+async function readTraffic(
   service: string,
   nodes: readonly JsonObject[],
   context: CommandContext,
-  flags: NodeFlags,
+  { inspectionPort, inspectionCertificateAuthority }: NodeFlags,
 ): Promise<readonly TrafficFacts[]> {
-  const path = '/inspection/v1/traffic'
-  const answers = await readLinesOfNodes(nodes, context, { ...flags, path, query: { service } })
-  return answers.flatMap(({ node, result }) => {
-    if (result.ok) return result.lines.flatMap((line) => trafficOf(node, service, line))
-    context.notice(`not checked: traffic of node ${node}: ${result.error.message}`)
-    return []
+  const answers = await readLinesOfNodes(nodes, context, {
+    ...{ path: '/inspection/v1/traffic', query: { service } },
+    ...(inspectionPort !== undefined && { inspectionPort }),
+    ...(inspectionCertificateAuthority !== undefined && { inspectionCertificateAuthority }),
   })
+  return answers.flatMap(({ node, result }) =>
+    result.ok ? result.lines.flatMap((line) => trafficOf(node, service, line)) : [],
+  )
 }
 
 /** One for each port and family: their backends are others. Ports whose connections are not counted are left out. */
