@@ -28,6 +28,8 @@ export interface PodCluster {
   /** The kubeconfig of its administrator. */
   readonly kubeconfig: string
   readonly dataDir: string
+  /** Of node-proxy, for its own commands. */
+  readonly inspectionSocket: string
   /** What the process of a Pod at an address returns. */
   fromPod(address: string, path: string): Promise<JsonObject>
   close(): Promise<void>
@@ -79,7 +81,7 @@ export async function startPodCluster(
   const make = (path: string, object: JsonObject) => created(api, path, object)
   const daemon = await startDaemon({ node, folder, dataDir, make }, choice)
   return {
-    ...{ api, make, node, dataDir, kubeconfig: join(dataDir, 'admin.kubeconfig') },
+    ...{ api, make, node, dataDir, inspectionSocket: socketOf(folder), kubeconfig: join(dataDir, 'admin.kubeconfig') },
     runPod: (namespace, name, spec = {}, labels = {}) =>
       runPod({ api, make }, { namespace, name, spec, labels }),
     fromPod: async (address, path) => {
@@ -128,11 +130,15 @@ async function startDaemon(
   ])
   const daemon = startProcess(node, [
     ...[`${BIN}/node-proxy`, `--kubeconfig=${kubeconfig}`, '--hostname-override=node-a'],
-    ...[`--cluster-cidr=${POD_NETWORK}`, ...flags],
+    ...[`--cluster-cidr=${POD_NETWORK}`, `--inspection-socket=${socketOf(folder)}`, ...flags],
     ...(isRead ? await remoteInspection(parts) : []),
   ])
   await daemon.said('the rules are in the kernel for the first time')
   return daemon
+}
+
+function socketOf(folder: string): string {
+  return join(folder, 'inspect.sock')
 }
 
 /** A certificate, the right to review callers, and the flags that name the files. */

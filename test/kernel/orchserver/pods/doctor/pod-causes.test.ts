@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../../../../src/lib/json.ts'
 import { signedToken } from '../../../../support/doctor/signed-token.ts'
 import { type PodCluster, startPodCluster } from '../pod-cluster.ts'
-import { openPodShop, type PodShop } from './pod-shop.ts'
+import { type FoundCause, openPodShop, type PodShop } from './pod-shop.ts'
 
+const NODE_PROXY = new URL('../../../../../bin/node-proxy', import.meta.url).pathname
 const DNS = '10.96.0.53'
 const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 const LISTED = '/api/v1/namespaces/shop/pods'
@@ -176,7 +177,12 @@ test('a targetPort at which nothing listens, though no object says so', async ()
     .poll(() => cluster.fromPod(client, path), { timeout: 20_000 })
     .toEqual({ outcome: 'ECONNREFUSED' })
   expect(await shop.doctor(['service/mute'])).toEqual([])
-  const [first] = await shop.doctor(['service/mute', '--nodes'])
+  const words = ['doctor', '--connect', `--socket=${cluster.inspectionSocket}`, '-o', 'json']
+  // It ends with 1, for what it finds.
+  const script = '"$@" || test $? = 1'
+  const found = await cluster.node.exec(['sh', '-c', script, 'sh', NODE_PROXY, ...words])
+  const findings = JSON.parse(found) as readonly FoundCause[]
+  const first = findings.find(({ check }) => check === 'backend-refuses')
   expect(first).toMatchObject({ check: 'backend-refuses', object: 'node/node-a' })
   expect(first!.cause).toContain('refuse connections at port 9090: nothing listens there')
 })
