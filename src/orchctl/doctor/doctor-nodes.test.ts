@@ -1,7 +1,7 @@
-import { create } from '@bufbuild/protobuf'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
 import { expect, onTestFinished, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
 import { startCluster } from '../../../test/support/inspection/cluster.ts'

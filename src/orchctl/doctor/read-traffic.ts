@@ -2,7 +2,14 @@ import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { InspectedObject } from '../../doctor/evidence/inspected-object.ts'
 import type { BackendConnections, TrafficFacts } from '../../doctor/evidence/traffic-facts.ts'
 import { hostPort, parseIp } from '../../lib/ip.ts'
-import { arrayAt, type Json, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
 import type { NodeFlags } from '../nodes/node-flags.ts'
 import { readLinesOfNodes } from '../nodes/read-nodes.ts'

@@ -81,7 +81,14 @@ export async function startPodCluster(
   const make = (path: string, object: JsonObject) => created(api, path, object)
   const daemon = await startDaemon({ node, folder, dataDir, make }, choice)
   return {
-    ...{ api, make, node, dataDir, inspectionSocket: socketOf(folder), kubeconfig: join(dataDir, 'admin.kubeconfig') },
+    ...{
+      api,
+      make,
+      node,
+      dataDir,
+      inspectionSocket: socketOf(folder),
+      kubeconfig: join(dataDir, 'admin.kubeconfig'),
+    },
     runPod: (namespace, name, spec = {}, labels = {}) =>
       runPod({ api, make }, { namespace, name, spec, labels }),
     fromPod: async (address, path) => {

@@ -154,7 +154,7 @@ test('session affinity of few clients: the counters of the node show it', async 
   )
   const spec = { selector: { app: 'sticky' }, sessionAffinity: 'ClientIP' }
   const made = await shop.service('sticky', spec)
-  const target = `${stringAt(made, 'spec', 'clusterIP')}`
+  const target = stringAt(made, 'spec', 'clusterIP')
   // All of one client.
   await expect
     .poll(async () => (await cluster.fromPod(one!, `/connect/${target}:80`))['outcome'])
