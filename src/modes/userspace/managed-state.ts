@@ -57,7 +57,10 @@ export function createManagedState(
   { forwarderState, kernel, ports }: UserspaceDependencies,
 ): ManagedState {
   const { listening } = settings
-  const program = new UserspaceProgram(settings, forwarderState?.forwarder.ports ?? ports ?? new Map())
+  const program = new UserspaceProgram(
+    settings,
+    forwarderState?.forwarder.ports ?? ports ?? new Map(),
+  )
   const isRedirecting = listening.kind === 'transparent'
   if (isRedirecting && kernel === undefined) {
     throw new TypeError('a transparent listening needs a kernel to redirect packets')

@@ -22,6 +22,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'write what decides about packets on this node into one file, for explain elsewhere',
     load: () => import('./record/record-command.ts'),
   },
+  {
+    name: 'plan',
+    summary:
+      'show what a configuration, a mode or a manifest would change in the kernel, and change nothing',
+    load: () => import('./plan/plan-command.ts'),
+  },
 ]
 
 /** The command that the arguments name; undefined: they are the daemon's. */
