@@ -16,6 +16,7 @@ import { driversOf, kernelFacts } from '../../wiring/modes/open-modes.ts'
 import { nodeNameOf } from '../../wiring/node/node-identity.ts'
 import { ThisNode } from '../../wiring/node/this-node.ts'
 import { checkStart } from '../../wiring/startup/check-start.ts'
+import { keepAlive } from '../../wiring/startup/keep-alive.ts'
 import { type ListedCluster, listCluster } from './cluster/list-cluster.ts'
 import type { DaemonFlags } from './load-daemon-flags.ts'
 import { type ClusterChanges, changesOf } from './manifests/cluster-changes.ts'
@@ -48,8 +49,10 @@ export async function planThisNode(request: PlanRequest): Promise<NodePlan> {
   const nodeName = nodeNameOf(config, hostname())
   const { signal } = request
   const proxyName = config.proxyName === '' ? undefined : config.proxyName
-  const listed = await listCluster({ client, clock, random, nodeName, proxyName, signal }).finally(
-    () => client.close(),
+  const listed = await keepAlive(() =>
+    listCluster({ client, clock, random, nodeName, proxyName, signal }).finally(() =>
+      client.close(),
+    ),
   )
   const variant = config.iptables.backend
   const kernel = await openKernel({ clock, variant, rights, readOnly: true })
