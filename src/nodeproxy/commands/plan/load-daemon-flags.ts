@@ -15,7 +15,7 @@ export interface DaemonFlags {
 /** Loads the configuration that the daemon has with these flags. Throws NP_NODEPROXY_USAGE with every problem. */
 export async function loadDaemonFlags(args: readonly string[]): Promise<DaemonFlags> {
   const flags = parseFlags(args)
-  if (!flags.ok) throw wrong([flags.problem])
+  if (!flags.ok) throw wrongFlag(flags.problem)
   const { line } = flags
   const task = Object.entries({
     '--cleanup': line.cleanup,
@@ -33,6 +33,12 @@ export async function loadDaemonFlags(args: readonly string[]): Promise<DaemonFl
   const loaded = await loadConfiguration(file, line)
   if (!loaded.ok) throw wrong(loaded.problems)
   return { loaded, line }
+}
+
+function wrongFlag(problem: Problem): NodeProxyError {
+  if (!problem.message.startsWith('unknown flag')) return wrong([problem])
+  const hint = 'see node-proxy plan --help, and node-proxy --help for its other flags'
+  return new NodeProxyError('NP_NODEPROXY_USAGE', `unknown option '${problem.field}'`, { hint })
 }
 
 function wrong(problems: readonly Problem[]): NodeProxyError {

@@ -97,8 +97,9 @@ async function cleanupsBeside(
   return cleanups
 }
 
-function processNotes({ change }: DryRun, { isInProcess }: OpenView['view']): readonly string[] {
-  const count = [...change.set, ...change.unset].filter(isInProcess).length
+function processNotes({ change }: DryRun, view: OpenView['view']): readonly string[] {
+  const keys = [...change.set, ...change.unset]
+  const count = keys.filter((key) => view.isInProcess(key)).length
   if (count === 0) return []
   return [
     `${count} objects of this mode are in the process of node-proxy and not in the kernel; they are not compared`,

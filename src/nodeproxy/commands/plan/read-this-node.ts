@@ -24,7 +24,7 @@ import type { Manifest } from './manifests/read-manifests.ts'
 import { planNode } from './plan-node.ts'
 import type { NodePlan } from './report/node-plan.ts'
 
-/** What is asked of a plan. */
+/** The arguments of a plan. */
 export interface PlanRequest extends DaemonFlags {
   readonly version: string
   readonly manifests: readonly Manifest[]
@@ -49,11 +49,13 @@ export async function planThisNode(request: PlanRequest): Promise<NodePlan> {
   const nodeName = nodeNameOf(config, hostname())
   const { signal } = request
   const proxyName = config.proxyName === '' ? undefined : config.proxyName
-  const listed = await keepAlive(() =>
-    listCluster({ client, clock, random, nodeName, proxyName, signal }).finally(() =>
-      client.close(),
-    ),
-  )
+  const listed = await keepAlive(async () => {
+    try {
+      return await listCluster({ client, clock, random, nodeName, proxyName, signal })
+    } finally {
+      await client.close()
+    }
+  })
   const variant = config.iptables.backend
   const kernel = await openKernel({ clock, variant, rights, readOnly: true })
   try {

@@ -16,9 +16,12 @@ const MAX_ALIASES = 1_000
 export async function readManifests(files: readonly string[]): Promise<readonly Manifest[]> {
   const read: Manifest[] = []
   for (const file of files) {
-    const text = await readFile(file === '-' ? '/dev/stdin' : file, 'utf8').catch((error) => {
-      throw wrongManifest(file, `cannot be read: ${error.code ?? 'unknown error'}`)
-    })
+    const text = await readFile(file === '-' ? '/dev/stdin' : file, 'utf8').catch(
+      (error: unknown) => {
+        const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+        throw wrongManifest(file, `cannot be read: ${code}`)
+      },
+    )
     read.push(...parseManifests(file, text))
   }
   return read
@@ -29,8 +32,8 @@ export function parseManifests(file: string, text: string): readonly Manifest[] 
   return [...parseAllDocuments(text, { merge: true, logLevel: 'silent' })].flatMap((document) => {
     const [error] = document.errors
     if (error !== undefined) throw wrongManifest(file, `is not YAML: ${error.message}`)
-    if (document.contents === null) return []
-    return itemsOf(file, document.toJS({ maxAliasCount: MAX_ALIASES }) as Json)
+    const value = document.toJS({ maxAliasCount: MAX_ALIASES }) as Json
+    return value === null ? [] : itemsOf(file, value)
   })
 }
 

@@ -3,7 +3,7 @@ import { type NodePlan, type PlannedObject, wouldChange } from './node-plan.ts'
 
 const SIGNS = { add: '+', change: '~', remove: '-' } as const
 const COLOURS = { '+': '32', '~': '33', '-': '31' } as const
-/** Lines of one object; of a chain with thousands of rules nobody reads more. */
+/** Lines of one object; a chain may have thousands. */
 const MAX_LINES = 20
 
 type Sign = keyof typeof COLOURS
