@@ -76,7 +76,9 @@ export function testPlans(mode: Mode, other: Mode): void {
       const before = await stateOf(lab())
       const plan = await runPlan(lab())
       expect(plan.set).toBeGreaterThan(0)
-      expect(await planOutput(lab())).toMatch(new RegExp(`^mode ${mode} on test-node: ${plan.set} obj`))
+      expect(await planOutput(lab())).toMatch(
+        new RegExp(`^mode ${mode} on test-node: ${plan.set} obj`),
+      )
       expect(await stateOf(lab())).toEqual(before)
       const runs = runsOf(lab()).length
       await lab().daemon.start({ config: { mode }, flags })
@@ -133,7 +135,8 @@ function isEmpty({ set, unset }: { readonly set: number; readonly unset: number 
 /** What an operator may do by accident. */
 async function harm({ node }: Lab, mode: Mode): Promise<void> {
   const { namespace } = node
-  if (mode === 'nftables') return void (await namespace.exec(['nft', 'delete', 'table', 'ip', 'node-proxy']))
+  if (mode === 'nftables')
+    return void (await namespace.exec(['nft', 'delete', 'table', 'ip', 'node-proxy']))
   const program = process.env['NP_IPTABLES_BACKEND'] === 'legacy' ? 'iptables-legacy' : 'iptables'
   await namespace.exec([program, '-w', '-F', 'POSTROUTING', '-t', 'nat'])
   await namespace.exec([program, '-w', '-F', 'INPUT'])
