@@ -57,14 +57,22 @@ function stepText({ where, object, text, counter }: Step): string {
   return `${where}: ${object}${object.endsWith(text) ? '' : ` → ${text}`}${count}`
 }
 
-/** An explanation for programs: one JSON object. */
+/** An explanation for programs: one JSON object, with the text for their users. */
 export function explanationJson(explanation: Explanation): string {
   const { src = null, inInterface = null, desired, observed, ...rest } = explanation
   const known =
     typeof desired === 'string'
       ? { desired: null, desiredUnknown: desired }
       : { desired: toJson(ExplainResponseSchema, desired, { alwaysEmitImplicit: true }) }
-  const json = { src, inInterface, ...rest, ...known, observed: observed.map(outcomeJson) }
+  const words = { isWell: isWell(explanation), text: explanationText(explanation) }
+  const json = {
+    src,
+    inInterface,
+    ...rest,
+    ...known,
+    observed: observed.map(outcomeJson),
+    ...words,
+  }
   return `${JSON.stringify(json, null, 2)}\n`
 }
 
