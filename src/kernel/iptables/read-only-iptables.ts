@@ -6,6 +6,7 @@ export function readOnlyIptables(iptables: Iptables): Iptables {
   return {
     ...{ backend, version },
     save: (family, table, options) => iptables.save(family, table, options),
+    counters: (family, table, visit) => iptables.counters(family, table, visit),
     listChain: (family, table, chain) => iptables.listChain(family, table, chain),
     restore: async () => ({ ok: true, commits: 0, pid: 0 }),
   }
