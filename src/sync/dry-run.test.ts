@@ -30,7 +30,7 @@ import { type DryRun, dryRun } from './dry-run.ts'
 import { NodeModel } from './node-model.ts'
 import { SyncLoop } from './sync-loop.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 200)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 100)
 
 const node: NodeContext = {
   name: 'here',
