@@ -33,6 +33,16 @@ export const COMMANDS: readonly CommandEntry[] = [
       'show what a configuration, a mode or a manifest would change in the kernel, and change nothing',
     load: () => import('./plan/plan-command.ts'),
   },
+  {
+    name: 'doctor',
+    summary: 'show why Services do not work on this node',
+    load: () => import('./doctor/doctor-command.ts'),
+  },
+  {
+    name: 'facts',
+    summary: 'show the evidence about this node that doctor judges',
+    load: () => import('./facts/facts-command.ts'),
+  },
 ]
 
 /** The command that the arguments name; undefined: they are the daemon's. */
