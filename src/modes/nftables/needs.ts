@@ -35,7 +35,7 @@ function chainNeeds(table: Table, settings: NetfilterSettings): readonly Need[] 
   return [
     {
       what: 'chains that translate addresses',
-      commands: hooks(CHAIN.prerouting, CHAIN.output, CHAIN.postrouting),
+      commands: hooks(CHAIN.prerouting, CHAIN.input, CHAIN.output, CHAIN.postrouting),
       remedy: load('nft_chain_nat'),
     },
     {
@@ -75,6 +75,9 @@ function setNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
     ...{ key: [sourceAddress(family)], data: [destinationAddress(family)] },
     timeout: 1_000,
   })
+  const countRules = baseChains(settings, family).find(
+    ({ name }) => name === CHAIN.countConnections,
+  )
   return [
     {
       what: 'ranges of source addresses',
@@ -88,6 +91,14 @@ function setNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
         ...rulesOf(table, { expressions: remember }),
       ],
       remedy: 'use a kernel with nf_tables sets (CONFIG_NF_TABLES, Linux 5.6 or newer)',
+    },
+    {
+      what: 'counters that packets add',
+      commands: [
+        ...setOf(table, settings, SET.connections),
+        ...rulesOf(table, ...(countRules?.rules ?? [])),
+      ],
+      remedy: load('nft_counter'),
     },
   ]
 }

@@ -15,18 +15,19 @@ const SERVICE = 'daddr . l4proto . dport'
 const base = (overrides: Partial<NetfilterSettings> = {}, family: 4 | 6 = 4) =>
   showBase(settings(overrides), family)
 
-test('the kernel calls six chains; masquerade comes before that of others', () => {
+test('the kernel calls seven chains; masquerade comes before that of others', () => {
   const hooks = baseChains(settings(), 4).map(({ name, spec: { hook } }) =>
     hook ? `${name}: ${hook.type} ${hook.hook} ${hook.priority}` : name,
   )
   expect(hooks).toEqual([
     'prerouting: nat prerouting -101',
     'output: nat output -101',
+    'input: nat input 99',
     'postrouting: nat postrouting 99',
     'filter-input: filter input 0',
     'filter-forward: filter forward 0',
     'filter-output: filter output 0',
-    ...['dispatch', 'dispatch-node-ports', 'unserved', 'rejected', 'remember'],
+    ...['dispatch', 'dispatch-node-ports', 'unserved', 'rejected', 'remember', 'count-connections'],
   ])
 })
 
@@ -120,8 +121,9 @@ test('a kernel that routes loopback is guarded against its neighbours, in IPv4',
 test.each([
   [4, '255.0.0.0'],
   [6, 'ff00::'],
-] as const)('IPv%s: affinity, hairpin, the mark', (family, firstByte) => {
-  const [remember, hairpin = '', ...marked] = base({}, family)['postrouting'] ?? []
+] as const)('IPv%s: counting, affinity, hairpin, the mark', (family, firstByte) => {
+  const [count, remember, hairpin = '', ...marked] = base({}, family)['postrouting'] ?? []
+  expect(count).toBe(`${TRANSLATED} jump count-connections`)
   expect(remember).toBe(`ct direction == 00 ${TRANSLATED} jump remember`)
   expect(hairpin.split('@same-byte')).toHaveLength(family === 4 ? 5 : 17)
   expect(hairpin).toMatch(new RegExp(`^${TRANSLATED} saddr & `))
@@ -138,7 +140,7 @@ test.each([
 test('marks follow the configured bit, the highest as well', () => {
   const { dispatch, postrouting } = base({ masqueradeBit: 31, randomFully: false })
   expect(dispatch?.[0]).toBe('mark & 00000040 == 00000040 return')
-  expect(postrouting?.slice(2)).toEqual([
+  expect(postrouting?.slice(3)).toEqual([
     'mark & 00000080 != 00000080 return',
     'mark set mark & ffffffff ^ 80000000',
     'masquerade',
@@ -152,6 +154,19 @@ test('a connection is remembered by where it was sent, in each protocol', () => 
       `l4proto == ${protocol} ct original daddr . ${port} vmap @remembered`,
       `l4proto == ${protocol} ${port} vmap @remembered-node-ports`,
     ]),
+  )
+})
+
+test('the first packet of a connection is counted once, by where it was sent and where it goes', () => {
+  const chains = base()
+  expect(chains['input']).toEqual([`${TRANSLATED} jump count-connections`])
+  const frontend = 'ct original daddr . l4proto . ct original protoDestination'
+  const key = `${frontend} . ct reply saddr . ct reply protoSource`
+  expect(chains['count-connections']).toEqual(
+    ['06', '11', '84'].map(
+      (protocol) =>
+        `l4proto == ${protocol} update @connections { ${key} timeout 86400000ms counter }`,
+    ),
   )
 })
 

@@ -5,6 +5,8 @@ import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import { CHAIN, SET, TRAFFIC_SETS } from '../keys/names.ts'
 import {
   bits,
+  CHOSEN_PORT,
+  chosenAddress,
   DESTINATION_PORT,
   destinationAddress,
   ORIGINAL_PORT,
@@ -29,6 +31,8 @@ interface BaseChain {
  */
 /** Before the chains of iptables and of kube-proxy, so that stale rules of another Service proxy decide nothing. */
 const PRIORITY = { destination: -101, filter: 0, source: 99 } as const
+/** A backend that gets no connection of a frontend for so long begins at 0: a day. */
+const COUNTED_MS = 86_400_000
 const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
 
 /** Chains that stand however many Services there are. */
@@ -51,6 +55,11 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
       rules: dispatch,
     },
     { name: CHAIN.output, spec: called('nat', 'output', PRIORITY.destination), rules: dispatch },
+    {
+      name: CHAIN.input,
+      spec: called('nat', 'input', PRIORITY.source),
+      rules: [COUNT_CONNECTIONS],
+    },
     {
       name: CHAIN.postrouting,
       spec: called('nat', 'postrouting', PRIORITY.source),
@@ -83,6 +92,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
       ],
     },
     { name: CHAIN.remember, spec: {}, rules: remember(family) },
+    { name: CHAIN.countConnections, spec: {}, rules: countConnections(family) },
     ...(settings.countsTraffic ? counting(family, called) : []),
   ]
 }
@@ -91,6 +101,9 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
 function rule(...statements: readonly statement.Statement[]): Rule {
   return { expressions: statements.flat() }
 }
+
+/** In the two hooks of which each connection meets one, once: after it was forwarded, or delivered on this node. */
+const COUNT_CONNECTIONS = rule(match.IS_TRANSLATED, statement.jump(CHAIN.countConnections))
 
 /** Of a packet with destination address, protocol and port. */
 function frontendFields(family: Family) {
@@ -158,11 +171,12 @@ function unserved(settings: NetfilterSettings, family: Family): readonly Rule[] 
   ]
 }
 
-/** First affinity; then masquerade, of a pod that reaches itself and of what has the mark. */
+/** First what is counted and affinity; then masquerade, of a pod that reaches itself and of what has the mark. */
 function postrouting(settings: NetfilterSettings, family: Family): readonly Rule[] {
   const mark = 1 << settings.masqueradeBit
   const masquerade = statement.masquerade(settings.randomFully)
   return [
+    COUNT_CONNECTIONS,
     rule(match.IS_ORIGINAL, match.IS_TRANSLATED, statement.jump(CHAIN.remember)),
     rule(match.IS_TRANSLATED, ...sameAddresses(family), masquerade),
     rule(statement.hasNotMark(mark), statement.verdict('return')),
@@ -196,6 +210,19 @@ function remember(family: Family): readonly Rule[] {
       rule(match.isProtocol(protocol), statement.verdictOf(SET.rememberedNodePorts, ...port)),
     ]
   })
+}
+
+/**
+ * By where the client sent the connection and where it was translated to. Chains of type nat see the first packet of each
+ * connection alone, so further ones cost nothing. The backend is not read from the packet: nft would print that without
+ * the protocol, which it needs to parse the original port.
+ */
+function countConnections(family: Family): readonly Rule[] {
+  const frontend = [originalDestination(family), PROTOCOL, ORIGINAL_PORT]
+  const key = [...frontend, chosenAddress(family), CHOSEN_PORT]
+  return (['TCP', 'UDP', 'SCTP'] as const).map((protocol) =>
+    rule(match.isProtocol(protocol), statement.count(SET.connections, COUNTED_MS, ...key)),
+  )
 }
 
 type Called = (

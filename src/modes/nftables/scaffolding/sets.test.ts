@@ -23,6 +23,9 @@ test.each([
   })
   expect(specOf('limited-services')).toEqual({ key: frontend })
   expect(specOf('source-ranges')).toEqual({ key: [...frontend, address], isInterval: true })
+  expect(specOf('connections')).toEqual({
+    ...{ key: [...frontend, ...backend], isDynamic: true, hasTimeouts: true, size: 131_072 },
+  })
   for (const name of ['services', 'node-ports', 'endpoints', 'node-port-endpoints']) {
     expect(specOf(`inside-${name}`)).toEqual(specOf(name))
   }

@@ -10,6 +10,12 @@ interface BaseSet {
   readonly elements: readonly Element[]
 }
 
+/**
+ * Frontends with backends that are counted at most: 36 MB with two processors. The lowest 16 bits are 0, as in
+ * `../program/affinity.ts`: the set starts small.
+ */
+const COUNTED = { isDynamic: true, hasTimeouts: true, size: 2 ** 17 } as const
+
 /** Sets and maps that stand however many Services there are, with the elements that no Service has. */
 export function baseSets(settings: NetfilterSettings, family: Family): readonly BaseSet[] {
   const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
@@ -33,6 +39,7 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
     [SET.sourceRanges, { key: [...frontend, ip], isInterval: true }],
     [SET.remembered, { key: frontend, ...verdicts }],
     [SET.rememberedNodePorts, { key: port, ...verdicts }],
+    [SET.connections, { key: [...frontend, ip, 'inet_service'], ...COUNTED }],
     ...(settings.countsTraffic ? trafficSets(frontend, port) : []),
   ]
   const networks = restrictedTo(settings, family)
