@@ -11,8 +11,8 @@ import { median, quantile, ratios } from '../report/statistics.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 
 /**
- * What counting a connection costs it in nftables mode: connections through a Service, by turns with the rule that
- * counts them and without it, in the table that a daemon wrote and left. Beside them, connections without a Service,
+ * What counting a connection costs it in nftables mode: connections through a Service, by turns with the rules that
+ * count them and without, in the table that a daemon wrote and left. Beside them, connections without a Service,
  * which show what the machine does by itself.
  *
  *     scripts/node bench/traffic/connect.ts SERVICES ENDPOINTS TURNS
@@ -21,7 +21,7 @@ const BOUND_MS = 180_000
 /** In one sample. */
 const CONNECTIONS = 200
 const MAX_FAILURES = 30
-const COUNTS = 'ct status dnat jump count-connections'
+const TABLE = ['ip', 'node-proxy'] as const
 
 const [services, endpoints, turns] = process.argv.slice(2).map(Number)
 const folder = mkdtempSync(join(tmpdir(), 'npbench-'))
@@ -51,6 +51,7 @@ function measure(given: Topology) {
   const [endpoint = 0] = cluster.endpointsOf(last)
   const direct = { ip: endpoint, port: TARGET_PORT }
   const us = { without: [] as number[], with: [] as number[], direct: [] as number[] }
+  const count = switchOf(given)
   let failures = 0
   /** A packet that is lost on a busy machine ends a whole sample. */
   const sample = (to: typeof service): number => {
@@ -64,7 +65,7 @@ function measure(given: Topology) {
   for (let turn = 0; turn < Number(turns); turn++) {
     // Whichever comes second profits from warm caches: they change places.
     for (const counts of turn % 2 === 0 ? [false, true] : [true, false]) {
-      setCounting(given, counts)
+      count(counts)
       us[counts ? 'with' : 'without'].push(sample(service))
     }
     us.direct.push(sample(direct))
@@ -84,13 +85,21 @@ function quartiles(samples: readonly number[], digits: number): string {
   return `${median(samples).toFixed(digits)} (${first}–${third})`
 }
 
-/** The rule is the first of its chain. */
-function setCounting({ node }: Topology, counts: boolean): void {
+/** A chain like the one that counts, without the rules that do; returns what sends connections to the one or the other. */
+function switchOf({ node }: Topology): (counts: boolean) => void {
   const nft = (...words: string[]) =>
     execFileSync('ip', ['netns', 'exec', node, 'nft', ...words], { encoding: 'utf8' })
-  const chain = ['ip', 'node-proxy', 'postrouting']
-  const listed = nft('-a', 'list', 'chain', ...chain)
-  const handle = new RegExp(`${COUNTS} # handle (\\d+)`).exec(listed)?.[1]
-  if (counts && handle === undefined) nft('insert', 'rule', ...chain, COUNTS)
-  if (!counts && handle !== undefined) nft('delete', 'rule', ...chain, 'handle', handle)
+  const linesOf = (chain: string) => nft('-a', 'list', 'chain', ...TABLE, chain).split('\n')
+  nft('add', 'chain', ...TABLE, 'uncounted')
+  for (const line of linesOf('translated')) {
+    const [rule, handle] = line.split(' # handle ')
+    if (rule === undefined || handle === undefined || rule.endsWith('{')) continue
+    if (!rule.includes('@connections')) nft('add', 'rule', ...TABLE, 'uncounted', rule.trim())
+  }
+  const first = linesOf('postrouting').find((line) => line.includes('jump translated'))
+  const [, handle = ''] = first?.split(' # handle ') ?? []
+  return (counts) => {
+    const rule = `ct status dnat jump ${counts ? 'translated' : 'uncounted'}`
+    nft('replace', 'rule', ...TABLE, 'postrouting', 'handle', handle, rule)
+  }
 }

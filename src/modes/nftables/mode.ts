@@ -20,10 +20,10 @@ import { foreignChange } from './kernel/foreign-change.ts'
 import { keepTranslating } from './kernel/guard.ts'
 import { createManagedState, type ManagedState } from './kernel/managed-state.ts'
 import { observe } from './kernel/observe.ts'
-import { forgetConnections } from './traffic/forget-connections.ts'
-import { readTraffic } from './traffic/read-traffic.ts'
 import { probeNftables } from './probe.ts'
 import type { NftablesProgram } from './program/program.ts'
+import { forgetConnections } from './traffic/forget-connections.ts'
+import { readTraffic } from './traffic/read-traffic.ts'
 
 /** Objects of a change, beyond which its notifications are not read. */
 const HEARD_OBJECTS = 200
@@ -39,7 +39,7 @@ export class NftablesMode implements Mode {
   readonly name = 'nftables'
   readonly gaps = GAPS
   readonly program: NftablesProgram
-  readonly readTraffic: ReadTraffic
+  readonly readTraffic: ReadTraffic | undefined
   readonly #kernel: NftablesDependencies
   readonly #state: ManagedState
   /** Calls of `sync` and of a clean-up never overlap. */
@@ -50,7 +50,9 @@ export class NftablesMode implements Mode {
     this.#kernel = kernel
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
-    this.readTraffic = (isWanted) => readTraffic(this.#state, isWanted)
+    this.readTraffic = settings.countsTraffic
+      ? (isWanted) => readTraffic(this.#state, isWanted)
+      : undefined
   }
 
   probe(): Promise<Probe> {

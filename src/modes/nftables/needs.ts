@@ -75,9 +75,6 @@ function setNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
     ...{ key: [sourceAddress(family)], data: [destinationAddress(family)] },
     timeout: 1_000,
   })
-  const countRules = baseChains(settings, family).find(
-    ({ name }) => name === CHAIN.countConnections,
-  )
   return [
     {
       what: 'ranges of source addresses',
@@ -92,15 +89,22 @@ function setNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
       ],
       remedy: 'use a kernel with nf_tables sets (CONFIG_NF_TABLES, Linux 5.6 or newer)',
     },
-    {
-      what: 'counters that packets add',
-      commands: [
-        ...setOf(table, settings, SET.connections),
-        ...rulesOf(table, ...(countRules?.rules ?? [])),
-      ],
-      remedy: load('nft_counter'),
-    },
+    ...(settings.countsTraffic ? [counters(table, settings)] : []),
   ]
+}
+
+function counters(table: Table, settings: NetfilterSettings): Need {
+  const chain = baseChains(settings, table.family).find(({ name }) => name === CHAIN.translated)
+  return {
+    what: 'counters that packets add',
+    commands: [
+      ...[SET.connections, SET.remembered, SET.rememberedNodePorts].flatMap((set) =>
+        setOf(table, settings, set),
+      ),
+      ...rulesOf(table, ...(chain?.rules ?? [])),
+    ],
+    remedy: load('nft_counter'),
+  }
 }
 
 /** One of the fixed sets. */

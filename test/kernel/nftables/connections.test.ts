@@ -5,8 +5,8 @@ import { sumOf } from '../../support/lab/metrics.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
-/** What the kernel counts of connections without any setting, on each way through the node. */
-const CONFIG = { mode: 'nftables' } as const
+/** What the kernel counts of connections, on each way through the node. */
+const CONFIG = { mode: 'nftables', nftables: { trafficCounters: true } } as const
 const lab = useLab({ config: CONFIG })
 
 const POD = { source: '10.0.0.2', destination: '172.30.64.1', port: 80 } as const
@@ -56,7 +56,12 @@ const HOST = {
 } as const
 
 beforeAll(async () => {
-  await lab().node.agent.call('listen', { protocol: 'TCP', ip: '192.168.0.2', port: 8_089, name: 'host' })
+  await lab().node.agent.call('listen', {
+    protocol: 'TCP',
+    ip: '192.168.0.2',
+    port: 8_089,
+    name: 'host',
+  })
   await lab().api.apply(...objectsOf(HOST))
   await deployAll(lab(), [
     WEB,
@@ -99,6 +104,27 @@ test.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(
   },
 )
 
+test('a client stays at its server on the node itself, which counts all of its connections', async () => {
+  const servers = ['192.168.0.2', '192.168.1.2'].map((ip) => ({ ip, node: NODE_NAME }))
+  for (const { ip } of servers) {
+    const server = { protocol: 'TCP', ip, port: 8_090, name: ip } as const
+    await lab().node.agent.call('listen', server)
+  }
+  const sticky = {
+    ...{ key: 'shop/sticky', clusterIP: '172.30.64.4', endpoints: servers },
+    ports: [{ name: '', port: 80, nodePort: 30_083, targetPort: 8_090 }],
+    spec: { type: 'NodePort', sessionAffinity: 'ClientIP' },
+  } as const
+  await lab().api.apply(...objectsOf(sticky))
+  await lab().daemon.synced()
+  const to = { source: '203.0.113.2', destination: '192.168.0.2', port: 30_083 }
+  const outcomes = await lab().connect('outside', { ...to, attempts: 20 })
+  expect(new Set(outcomes.map((one) => one.kind === 'answered' && one.name)).size).toBe(1)
+  await expect
+    .poll(async () => (await counted('shop/sticky')).toSorted((a, b) => a - b), { timeout: 10_000 })
+    .toEqual([0, 20, 20])
+})
+
 test('a restart of the daemon, and what becomes of other Services, take nothing', async () => {
   const before = await counted('shop/web')
   expect(before[0]).toBeGreaterThan(0)
@@ -133,7 +159,7 @@ test('what packets and other programs put into the set is nothing to repair; rul
   await nft('flush', 'set', ...SET)
   // What vanished was read before, so that the total goes on.
   await soon('shop/next').toEqual([2, 0])
-  await nft('flush', 'chain', 'ip', 'node-proxy', 'count-connections')
+  await nft('flush', 'chain', 'ip', 'node-proxy', 'translated')
   await expect.poll(repairs, { timeout: 10_000 }).toBe(before + 1)
   await connect('from a pod', 1)
   await soon('shop/next').toEqual([3, 1])

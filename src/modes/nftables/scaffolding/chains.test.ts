@@ -27,7 +27,7 @@ test('the kernel calls seven chains; masquerade comes before that of others', ()
     'filter-input: filter input 0',
     'filter-forward: filter forward 0',
     'filter-output: filter output 0',
-    ...['dispatch', 'dispatch-node-ports', 'unserved', 'rejected', 'remember', 'count-connections'],
+    ...['dispatch', 'dispatch-node-ports', 'unserved', 'rejected', 'translated'],
   ])
 })
 
@@ -121,10 +121,9 @@ test('a kernel that routes loopback is guarded against its neighbours, in IPv4',
 test.each([
   [4, '255.0.0.0'],
   [6, 'ff00::'],
-] as const)('IPv%s: counting, affinity, hairpin, the mark', (family, firstByte) => {
-  const [count, remember, hairpin = '', ...marked] = base({}, family)['postrouting'] ?? []
-  expect(count).toBe(`${TRANSLATED} jump count-connections`)
-  expect(remember).toBe(`ct direction == 00 ${TRANSLATED} jump remember`)
+] as const)('IPv%s: counting and affinity, hairpin, the mark', (family, firstByte) => {
+  const [once, hairpin = '', ...marked] = base({}, family)['postrouting'] ?? []
+  expect(once).toBe(`${TRANSLATED} jump translated`)
   expect(hairpin.split('@same-byte')).toHaveLength(family === 4 ? 5 : 17)
   expect(hairpin).toMatch(new RegExp(`^${TRANSLATED} saddr & `))
   expect(hairpin).toMatch(
@@ -140,38 +139,32 @@ test.each([
 test('marks follow the configured bit, the highest as well', () => {
   const { dispatch, postrouting } = base({ masqueradeBit: 31, randomFully: false })
   expect(dispatch?.[0]).toBe('mark & 00000040 == 00000040 return')
-  expect(postrouting?.slice(3)).toEqual([
+  expect(postrouting?.slice(2)).toEqual([
     'mark & 00000080 != 00000080 return',
     'mark set mark & ffffffff ^ 80000000',
     'masquerade',
   ])
 })
 
-test('a connection is remembered by where it was sent, in each protocol', () => {
-  const port = 'l4proto . ct original protoDestination'
-  expect(base()['remember']).toEqual(
-    ['06', '11', '84'].flatMap((protocol) => [
-      `l4proto == ${protocol} ct original daddr . ${port} vmap @remembered`,
-      `l4proto == ${protocol} ${port} vmap @remembered-node-ports`,
-    ]),
-  )
-})
-
-test('the first packet of a connection is counted once, by where it was sent and where it goes', () => {
+test('the first packet of a connection is remembered by where it was sent, in each protocol, and counted where that is wanted', () => {
   const chains = base()
-  expect(chains['input']).toEqual([`${TRANSLATED} jump count-connections`])
-  const frontend = 'ct original daddr . l4proto . ct original protoDestination'
-  const key = `${frontend} . ct reply saddr . ct reply protoSource`
-  expect(chains['count-connections']).toEqual(
-    ['06', '11', '84'].map(
-      (protocol) =>
-        `l4proto == ${protocol} update @connections { ${key} timeout 86400000ms counter }`,
-    ),
+  expect(chains['input']).toEqual([`${TRANSLATED} jump translated`])
+  const port = 'l4proto . ct original protoDestination'
+  const rules = ['06', '11', '84'].map((protocol) => [
+    `l4proto == ${protocol} ct original daddr . ${port} vmap @remembered`,
+    `l4proto == ${protocol} ${port} vmap @remembered-node-ports`,
+    `l4proto == ${protocol} return`,
+  ])
+  expect(chains['translated']).toEqual(rules.flat())
+  const key = `ct original daddr . ${port} . ct reply saddr . ct reply protoSource`
+  const counter = `update @connections { ${key} timeout 86400000ms counter }`
+  expect(base({ countsTraffic: true })['translated']).toEqual(
+    rules.flatMap((own) => [own[2]?.replace('return', counter), ...own]),
   )
 })
 
 test.each([4, 6] as const)('no rule of IPv%s uses a register that holds nothing', (family) => {
-  const given = { dropMartians: true, localhostNodePorts: true } as const
+  const given = { dropMartians: true, localhostNodePorts: true, countsTraffic: true } as const
   expect(JSON.stringify(base(given, family))).not.toContain('nothing')
 })
 

@@ -58,7 +58,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
     {
       name: CHAIN.input,
       spec: called('nat', 'input', PRIORITY.source),
-      rules: [COUNT_CONNECTIONS],
+      rules: [ONCE_TRANSLATED],
     },
     {
       name: CHAIN.postrouting,
@@ -91,8 +91,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
         rule(statement.reject('portUnreachable')),
       ],
     },
-    { name: CHAIN.remember, spec: {}, rules: remember(family) },
-    { name: CHAIN.countConnections, spec: {}, rules: countConnections(family) },
+    { name: CHAIN.translated, spec: {}, rules: translated(settings, family) },
     ...(settings.countsTraffic ? counting(family, called) : []),
   ]
 }
@@ -102,8 +101,8 @@ function rule(...statements: readonly statement.Statement[]): Rule {
   return { expressions: statements.flat() }
 }
 
-/** In the two hooks of which each connection meets one, once: after it was forwarded, or delivered on this node. */
-const COUNT_CONNECTIONS = rule(match.IS_TRANSLATED, statement.jump(CHAIN.countConnections))
+/** In the two hooks of which each connection meets one, once: it is forwarded, or delivered on this node. */
+const ONCE_TRANSLATED = rule(match.IS_TRANSLATED, statement.jump(CHAIN.translated))
 
 /** Of a packet with destination address, protocol and port. */
 function frontendFields(family: Family) {
@@ -171,13 +170,12 @@ function unserved(settings: NetfilterSettings, family: Family): readonly Rule[] 
   ]
 }
 
-/** First what is counted and affinity; then masquerade, of a pod that reaches itself and of what has the mark. */
+/** First counting and affinity; then masquerade, of a pod that reaches itself and of what has the mark. */
 function postrouting(settings: NetfilterSettings, family: Family): readonly Rule[] {
   const mark = 1 << settings.masqueradeBit
   const masquerade = statement.masquerade(settings.randomFully)
   return [
-    COUNT_CONNECTIONS,
-    rule(match.IS_ORIGINAL, match.IS_TRANSLATED, statement.jump(CHAIN.remember)),
+    ONCE_TRANSLATED,
     rule(match.IS_TRANSLATED, ...sameAddresses(family), masquerade),
     rule(statement.hasNotMark(mark), statement.verdict('return')),
     rule(statement.clearMark(mark)),
@@ -198,31 +196,25 @@ function sameAddresses(family: Family): readonly statement.Statement[] {
   })
 }
 
-/** nft takes the original port only behind a protocol, so there is a rule for each. */
-function remember(family: Family): readonly Rule[] {
+/**
+ * Counts the connection where that is wanted, by where it was sent and where it was translated to, then remembers its client. Chains of type
+ * nat see the first packet of each connection alone, so further ones cost nothing. nft takes the original port only
+ * behind a protocol, so there are rules for each; it would print the port of the backend, if that were read from the packet,
+ * without the protocol.
+ */
+function translated({ countsTraffic }: NetfilterSettings, family: Family): readonly Rule[] {
+  const address = originalDestination(family)
+  const port = [PROTOCOL, ORIGINAL_PORT]
+  const key = [address, ...port, chosenAddress(family), CHOSEN_PORT]
   return (['TCP', 'UDP', 'SCTP'] as const).flatMap((protocol) => {
-    const port = [PROTOCOL, ORIGINAL_PORT]
+    const is = match.isProtocol(protocol)
     return [
-      rule(
-        match.isProtocol(protocol),
-        statement.verdictOf(SET.remembered, originalDestination(family), ...port),
-      ),
-      rule(match.isProtocol(protocol), statement.verdictOf(SET.rememberedNodePorts, ...port)),
+      ...(countsTraffic ? [rule(is, statement.count(SET.connections, COUNTED_MS, ...key))] : []),
+      rule(is, statement.verdictOf(SET.remembered, address, ...port)),
+      rule(is, statement.verdictOf(SET.rememberedNodePorts, ...port)),
+      rule(is, statement.verdict('return')),
     ]
   })
-}
-
-/**
- * By where the client sent the connection and where it was translated to. Chains of type nat see the first packet of each
- * connection alone, so further ones cost nothing. The backend is not read from the packet: nft would print that without
- * the protocol, which it needs to parse the original port.
- */
-function countConnections(family: Family): readonly Rule[] {
-  const frontend = [originalDestination(family), PROTOCOL, ORIGINAL_PORT]
-  const key = [...frontend, chosenAddress(family), CHOSEN_PORT]
-  return (['TCP', 'UDP', 'SCTP'] as const).map((protocol) =>
-    rule(match.isProtocol(protocol), statement.count(SET.connections, COUNTED_MS, ...key)),
-  )
 }
 
 type Called = (

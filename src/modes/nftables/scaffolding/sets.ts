@@ -39,8 +39,7 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
     [SET.sourceRanges, { key: [...frontend, ip], isInterval: true }],
     [SET.remembered, { key: frontend, ...verdicts }],
     [SET.rememberedNodePorts, { key: port, ...verdicts }],
-    [SET.connections, { key: [...frontend, ip, 'inet_service'], ...COUNTED }],
-    ...(settings.countsTraffic ? trafficSets(frontend, port) : []),
+    ...(settings.countsTraffic ? trafficSets(frontend, port, ip) : []),
   ]
   const networks = restrictedTo(settings, family)
   const addresses: BaseSet = {
@@ -55,10 +54,11 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
   ]
 }
 
-/** They count what the frontends have in them. */
+/** Packets by frontend, which have an element in each direction; connections by frontend and backend, added by packets. */
 function trafficSets(
   frontend: readonly FieldType[],
   port: readonly FieldType[],
+  ip: FieldType,
 ): readonly (readonly [string, SetSpec])[] {
   const counting = { hasCounters: true } as const
   return [
@@ -66,6 +66,7 @@ function trafficSets(
     [SET.trafficOut, { key: frontend, ...counting }],
     [SET.nodePortTrafficIn, { key: port, ...counting }],
     [SET.nodePortTrafficOut, { key: port, ...counting }],
+    [SET.connections, { key: [...frontend, ip, 'inet_service'], ...COUNTED }],
   ]
 }
 

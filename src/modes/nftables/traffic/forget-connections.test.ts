@@ -21,7 +21,7 @@ const DB = service('shop/db', { ip: ip('172.30.0.2') }, { ip: ip('172.30.0.3'), 
 
 /** What packets to these addresses and ports leave behind, and what of it is there. */
 function rig() {
-  const node = fakeNftablesNode({ settings: { families: [4] } })
+  const node = fakeNftablesNode({ settings: { families: [4], countsTraffic: true } })
   const keyOf = (address: string, port: number) =>
     Buffer.concat([
       frontendAddress(ip(address), 'TCP', port),

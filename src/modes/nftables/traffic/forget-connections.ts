@@ -17,6 +17,7 @@ export async function forgetConnections(
   state: ManagedState,
   gone: readonly ObjectKey[],
 ): Promise<void> {
+  if (!state.settings.countsTraffic) return
   for (const family of state.settings.families) {
     const frontends = gone.filter((key) => {
       const object = objectOf(key)

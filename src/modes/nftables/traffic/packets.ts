@@ -1,8 +1,8 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { TrafficNumbers } from '../../mode.ts'
+import type { ManagedState } from '../kernel/managed-state.ts'
 import { TRAFFIC_SETS } from '../keys/names.ts'
 import { keyOfElement } from '../keys/object-key.ts'
-import type { ManagedState } from '../kernel/managed-state.ts'
 import { type CountedElement, countedElements } from './counted-elements.ts'
 
 /** Packets and bytes are counted together. */

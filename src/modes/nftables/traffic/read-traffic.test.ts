@@ -9,6 +9,7 @@ import { SET } from '../keys/names.ts'
 import { readTraffic } from './read-traffic.ts'
 
 const [WEB, DB] = ['shop/web', 'shop/db'] as ServiceKey[]
+const NONE = { connections: 0 }
 const counted = (key: Buffer, packets: bigint, bytes = 0n): Element => ({
   key,
   counter: { packets, bytes },
@@ -22,18 +23,12 @@ function connections(address: string, port: number, to: string, count: bigint): 
   return counted(Buffer.concat([place, backendData({ ip: ip(to), port: 8080 })]), count)
 }
 
-interface Reading {
-  readonly countsTraffic?: true
-  readonly wanted?: ServiceKey
-}
-
 /** A kernel whose sets hold these elements, by family and set; others are empty. */
-function reading(sets: Readonly<Record<string, readonly Element[]>>, options: Reading = {}) {
+function reading(sets: Readonly<Record<string, readonly Element[]>>, wanted?: ServiceKey) {
   const elements = async (table: Table, set: string, visit: (element: Element) => void) => {
     for (const element of sets[`${table.family} ${set}`] ?? []) visit(element)
   }
-  const { countsTraffic, wanted } = options
-  const given = settings({ families: [4, 6], ...(countsTraffic ? { countsTraffic } : {}) })
+  const given = settings({ families: [4, 6], countsTraffic: true })
   const state = createManagedState(given, { nftables: { elements } as unknown as Nftables })
   const add = (id: string, family: 4 | 6, backends: readonly string[], ...frontends: object[]) =>
     state.program.replace(
@@ -55,52 +50,51 @@ function reading(sets: Readonly<Record<string, readonly Element[]>>, options: Re
     { ip: 'node', port: 30_080 },
   )
   add('shop/web:6', 6, ['fd00:10::1'], { ip: ip('fd00::1') })
-  add('shop/db:4', 4, ['10.0.0.1'], { ip: ip('172.30.0.2') }, { ip: ip('172.30.0.3'), port: 30_080 })
+  add(
+    'shop/db:4',
+    4,
+    ['10.0.0.1'],
+    { ip: ip('172.30.0.2') },
+    { ip: ip('172.30.0.3'), port: 30_080 },
+  )
   return readTraffic(state, (service) => service === wanted)
 }
 
 test('packets: the sum of the frontends in both families, each direction by itself', async () => {
-  const { totals } = await reading(
-    {
-      [`4 ${SET.trafficIn}`]: [
-        counted(at('172.30.0.1'), 1n, 100n),
-        counted(at('172.30.0.2'), 7n, 7n),
-      ],
-      [`4 ${SET.nodePortTrafficIn}`]: [counted(NODE_PORT, 2n, 200n)],
-      [`4 ${SET.nodePortTrafficOut}`]: [counted(NODE_PORT, 5n, 50n)],
-      [`6 ${SET.trafficIn}`]: [counted(at('fd00::1'), 3n, 300n)],
-    },
-    { countsTraffic: true },
-  )
-  const none = { connections: 0 }
+  const { totals } = await reading({
+    [`4 ${SET.trafficIn}`]: [
+      counted(at('172.30.0.1'), 1n, 100n),
+      counted(at('172.30.0.2'), 7n, 7n),
+    ],
+    [`4 ${SET.nodePortTrafficIn}`]: [counted(NODE_PORT, 2n, 200n)],
+    [`4 ${SET.nodePortTrafficOut}`]: [counted(NODE_PORT, 5n, 50n)],
+    [`6 ${SET.trafficIn}`]: [counted(at('fd00::1'), 3n, 300n)],
+  })
   expect([...totals]).toEqual([
-    [WEB, { ...none, packetsIn: 6, bytesIn: 600, packetsOut: 5, bytesOut: 50 }],
-    [DB, { ...none, packetsIn: 7, bytesIn: 7, packetsOut: 0, bytesOut: 0 }],
+    [WEB, { ...NONE, packetsIn: 6, bytesIn: 600, packetsOut: 5, bytesOut: 50 }],
+    [DB, { ...NONE, packetsIn: 7, bytesIn: 7, packetsOut: 0, bytesOut: 0 }],
   ])
 })
 
 test('an element that a repeated list passes again counts once, with what it has then', async () => {
   const [before, now] = [counted(at('172.30.0.2'), 7n, 70n), counted(at('172.30.0.2'), 8n, 80n)]
   const connected = [1n, 3n].map((count) => connections('172.30.0.2', 80, '10.0.0.1', count))
-  const { totals } = await reading(
-    { [`4 ${SET.trafficOut}`]: [before, now], [`4 ${SET.connections}`]: connected },
-    { countsTraffic: true },
-  )
+  const { totals } = await reading({
+    [`4 ${SET.trafficOut}`]: [before, now],
+    [`4 ${SET.connections}`]: connected,
+  })
   expect(totals.get(DB!)).toMatchObject({ connections: 3, packetsOut: 8, bytesOut: 80 })
 })
 
 test('what another program added, and an element without a counter, is of no Service', async () => {
   const foreign = counted(at('172.30.0.9'), 1n, 1n)
-  const { totals, backends } = await reading(
-    {
-      [`4 ${SET.trafficIn}`]: [foreign, { key: at('172.30.0.1') }],
-      [`4 ${SET.connections}`]: [connections('172.30.0.9', 80, '10.0.0.1', 1n)],
-    },
-    { countsTraffic: true },
-  )
+  const { totals, backends } = await reading({
+    [`4 ${SET.trafficIn}`]: [foreign, { key: at('172.30.0.1') }],
+    [`4 ${SET.connections}`]: [connections('172.30.0.9', 80, '10.0.0.1', 1n)],
+  })
   expect([...totals]).toEqual([
-    [WEB, { connections: 0 }],
-    [DB, { connections: 0 }],
+    [WEB, NONE],
+    [DB, NONE],
   ])
   expect([...backends]).toEqual([])
 })
@@ -119,7 +113,7 @@ test('connections by Service and by the backends of the wanted ones, over fronte
       ],
       [`6 ${SET.connections}`]: [connections('fd00::1', 80, 'fd00:10::1', 32n)],
     },
-    { wanted: WEB! },
+    WEB,
   )
   expect([...totals]).toEqual([
     [WEB, { connections: 47 }],

@@ -285,7 +285,7 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
   },
   {
     name: 'a rule counts in a set that they do not',
-    given: [table, chain('a'), set('s', ADDRESSES)],
+    given: [table, chain('a'), set('s', { ...ADDRESSES, size: 9 })],
     commands: [rule('a', ...update('s', { counts: true }))],
     refused: { command: 0, errno: EOPNOTSUPP },
   },
