@@ -11,8 +11,8 @@ interface BaseSet {
 }
 
 /**
- * Frontends with backends that are counted at most: 36 MB with two processors. The lowest 16 bits are 0, as in
- * `../program/affinity.ts`: the set starts small.
+ * Pairs of frontend and backend that are counted at most. The lowest 16 bits are 0, as in `../program/affinity.ts`: the set
+ * starts small.
  */
 const COUNTED = { isDynamic: true, hasTimeouts: true, size: 2 ** 17 } as const
 
