@@ -3,7 +3,16 @@ import { ENDPOINTS_PER_SERVICE } from './cluster/objects.ts'
 import { FULL, QUICK, type Repeats } from './repeats.ts'
 import type { Backend } from './report/results.ts'
 
-const MODES = ['iptables', 'ipvs', 'nftables', 'userspace', 'apiserver', 'auth', 'dns'] as const
+const MODES = [
+  'iptables',
+  'ipvs',
+  'nftables',
+  'userspace',
+  'apiserver',
+  'auth',
+  'dns',
+  'inspection',
+] as const
 
 export type ModeName = (typeof MODES)[number]
 
@@ -31,7 +40,7 @@ export interface Options {
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --modes=iptables,ipvs,nftables,userspace,apiserver,auth,dns
+  --modes=iptables,ipvs,nftables,userspace,apiserver,auth,dns,inspection
                                 default: all that this machine can do; ipvs in User-mode Linux
                                 where the kernel has no ip_vs
   --sizes=100,1000,5000,10000,50000x2,5000x50

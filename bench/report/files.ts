@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import type { ApiserverResults } from './apiserver/results.ts'
 import type { AuthResults } from './auth/results.ts'
 import type { DnsResults } from './dns/results.ts'
+import type { InspectionResults } from './inspection/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import type { NftablesResults } from './nftables/results.ts'
 import { resultsPage } from './page.ts'
@@ -17,6 +18,7 @@ const USERSPACE = 'results/userspace.json'
 const APISERVER = 'results/apiserver.json'
 const AUTH = 'results/auth.json'
 const DNS = 'results/dns.json'
+const INSPECTION = 'results/inspection.json'
 
 export function readResults(into: string): Results | undefined {
   return read(join(into, IPTABLES)) as Results | undefined
@@ -44,6 +46,10 @@ function readAuthResults(into: string): AuthResults | undefined {
 
 function readDnsResults(into: string): DnsResults | undefined {
   return read(join(into, DNS)) as DnsResults | undefined
+}
+
+function readInspectionResults(into: string): InspectionResults | undefined {
+  return read(join(into, INSPECTION)) as InspectionResults | undefined
 }
 
 export function saveResults(into: string, results: Results): void {
@@ -74,6 +80,10 @@ export function saveDnsResults(into: string, results: DnsResults): void {
   save(into, DNS, resultsText(results))
 }
 
+export function saveInspectionResults(into: string, results: InspectionResults): void {
+  save(into, INSPECTION, resultsText(results))
+}
+
 /** The page is made from the files, so that it can be made again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
@@ -86,6 +96,7 @@ function save(into: string, name: string, text: string): void {
     apiserver: readApiserverResults(into),
     auth: readAuthResults(into),
     dns: readDnsResults(into),
+    inspection: readInspectionResults(into),
   })
   writeFileSync(join(into, 'RESULTS.md'), page)
 }

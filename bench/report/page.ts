@@ -4,6 +4,8 @@ import type { AuthResults } from './auth/results.ts'
 import { authSection } from './auth/section.ts'
 import type { DnsResults } from './dns/results.ts'
 import { dnsSection } from './dns/section.ts'
+import type { InspectionResults } from './inspection/results.ts'
+import { inspectionSection } from './inspection/section.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import { ipvsSection } from './ipvs/section.ts'
 import type { NftablesResults } from './nftables/results.ts'
@@ -32,6 +34,7 @@ export interface AllResults {
   readonly apiserver: ApiserverResults | undefined
   readonly auth: AuthResults | undefined
   readonly dns: DnsResults | undefined
+  readonly inspection: InspectionResults | undefined
 }
 
 /** The results as a Markdown page; of a mode that was never measured there is nothing. */
@@ -44,6 +47,7 @@ export function resultsPage(all: AllResults): string {
     all.apiserver && apiserverSection(all.apiserver),
     all.auth && authSection(all.auth),
     all.dns && dnsSection(all.dns),
+    all.inspection && inspectionSection(all.inspection),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results

@@ -1,5 +1,4 @@
 import { compareOutcomes } from '../../../explain/comparison/compare-outcomes.ts'
-import type { Expectation } from '../../../explain/comparison/expectation.ts'
 import type { WalkOutcome } from '../../../explain/walk/walk-outcome.ts'
 import { type WalkWorld, walkPacket } from '../../../explain/walk/walk-packet.ts'
 import { arrivalInterface } from '../../../explain/world/first-hop.ts'
@@ -8,6 +7,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { familyOf, type IpAddress } from '../../../lib/ip.ts'
 import type { Protocol } from '../../../resources/types.ts'
 import type { DesiredQuery } from './desired-query.ts'
+import { expectationOf } from './expectation-of.ts'
 import type { KnownNode } from './known-node.ts'
 import type { Query } from './parse-query.ts'
 
@@ -73,14 +73,4 @@ function destinationOf({ destination, protocol }: Query, desired: ExplainRespons
   }
   const found = desired as ExplainResponse
   return { dst: found.dst as IpAddress, port: found.port, protocol: found.protocol as Protocol }
-}
-
-function expectationOf(desired: ExplainResponse): Expectation {
-  const { outcome, backends, masquerade, hasAffinity, ownPorts } = desired
-  return {
-    outcome: outcome as Expectation['outcome'],
-    backends: backends.map(({ ip, port, weight }) => ({ ip: ip as IpAddress, port, weight })),
-    masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
-    ...{ hasAffinity, ownPorts: new Set(ownPorts) },
-  }
 }
