@@ -11,6 +11,7 @@ import { removeNamespaces } from './lab/namespace.ts'
 import { enterControl } from './lab/topology.ts'
 import { runNftables } from './nftables/run.ts'
 import { type ModeName, type Options, parseOptions, USAGE } from './options.ts'
+import { runPage } from './page/run.ts'
 import { missingForUserspace } from './userspace/missing.ts'
 import { runUserspace } from './userspace/run.ts'
 
@@ -39,6 +40,7 @@ async function run(options: Options, folder: string): Promise<void> {
   if (place !== undefined) await runIpvs(place, options, folder)
   if (wants('nftables')) await runNftables(options, folder)
   if (wants('inspection')) await runInspection(options, folder)
+  if (wants('page')) await runPage(options, folder)
   if (wants('dns')) await runDns(options, folder)
   if (wants('userspace') && missing === undefined) await runUserspace(options, folder)
 }

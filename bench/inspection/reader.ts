@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { serviceName } from '../cluster/objects.ts'
 import { openInspection } from '../../src/inspection/client/inspection-client.ts'
+import { serviceName } from '../cluster/objects.ts'
 import type { ReaderOrder, ReaderReports } from './reader-process.ts'
 
 /** Milliseconds from the start of one reading to the start of the next. */

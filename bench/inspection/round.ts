@@ -15,7 +15,9 @@ export interface RoundParts {
 }
 
 /** The figures of one round. */
-export type RoundReading = { readonly [Key in Exclude<keyof Reading, 'reader'>]: number | undefined }
+export type RoundReading = {
+  readonly [Key in Exclude<keyof Reading, 'reader'>]: number | undefined
+}
 
 /** Replaces endpoints, and waits while nothing changes, with this reader. */
 export async function measureRound(parts: RoundParts, reader: ReaderName): Promise<RoundReading> {

@@ -30,7 +30,10 @@ export async function runInspection(options: Options, folder: string): Promise<v
       const measured: Reading[] = []
       for (const reading of readings) {
         log(`round ${round} of ${repeats.rounds}: ${reading.reader}`)
-        const figures = await measureRound({ running, socket, repeats, freshAddress }, reading.reader)
+        const figures = await measureRound(
+          { running, socket, repeats, freshAddress },
+          reading.reader,
+        )
         measured.push(withRound(reading, figures))
       }
       readings = measured

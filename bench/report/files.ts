@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ApiserverResults } from './apiserver/results.ts'
 import type { AuthResults } from './auth/results.ts'
+import type { BrowserResults } from './browser/results.ts'
 import type { DnsResults } from './dns/results.ts'
 import type { InspectionResults } from './inspection/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
@@ -19,6 +20,7 @@ const APISERVER = 'results/apiserver.json'
 const AUTH = 'results/auth.json'
 const DNS = 'results/dns.json'
 const INSPECTION = 'results/inspection.json'
+const PAGE = 'results/page.json'
 
 export function readResults(into: string): Results | undefined {
   return read(join(into, IPTABLES)) as Results | undefined
@@ -50,6 +52,10 @@ function readDnsResults(into: string): DnsResults | undefined {
 
 function readInspectionResults(into: string): InspectionResults | undefined {
   return read(join(into, INSPECTION)) as InspectionResults | undefined
+}
+
+function readBrowserResults(into: string): BrowserResults | undefined {
+  return read(join(into, PAGE)) as BrowserResults | undefined
 }
 
 export function saveResults(into: string, results: Results): void {
@@ -84,6 +90,10 @@ export function saveInspectionResults(into: string, results: InspectionResults):
   save(into, INSPECTION, resultsText(results))
 }
 
+export function saveBrowserResults(into: string, results: BrowserResults): void {
+  save(into, PAGE, resultsText(results))
+}
+
 /** The page is made from the files, so that it can be made again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
@@ -97,6 +107,7 @@ function save(into: string, name: string, text: string): void {
     auth: readAuthResults(into),
     dns: readDnsResults(into),
     inspection: readInspectionResults(into),
+    browser: readBrowserResults(into),
   })
   writeFileSync(join(into, 'RESULTS.md'), page)
 }

@@ -2,6 +2,8 @@ import type { ApiserverResults } from './apiserver/results.ts'
 import { apiserverSection } from './apiserver/section.ts'
 import type { AuthResults } from './auth/results.ts'
 import { authSection } from './auth/section.ts'
+import type { BrowserResults } from './browser/results.ts'
+import { browserSection } from './browser/section.ts'
 import type { DnsResults } from './dns/results.ts'
 import { dnsSection } from './dns/section.ts'
 import type { InspectionResults } from './inspection/results.ts'
@@ -35,6 +37,7 @@ export interface AllResults {
   readonly auth: AuthResults | undefined
   readonly dns: DnsResults | undefined
   readonly inspection: InspectionResults | undefined
+  readonly browser: BrowserResults | undefined
 }
 
 /** The results as a Markdown page; of a mode that was never measured there is nothing. */
@@ -48,6 +51,7 @@ export function resultsPage(all: AllResults): string {
     all.auth && authSection(all.auth),
     all.dns && dnsSection(all.dns),
     all.inspection && inspectionSection(all.inspection),
+    all.browser && browserSection(all.browser),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../lib/json.ts'
 import { CHECKS } from './checks.ts'
 import { diagnose } from './diagnose.ts'
+import { type DoctorCase, FURTHER_CASES, scaleToZero } from './testing/further-cases.ts'
 import {
   evidenceOf,
   healthyCluster,
@@ -10,19 +11,6 @@ import {
   service,
   slice,
 } from './testing/healthy-cluster.ts'
-
-interface Case {
-  readonly what: string
-  readonly spoil: (cluster: Objects) => void
-  /** Of the first finding. */
-  readonly finding: {
-    readonly check: string
-    readonly object: string
-    readonly cause: string | RegExp
-  }
-  /** A part of its evidence. */
-  readonly seen?: string
-}
 
 const notReady = (one: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...one,
@@ -50,7 +38,8 @@ function replacePods(cluster: Objects, change: (one: JsonObject) => JsonObject):
   cluster.pods = cluster.pods.map((one, index) => (index < 2 ? change(one) : one))
 }
 
-const CASES: readonly Case[] = [
+const CASES: readonly DoctorCase[] = [
+  ...FURTHER_CASES,
   {
     what: 'a label with a mistake',
     spoil: (cluster) => {
@@ -98,6 +87,23 @@ const CASES: readonly Case[] = [
       cause: 'none of the 2 Pods of service/web is ready',
     },
     seen: 'not ready since 2026-01-01T00:00:00Z; Readiness probe failed: connection refused',
+  },
+  {
+    what: 'a startup probe, a readiness probe and a liveness probe that fail',
+    spoil: (cluster) => {
+      const probe = { httpGet: { port: 8080, path: '/healthz' } }
+      const probes = { startupProbe: probe, readinessProbe: probe, livenessProbe: probe }
+      const spec = { containers: [{ name: 'main', ...probes }] }
+      const state = { running: {} }
+      replacePods(cluster, (one) => ({ ...notReady(one, { state, started: false }), spec }))
+      cluster.events = [event('Unhealthy', 'Startup probe of main: HTTP 503')]
+    },
+    finding: {
+      check: 'pods-not-ready',
+      object: 'pod/shop/web-1',
+      cause: 'ready: the startup probe of container main (GET :8080/healthz) fails',
+    },
+    seen: 'Startup probe of main: HTTP 503',
   },
   {
     what: 'containers that end again and again',
@@ -232,16 +238,30 @@ describe('diagnose', () => {
     expect(diagnose(evidenceOf(cluster))).toEqual([])
   })
 
-  test.each(CASES)('$what is the first finding', ({ spoil, finding, seen = '' }) => {
+  test.each(CASES)(
+    '$what is the first finding',
+    ({ spoil, finding, seen = '', inspected, more }) => {
+      const cluster = healthyCluster()
+      spoil(cluster)
+      const [first] = diagnose(evidenceOf(cluster, more), inspected)
+      const { check, object, cause } = finding
+      expect(first).toMatchObject({ check, object })
+      expect(first?.cause).toMatch(cause)
+      expect(first?.evidence.join('\n')).toContain(seen)
+      expect(first?.remedy).not.toBe('')
+      expect(first?.commands).not.toEqual([])
+    },
+  )
+
+  test('what may be meant so is a finding of an inspected object alone', () => {
+    for (const { spoil, inspected } of CASES.filter((one) => one.inspected !== undefined)) {
+      const cluster = healthyCluster()
+      spoil(cluster)
+      expect([inspected, diagnose(evidenceOf(cluster))]).toEqual([inspected, []])
+    }
     const cluster = healthyCluster()
-    spoil(cluster)
-    const [first] = diagnose(evidenceOf(cluster))
-    const { check, object, cause } = finding
-    expect(first).toMatchObject({ check, object })
-    expect(first?.cause).toMatch(cause)
-    expect(first?.evidence.join('\n')).toContain(seen)
-    expect(first?.remedy).not.toBe('')
-    expect(first?.commands).not.toEqual([])
+    scaleToZero(cluster)
+    expect(diagnose(evidenceOf(cluster))).toEqual([])
   })
 
   test('every check has a case', () => {

@@ -26,6 +26,9 @@ function source(changes: Partial<InspectionSource> = {}): InspectionSource {
   return {
     status: () => ({ version: '1.2.3', mode: 'iptables', isReady: true }),
     entries: (service) => [{ id: `${service}:http/TCP/4`, service }],
+    async *traffic(service) {
+      yield { service, total: { connections: 3n, bytesIn: 0n }, backends: [] }
+    },
     explain: ({ src }) => (src === '' ? 'src: write one' : { dst: '10.0.0.1', outcome: 'deliver' }),
     async *documents() {
       yield { name: 'a.txt', text: 'one ' }
@@ -46,10 +49,13 @@ async function serve(given = source(), socket = join(folder, 'run', 'inspect.soc
   return { socket, service, client, errors }
 }
 
-test('status, entries and explanations arrive; a wrong request is refused with its reason', async () => {
+test('status, entries, traffic and explanations arrive; a wrong request is refused with its reason', async () => {
   const { client, errors } = await serve()
   expect(await client.status()).toMatchObject({ version: '1.2.3', mode: 'iptables', isReady: true })
   expect(await Array.fromAsync(client.entries('ns/a'))).toMatchObject([{ id: 'ns/a:http/TCP/4' }])
+  const [traffic] = await Array.fromAsync(client.traffic('ns/a'))
+  expect(traffic).toMatchObject({ service: 'ns/a', total: { connections: 3n, bytesIn: 0n } })
+  expect(traffic?.total?.bytesOut, 'absent is not 0').toBeUndefined()
   expect(await client.explain({ src: '10.0.0.2' })).toMatchObject({ outcome: 'deliver' })
   expect((await Array.fromAsync(client.documents())).map(({ text }) => text)).toEqual([
     'one ',

@@ -1,6 +1,6 @@
 import type { EntryId, ForwardingEntry, ServiceKey } from '../forwarding/entry.ts'
 import type { Brand } from '../lib/brand.ts'
-import type { Family } from '../lib/ip.ts'
+import type { Family, IpAddress } from '../lib/ip.ts'
 
 /**
  * Names one object of a mode: a chain, a set, a member of a set, a virtual server, …, for example
@@ -143,13 +143,37 @@ export interface Traffic {
   counts(): TrafficCounts
 }
 
-/** What packets of a Service were forwarded since its counters were made; `in`: from clients to backends. */
-export interface ServiceTraffic {
-  readonly packetsIn: number
-  readonly bytesIn: number
-  readonly packetsOut: number
-  readonly bytesOut: number
+/**
+ * What was forwarded since the counters were made. A number that the mode does not count is absent,
+ * never 0; `in`: from clients to backends.
+ */
+export interface TrafficNumbers {
+  /** TCP and SCTP connections, and UDP flows. */
+  readonly connections?: number
+  readonly connectionsNow?: number
+  readonly packetsIn?: number
+  readonly bytesIn?: number
+  readonly packetsOut?: number
+  readonly bytesOut?: number
 }
+
+/** What one backend of an entry received and sent. */
+export interface BackendTraffic extends TrafficNumbers {
+  readonly entry: EntryId
+  readonly ip: IpAddress
+  readonly port: number
+}
+
+/** What a mode counted, as of one moment. */
+export interface TrafficReading {
+  /** By Service; one of which nothing was forwarded may be absent. */
+  readonly totals: ReadonlyMap<ServiceKey, TrafficNumbers>
+  /** Of the Services that were wanted, in no order; a mode that does not count backends has none. */
+  readonly backends: ReadonlyMap<ServiceKey, readonly BackendTraffic[]>
+}
+
+/** Reads the counters. `isWanted`: the Services whose backends are read, too; absent: of none. */
+export type ReadTraffic = (isWanted?: (service: ServiceKey) => boolean) => Promise<TrafficReading>
 
 /** One way to program the kernel; README.md describes the contract. */
 export interface Mode {
@@ -160,8 +184,8 @@ export interface Mode {
   readonly draining?: number
   /** Absent: the kernel moves the bytes. */
   readonly traffic?: Traffic | undefined
-  /** Reads the counters of all Services at once; absent: the mode counts no packets, or that is not configured. */
-  readonly serviceTraffic?: (() => Promise<ReadonlyMap<ServiceKey, ServiceTraffic>>) | undefined
+  /** Absent: the mode counts nothing, or that is not configured. */
+  readonly readTraffic?: ReadTraffic | undefined
   /** Tries what the kernel must be able to do, and leaves nothing behind. */
   probe(): Promise<Probe>
   /**

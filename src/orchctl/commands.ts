@@ -79,6 +79,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./doctor/doctor-command.ts'),
   },
   {
+    name: 'explain',
+    summary: 'show what happens to a connection on its node, and why',
+    load: () => import('./explain/explain-command.ts'),
+  },
+  {
     name: 'resolve',
     summary: 'show what DNS answers to a Pod, and why',
     load: () => import('./resolve/resolve-command.ts'),

@@ -8,6 +8,7 @@ import { COMMANDS } from '../../src/nodeproxy/commands/commands.ts'
 import { SETTINGS_TABLE as nodeProxy } from '../../src/nodeproxy/config/settings-table.ts'
 import { SETTINGS_TABLE as orchDns } from '../../src/orchdns/config/settings-table.ts'
 import { KUBECONFIG_TABLE } from '../../src/orchserver/command/kubeconfig-table.ts'
+import { NODE_CERTIFICATE_TABLE } from '../../src/orchserver/command/node-certificate-table.ts'
 import { SETTINGS_TABLE as orchServer } from '../../src/orchserver/config/fields/settings-table.ts'
 import { helpText } from '../../src/settings/help.ts'
 import { isExplained, METRIC_PREFIX } from './explained-metrics.ts'
@@ -46,6 +47,7 @@ test('commands of the documentation have flags that exist', async () => {
     ...(await Promise.all(COMMANDS.map(flagsOfCommand))),
     [orchDns.program, flagsOf(helpText(orchDns))],
     [orchServer.program, flagsOf(helpText(orchServer) + helpText(KUBECONFIG_TABLE))],
+    [NODE_CERTIFICATE_TABLE.program, flagsOf(helpText(NODE_CERTIFICATE_TABLE))],
   ])
   const command = /\b(node-proxy|orch-server|orch-dns)((?: (?:[^\s`|#…&;\\]|\\\n +)+)+)/g
   const isKnown = ([, program = '', words = '']: RegExpMatchArray): boolean => {

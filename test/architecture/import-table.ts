@@ -54,7 +54,8 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   'modes/testing': ['forwarding', 'lib', 'modes/mode.ts', 'modes/netfilter', 'modes/definition'],
   explain: ['forwarding', 'affinity', 'kernel', 'cluster', 'resources', 'telemetry', 'lib'],
   sync: ['forwarding', 'cluster', 'modes/mode.ts', 'telemetry', 'lib'],
-  inspection: ['sync', 'lib'],
+  page: ['lib'],
+  inspection: ['page', 'sync', 'lib'],
   client: ['resources', 'telemetry', 'lib'],
   watch: ['client', 'cluster', 'resources', 'telemetry', 'lib'],
   nodeproxy: [
@@ -71,6 +72,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'client',
     'watch',
     'explain',
+    'page',
     'inspection',
     'doctor',
   ],

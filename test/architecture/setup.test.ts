@@ -5,7 +5,7 @@ import { type ScratchCheckout, scratchCheckout } from './scratch-checkout.ts'
 
 const everyCommand = ['iptables-restore', 'nft', 'ipset', 'conntrack', 'ip', 'sysctl', 'modprobe']
   .concat(['nsenter', 'curl', 'openssl', 'ipvsadm', 'keepalived', 'etcd', 'promtool', 'kubectl'])
-  .concat(['dig', 'kdig', 'dnsperf', 'zsh', 'fish'])
+  .concat(['dig', 'kdig', 'dnsperf', 'zsh', 'fish', 'chromium'])
 
 /** An npm that records its call and installs what the lock file would. */
 const npm = `

@@ -1,4 +1,4 @@
-import type { EntryId } from '../../../src/forwarding/entry.ts'
+import type { EntryId, ServiceKey } from '../../../src/forwarding/entry.ts'
 import type { IpAddress } from '../../../src/lib/ip.ts'
 import type { DataPath, ForwarderLimits } from '../../../src/modes/userspace/forwarder.ts'
 import { openForwarder } from '../../../src/modes/userspace/pool/open-forwarder.ts'
@@ -43,7 +43,7 @@ function routeOf(listening: Endpoint, target: Endpoint): Route {
   const cluster = [{ ip: target.ip as IpAddress, port: target.port, weight: 1, local: false }]
   return {
     id: 'bench/echo:plain/TCP/4' as EntryId,
-    service: 'bench/echo',
+    service: 'bench/echo' as ServiceKey,
     ...{ protocol: 'TCP', family: 4, balancing: 'rr' },
     listeners: [{ ...listener, pools: { pods: 'cluster', others: 'cluster' } }],
     pools: { cluster, local: [] },

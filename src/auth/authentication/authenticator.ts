@@ -1,3 +1,4 @@
+import type { CertificateSubject } from '../../lib/tls/peer-subject.ts'
 import type { User } from '../user.ts'
 
 /** What a request proves its sender with. */
@@ -6,14 +7,6 @@ export interface Credentials {
   readonly bearerToken?: string
   /** Of the client certificate, which the TLS layer has verified. */
   readonly certificate?: CertificateSubject
-}
-
-/** The subject of an X.509 certificate. */
-export interface CertificateSubject {
-  /** Common names: the user. */
-  readonly commonNames: readonly string[]
-  /** Organizations: the groups of the user. */
-  readonly organizations: readonly string[]
 }
 
 /** `rejected`: why, for the server's log, never for the client. */

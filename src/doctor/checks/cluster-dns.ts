@@ -9,7 +9,7 @@ export const clusterDns: Check = {
     if (!evidence.has('services', 'endpointslices')) return []
     const failed = evidence
       .all('services')
-      .filter((service) => isDns(service) && evidence.readyEndpointsOf(service) === 0)
+      .filter((service) => isClusterDns(service) && evidence.readyEndpointsOf(service) === 0)
     return failed.map((service) => ({
       check: clusterDns.name,
       symptom: 'DNS resolution fails',
@@ -28,7 +28,8 @@ export const clusterDns: Check = {
 const NAMES = new Set(['cluster-dns', 'kube-dns', 'coredns'])
 const DNS_PORT = 53
 
-function isDns(service: JsonObject): boolean {
+/** Whether a Service is that of the DNS of the cluster. */
+export function isClusterDns(service: JsonObject): boolean {
   const ports = arrayAt(service, 'spec', 'ports').map((port) => valueAt(port, 'port'))
   const isSystem = ['kube-system', 'orch-system'].includes(namespaceOf(service))
   return isSystem && NAMES.has(stringAt(service, 'metadata', 'name')) && ports.includes(DNS_PORT)

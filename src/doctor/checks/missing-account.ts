@@ -1,11 +1,10 @@
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import { TOKEN_SECRET_TYPES } from '../../resources/names.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
+import { accountOf } from '../evidence/inspected-object.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
-
-/** The annotation of a Secret with the token of an account. */
-const ACCOUNT_NAME = 'kubernetes.io/service-account.name'
-const TOKEN_TYPE = 'kubernetes.io/service-account-token'
+import { accountOfSecret } from './token-secret.ts'
 
 /** A Pod, a token Secret or a binding that names a ServiceAccount which is not there. */
 export const missingAccount: Check = {
@@ -19,7 +18,7 @@ export const missingAccount: Check = {
 function pods(evidence: ClusterEvidence): readonly Finding[] {
   const named = evidence.all('pods').map((pod) => ({
     pod,
-    account: `${namespaceOf(pod)}/${stringAt(pod, 'spec', 'serviceAccountName') || 'default'}`,
+    account: accountOf(pod),
   }))
   const missing = named.filter(({ account }) => !evidence.exists('serviceaccounts', account))
   const byAccount = Map.groupBy(missing, ({ account }) => account)
@@ -38,8 +37,8 @@ function pods(evidence: ClusterEvidence): readonly Finding[] {
 
 function tokenSecrets(evidence: ClusterEvidence): readonly Finding[] {
   return evidence.all('secrets').flatMap((secret): Finding[] => {
-    if (stringAt(secret, 'type') !== TOKEN_TYPE) return []
-    const account = `${namespaceOf(secret)}/${stringAt(secret, 'metadata', 'annotations', ACCOUNT_NAME)}`
+    if (!TOKEN_SECRET_TYPES.includes(stringAt(secret, 'type'))) return []
+    const account = accountOfSecret(secret)
     if (evidence.exists('serviceaccounts', account)) return []
     return [
       {
@@ -48,7 +47,7 @@ function tokenSecrets(evidence: ClusterEvidence): readonly Finding[] {
         object: `secret/${keyOf(secret)}`,
         affects: [],
         cause: `the Secret is for a token of ${account}, which does not exist`,
-        evidence: [`its annotation ${ACCOUNT_NAME} names that account`],
+        evidence: ['its annotation service-account.name names that account'],
         remedy: 'create the ServiceAccount, or correct the annotation',
         commands: [createCommand(account)],
       },

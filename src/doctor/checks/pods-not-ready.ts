@@ -8,17 +8,8 @@ import {
 } from '../../lib/json.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
-import {
-  conditionOf,
-  isPresent,
-  isReady,
-  keyOf,
-  labelsOf,
-  nameOf,
-  namespaceOf,
-  selectorOf,
-  selects,
-} from '../evidence/objects.ts'
+import { conditionOf, isReady, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+import { failingProbe } from './failing-probe.ts'
 
 /** A Service whose Pods are all not ready: they are no endpoints, and clients are refused, or wait. */
 export const podsNotReady: Check = {
@@ -30,24 +21,21 @@ export const podsNotReady: Check = {
 }
 
 function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
-  const selector = selectorOf(service)
-  if (selector === undefined) return []
   if (valueAt(service, 'spec', 'publishNotReadyAddresses') === true) return []
   const namespace = namespaceOf(service)
-  const pods = evidence
-    .podsIn(namespace)
-    .filter((pod) => isPresent(pod) && selects(selector, labelsOf(pod)))
+  const pods = evidence.podsOf(service)
   if (pods.length === 0 || pods.some(isReady)) return []
   // Images that cannot be pulled are another check's.
   if (pods.every((pod) => waitingReasons(pod).some((reason) => PULL_REASONS.has(reason)))) return []
   const [first] = pods
+  const probe = failingProbe(first!, evidence)
   return [
     {
       check: podsNotReady.name,
       symptom: 'Connection timeout',
       object: `pod/${keyOf(first!)}`,
       affects: [`service/${keyOf(service)}`, ...pods.slice(1).map((pod) => `pod/${keyOf(pod)}`)],
-      cause: `none of the ${pods.length} Pods of service/${nameOf(service)} is ready`,
+      cause: `none of the ${pods.length} Pods of service/${nameOf(service)} is ready${probe === undefined ? '' : `: the ${probe.text} fails`}`,
       evidence: pods.slice(0, SHOWN).map((pod) => `pod/${nameOf(pod)}: ${stateOf(pod, evidence)}`),
       remedy: 'repair what keeps the Pods from being ready, or correct the readiness probe',
       commands: [
@@ -88,13 +76,13 @@ function stateOf(pod: JsonObject, evidence: ClusterEvidence): string {
   const since = stringAt(ready, 'lastTransitionTime')
   const scheduled = conditionOf(pod, 'PodScheduled')
   const isWaiting = stringAt(pod, 'spec', 'nodeName') === ''
-  const probe = evidence.messagesAbout(pod, 'Unhealthy')[0]
+  const output = failingProbe(pod, evidence)?.output || evidence.messagesAbout(pod, 'Unhealthy')[0]
   const parts = [
     isWaiting ? `waits for a node: ${stringAt(scheduled, 'message') || 'none was chosen yet'}` : '',
     `not ready${since === '' ? '' : ` since ${since}`}`,
     ...waitingReasons(pod).map((reason) => `a container waits: ${reason}`),
     ...endings(pod),
-    probe ?? '',
+    output ?? '',
   ]
   return parts.filter((part) => part !== '').join('; ')
 }

@@ -1,19 +1,19 @@
-import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
-import {
-  isPresent,
-  keyOf,
-  labelsOf,
-  nameOf,
-  namespaceOf,
-  selectorOf,
-  selects,
-} from '../evidence/objects.ts'
+import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+import { declaredPorts, numberOfName, targetNumber } from '../evidence/pod-ports.ts'
 
-/** A Service whose targetPort is the name of no port of its Pods: that port has no endpoints. */
+/** A Service whose targetPort is no port of its Pods: nothing listens where it leads. */
 export const targetPort: Check = {
   name: 'target-port',
   find: (evidence) => {
@@ -23,40 +23,66 @@ export const targetPort: Check = {
 }
 
 function findingsOf(service: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
-  const selector = selectorOf(service)
-  if (selector === undefined) return []
-  const namespace = namespaceOf(service)
-  const pods = evidence
-    .podsIn(namespace)
-    .filter((pod) => isPresent(pod) && selects(selector, labelsOf(pod)))
+  const pods = evidence.podsOf(service)
   if (pods.length === 0) return []
-  const names = new Set(pods.flatMap(portNames))
-  const missing = arrayAt(service, 'spec', 'ports').flatMap((port) => {
-    const target = scalarText(valueAt(port, 'targetPort'))
-    return target === '' || /^\d+$/.test(target) || names.has(target) ? [] : [target]
-  })
-  return missing.map((target) => {
-    const meant = nearest(target, names)
-    const known = names.size === 0 ? 'none' : [...names].join(', ')
-    return {
-      check: targetPort.name,
-      symptom: 'Service not reachable',
-      object: `service/${keyOf(service)}`,
-      affects: [],
-      cause: `targetPort ${quote(target)} is the name of no port of its Pods`,
-      evidence: [
-        `the ports of its ${pods.length} Pods are named: ${known}`,
-        ...(meant === undefined ? [] : [`${quote(meant)} is nearly the same`]),
-      ],
-      remedy: 'write the name that the containers give the port, or its number',
-      commands: [`orchctl -n ${namespace} edit service/${nameOf(service)}`],
-    }
+  return arrayAt(service, 'spec', 'ports').flatMap((port) => {
+    const wrong = nameProblem(port, pods) ?? numberProblem(port, pods)
+    if (wrong === undefined) return []
+    return [
+      {
+        check: targetPort.name,
+        symptom: 'Service not reachable',
+        object: `service/${keyOf(service)}`,
+        affects: [],
+        ...wrong,
+        remedy: 'write the name that the containers give the port, or its number',
+        commands: [`orchctl -n ${namespaceOf(service)} edit service/${nameOf(service)}`],
+      },
+    ]
   })
 }
 
-function portNames(pod: JsonObject): readonly string[] {
-  return arrayAt(pod, 'spec', 'containers')
-    .flatMap((container) => arrayAt(container, 'ports'))
-    .map((port) => stringAt(port, 'name'))
-    .filter((name) => name !== '')
+type Wrong = Pick<Finding, 'cause' | 'evidence'>
+
+function nameProblem(port: Json, pods: readonly JsonObject[]): Wrong | undefined {
+  const target = stringAt(port, 'targetPort')
+  const declared = pods.flatMap(declaredPorts).map((one) => stringAt(one, 'name'))
+  const names = new Set(declared.filter((name) => name !== ''))
+  if (target === '' || /^\d+$/.test(target) || names.has(target)) return undefined
+  const meant = nearest(target, names)
+  const known = names.size === 0 ? 'none' : [...names].join(', ')
+  return {
+    cause: `targetPort ${quote(target)} is the name of no port of its Pods`,
+    evidence: [
+      `the ports of its ${pods.length} Pods are named: ${known}`,
+      ...(meant === undefined ? [] : [`${quote(meant)} is nearly the same`]),
+    ],
+  }
+}
+
+/** A port that no container declares is legal: it is wrong if all declare one other, and their readiness probes use that. */
+function numberProblem(port: Json, pods: readonly JsonObject[]): Wrong | undefined {
+  const protocol = stringAt(port, 'protocol') || 'TCP'
+  const numbers = pods.map((pod) => targetNumber(port, pod))
+  const declared = new Set(
+    pods.flatMap((pod) =>
+      declaredPorts(pod).map((one) => scalarText(valueAt(one, 'containerPort'))),
+    ),
+  )
+  const [target] = numbers
+  const [only = ''] = declared
+  if (target === undefined || declared.size !== 1 || only === String(target)) return undefined
+  if (protocol !== 'TCP' || !pods.every((pod) => isProbed(pod, only))) return undefined
+  return {
+    cause: `targetPort ${target} is declared by no container of its Pods`,
+    evidence: [`all of them declare port ${only} alone, and their readiness probes use it`],
+  }
+}
+
+function isProbed(pod: JsonObject, number: string): boolean {
+  const probes = arrayAt(pod, 'spec', 'containers').map((one) => valueAt(one, 'readinessProbe'))
+  const ports = probes.flatMap((probe) =>
+    ['httpGet', 'tcpSocket', 'grpc'].map((action) => scalarText(valueAt(probe, action, 'port'))),
+  )
+  return ports.some((port) => port === number || String(numberOfName(port, pod)) === number)
 }

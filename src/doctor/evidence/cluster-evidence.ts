@@ -1,6 +1,8 @@
-import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { arrayAt, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
-import { keyOf, labelsOf, nameOf, namespaceOf } from './objects.ts'
+import { isPresent, keyOf, labelsOf, nameOf, namespaceOf, selectorOf, selects } from './objects.ts'
+import type { ServerFacts } from './server-facts.ts'
+import type { TrafficFacts } from './traffic-facts.ts'
 
 /** The kinds that checks read. */
 export type EvidenceKind =
@@ -14,9 +16,20 @@ export type EvidenceKind =
   | 'clusterroles'
   | 'rolebindings'
   | 'clusterrolebindings'
+  | 'nodes'
+  | 'networkpolicies'
+  | 'deployments'
 
 /** What was read of a cluster: the objects of each kind, or why they could not be read. */
 export type EvidenceObjects = Readonly<Partial<Record<EvidenceKind, readonly JsonObject[]>>>
+
+/** What is known beside the objects. */
+export interface FurtherEvidence {
+  /** Absent: the server could not be queried for it. */
+  readonly server?: ServerFacts
+  /** By node; empty: no node could be queried. */
+  readonly traffic?: readonly TrafficFacts[]
+}
 
 /** The objects of a cluster at one moment. A kind that could not be read has none, and `has` says so. */
 export class ClusterEvidence {
@@ -26,8 +39,15 @@ export class ClusterEvidence {
   readonly #events: ReadonlyMap<string, readonly JsonObject[]>
   readonly #keys = new Map<EvidenceKind, ReadonlySet<string>>()
 
-  constructor(objects: EvidenceObjects) {
+  /** What is known of the API server beside its objects. */
+  readonly server: ServerFacts | undefined
+  /** What nodes have counted. */
+  readonly traffic: readonly TrafficFacts[]
+
+  constructor(objects: EvidenceObjects, { server, traffic = [] }: FurtherEvidence = {}) {
     this.#objects = objects
+    this.server = server
+    this.traffic = traffic
     this.#pods = Map.groupBy(this.all('pods'), namespaceOf)
     this.#slices = Map.groupBy(
       this.all('endpointslices'),
@@ -58,6 +78,20 @@ export class ClusterEvidence {
     return this.#pods.get(namespace) ?? []
   }
 
+  /** The object of this key. */
+  find(kind: EvidenceKind, key: string): JsonObject | undefined {
+    return this.all(kind).find((object) => keyOf(object) === key)
+  }
+
+  /** The Pods that a Service selects and that have neither ended nor are being deleted. */
+  podsOf(service: JsonObject): readonly JsonObject[] {
+    const selector = selectorOf(service)
+    if (selector === undefined) return []
+    return this.podsIn(namespaceOf(service)).filter(
+      (pod) => isPresent(pod) && selects(selector, labelsOf(pod)),
+    )
+  }
+
   /** The slices of a Service. */
   slicesOf(service: JsonObject): readonly JsonObject[] {
     return this.#slices.get(`${namespaceOf(service)}/${nameOf(service)}`) ?? []
@@ -74,8 +108,13 @@ export class ClusterEvidence {
 
   /** How many endpoints of a Service are ready. */
   readyEndpointsOf(service: JsonObject): number {
+    return this.readyEndpoints(service).length
+  }
+
+  /** The ready endpoints of a Service, as its slices have them. */
+  readyEndpoints(service: JsonObject): readonly Json[] {
     const endpoints = this.slicesOf(service).flatMap((slice) => arrayAt(slice, 'endpoints'))
-    return endpoints.filter((one) => objectAt(one, 'conditions')['ready'] !== false).length
+    return endpoints.filter((one) => objectAt(one, 'conditions')['ready'] !== false)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ClusterEvidence } from './cluster-evidence.ts'
+import type { InspectedObject } from './inspected-object.ts'
 
 /** What people notice; the words are those of docs/operate/troubleshooting.md. */
 export type Symptom =
@@ -9,6 +10,9 @@ export type Symptom =
   | 'Pod cannot reach the API'
   | 'Permission denied'
   | 'Token does not exist'
+  | 'Token expired'
+  | 'External access fails'
+  | 'Unbalanced load'
 
 /** A cause that was found, with what shows it and what removes it. */
 export interface Finding {
@@ -28,8 +32,11 @@ export interface Finding {
   readonly commands: readonly string[]
 }
 
-/** One check, which looks for one cause in the whole cluster. Pure; the order of its findings is that of the objects. */
+/**
+ * One check, which looks for one cause in the whole cluster. Pure; the order of its findings is that of the objects.
+ * What may be meant as it is, it finds for the inspected object alone: its user says that it does not work.
+ */
 export interface Check {
   readonly name: string
-  find(evidence: ClusterEvidence): readonly Finding[]
+  find(evidence: ClusterEvidence, inspected?: InspectedObject): readonly Finding[]
 }

@@ -4,6 +4,7 @@ import {
   ClusterEvidence,
   type EvidenceKind,
   type EvidenceObjects,
+  type FurtherEvidence,
 } from '../evidence/cluster-evidence.ts'
 
 /** The objects of a small cluster in which everything works; a test breaks one thing. */
@@ -49,7 +50,7 @@ export function slice(namespace: string, ofService: string, ready = true): JsonO
   return {
     ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' },
     metadata: { namespace, name: `${ofService}-1`, labels },
-    endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready } }],
+    endpoints: [{ addresses: ['10.0.0.1'], nodeName: 'node-a', conditions: { ready } }],
   }
 }
 
@@ -72,7 +73,12 @@ export function healthyCluster(): Objects {
       object('ServiceAccount', 'shop', 'robot', {}),
       object('ServiceAccount', 'kube-system', 'default', {}),
     ],
-    secrets: [object('Secret', 'shop', 'registry', { type: 'kubernetes.io/dockerconfigjson' })],
+    secrets: [
+      object('Secret', 'shop', 'registry', {
+        ...{ type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': '' } },
+        registries: ['registry.example.com'],
+      }),
+    ],
     roles: [object('Role', 'shop', 'reader', { apiVersion: RBAC })],
     clusterroles: [object('ClusterRole', '', 'view', { apiVersion: RBAC })],
     rolebindings: [
@@ -87,10 +93,18 @@ export function healthyCluster(): Objects {
         subjects,
       }),
     ],
+    nodes: [node('node-a')],
+    networkpolicies: [],
+    deployments: [],
   }
 }
 
+/** A Node that is ready. */
+export function node(name: string): JsonObject {
+  return object('Node', '', name, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })
+}
+
 /** What a check sees of it. */
-export function evidenceOf(objects: EvidenceObjects): ClusterEvidence {
-  return new ClusterEvidence(objects)
+export function evidenceOf(objects: EvidenceObjects, more: FurtherEvidence = {}): ClusterEvidence {
+  return new ClusterEvidence(objects, more)
 }

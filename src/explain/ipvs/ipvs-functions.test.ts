@@ -16,11 +16,20 @@ const PACKET = firstPacket({
   ...{ dst: ip('10.96.0.1'), dstPort: 80, inInterface: 'cbr0' },
 })
 
+const COUNTERS = {
+  connections: 0,
+  incomingPackets: 7,
+  outgoingPackets: 0,
+  incomingBytes: 420,
+  outgoingBytes: 0,
+}
+
 function server(last: number, more: Partial<RealServerState> = {}): RealServerState {
   return {
     ...{ ip: ip(`10.180.0.${last}`), port: 8080, weight: 1, forwarding: 'masquerade' },
     ...{ upperThreshold: 0, lowerThreshold: 0 },
-    ...{ activeConnections: 0, inactiveConnections: 0, persistentConnections: 0, ...more },
+    ...{ activeConnections: 0, inactiveConnections: 0, persistentConnections: 0 },
+    ...{ counters: COUNTERS, ...more },
   }
 }
 
@@ -28,14 +37,11 @@ function service(
   id: VirtualServerId,
   more: Partial<VirtualServer['settings']> = {},
 ): VirtualServer {
-  const counters = {
-    connections: 0,
-    incomingPackets: 7,
-    outgoingPackets: 0,
-    incomingBytes: 420,
-    outgoingBytes: 0,
+  return {
+    id,
+    counters: COUNTERS,
+    settings: { scheduler: 'rr', flags: [], persistence: undefined, ...more },
   }
-  return { id, counters, settings: { scheduler: 'rr', flags: [], persistence: undefined, ...more } }
 }
 
 function snapshot(more: Partial<IpvsSnapshot>): IpvsSnapshot {

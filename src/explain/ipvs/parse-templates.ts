@@ -14,8 +14,9 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
  */
 export function parseTemplates(text: string): readonly PersistenceTemplate[] {
   return text.split('\n').flatMap((line) => {
-    const [protocol = '', from, fromPort, to, toPort, at, atPort, , seconds] =
-      line.trim().split(/\s+/)
+    const [protocol = '', from, fromPort, to, toPort, at, atPort, , seconds] = line
+      .trim()
+      .split(/\s+/)
     const [client, virtualIp, server] = [from, to, at].map(addressOf)
     if (client === undefined || virtualIp === undefined || server === undefined) return []
     if (Number.parseInt(fromPort ?? '', 16) !== 0) return []

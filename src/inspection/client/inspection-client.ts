@@ -8,6 +8,7 @@ import {
   type ExplainRequestSchema as ExplainRequestSchemaType,
   type ExplainResponse,
   Inspection,
+  type ServiceTraffic,
   type StatusResponse,
 } from '../generated/inspection_pb.ts'
 import { methodDefinition } from '../grpc/service-definition.ts'
@@ -20,6 +21,8 @@ export interface InspectionClient {
   status(): Promise<StatusResponse>
   /** `service`: namespace/name, or namespace/; empty: all. */
   entries(service: string): AsyncIterable<Entry>
+  /** What was forwarded, sorted by Service. `service`: as above. */
+  traffic(service: string): AsyncIterable<ServiceTraffic>
   explain(request: MessageInitShape<typeof ExplainRequestSchemaType>): Promise<ExplainResponse>
   /** Until the signal is aborted. */
   changes(signal: AbortSignal): AsyncIterable<Change>
@@ -36,6 +39,7 @@ export function openInspection(socket: string): InspectionClient {
     status: statusMethod,
     explain,
     listEntries,
+    listTraffic,
     watchChanges,
     readDocuments,
   } = Inspection.method
@@ -43,6 +47,7 @@ export function openInspection(socket: string): InspectionClient {
     status: () => unary<StatusResponse>(link, statusMethod, {}),
     explain: (request) => unary<ExplainResponse>(link, explain, request),
     entries: (service) => stream<Entry>(link, listEntries, { service }),
+    traffic: (service) => stream<ServiceTraffic>(link, listTraffic, { service }),
     changes: (signal) => stream<Change>(link, watchChanges, {}, signal),
     documents: () => stream<DocumentPart>(link, readDocuments, {}),
     close: () => client.close(),

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file inspection.proto.
  */
 export const file_inspection: GenFile = /*@__PURE__*/
-  fileDesc("ChBpbnNwZWN0aW9uLnByb3RvEhdub2RlcHJveHkuaW5zcGVjdGlvbi52MSIPCg1TdGF0dXNSZXF1ZXN0It8DCg5TdGF0dXNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCW5vZGVfbmFtZRgCIAEoCRIMCgRtb2RlGAMgASgJEhIKCnN0YXJ0ZWRfYXQYBCABKAMSEAoIaXNfcmVhZHkYBSABKAgSDwoHcmVhc29ucxgGIAMoCRIQCgh3YXJuaW5ncxgHIAMoCRISCgp3YWl0aW5nX21zGAggASgEEjkKC3Byb2dyYW1taW5nGAogASgLMiQubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvZ3JhbW1pbmcSFgoOZHJpZnRfcmVwYWlyZWQYCyABKAQSMgoIcmVmdXNhbHMYDCADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5SZWZ1c2FsEjIKCHByb2JsZW1zGA0gAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvYmxlbRIQCghzZXJ2aWNlcxgOIAEoDRIPCgdlbnRyaWVzGA8gASgNEhAKCGJhY2tlbmRzGBAgASgNEjUKB2JpZ2dlc3QYESADKAsyJC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TZXJ2aWNlU2l6ZRIXCg9yZXNpZGVudF9tZW1vcnkYEiABKAQiPAoLUHJvZ3JhbW1pbmcSDQoFY291bnQYASABKA0SDgoGcDUwX21zGAIgASgBEg4KBnA5OV9tcxgDIAEoASJJCgdSZWZ1c2FsEg4KBm9iamVjdBgBIAEoCRIPCgdlbnRyaWVzGAIgAygJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCSI3CgdQcm9ibGVtEg0KBWVudHJ5GAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIwCgtTZXJ2aWNlU2l6ZRIPCgdzZXJ2aWNlGAEgASgJEhAKCGJhY2tlbmRzGAIgASgNIiUKEkxpc3RFbnRyaWVzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJIu0BCgVFbnRyeRIKCgJpZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEhAKCHByb3RvY29sGAMgASgJEg4KBmZhbWlseRgEIAEoDRI0Cglmcm9udGVuZHMYBSADKAsyIS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Gcm9udGVuZBIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSGAoQYWZmaW5pdHlfc2Vjb25kcxgHIAEoDRIRCglzY2hlZHVsZXIYCCABKAkSDgoGc3RhdHVzGAkgASgJIpYBCghGcm9udGVuZBIMCgRraW5kGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SDAoEcG9vbBgEIAEoCRIVCg1zaG9ydF9jaXJjdWl0GAUgASgIEhIKCm1hc3F1ZXJhZGUYBiABKAkSFQoNc291cmNlX3JhbmdlcxgHIAMoCRISCgphZG1pdHNfYWxsGAggASgIIo0BCgdCYWNrZW5kEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDgoGd2VpZ2h0GAMgASgNEhAKCGlzX2xvY2FsGAQgASgIEhcKD2luX2NsdXN0ZXJfcG9vbBgFIAEoCBIVCg1pbl9sb2NhbF9wb29sGAYgASgIEhYKDmRyYWluaW5nX3VudGlsGAcgASgDInEKDkV4cGxhaW5SZXF1ZXN0EgsKA3NyYxgBIAEoCRILCgNkc3QYAiABKAkSDAoEcG9ydBgDIAEoDRIQCghwcm90b2NvbBgEIAEoCRIUCgxpbl9pbnRlcmZhY2UYBSABKAkSDwoHc2VydmljZRgGIAEoCSL8AQoPRXhwbGFpblJlc3BvbnNlEgsKA2RzdBgBIAEoCRIMCgRwb3J0GAIgASgNEhAKCHByb3RvY29sGAMgASgJEg8KB291dGNvbWUYBCABKAkSDQoFZW50cnkYBSABKAkSMgoIYmFja2VuZHMYBiADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kEhIKCm1hc3F1ZXJhZGUYByABKAkSDwoHcmVhc29ucxgIIAMoCRIMCgRoaW50GAkgASgJEgwKBG1vZGUYCiABKAkSEQoJb3duX3BvcnRzGAsgAygNEhQKDGhhc19hZmZpbml0eRgMIAEoCCIVChNXYXRjaENoYW5nZXNSZXF1ZXN0IhYKFFJlYWREb2N1bWVudHNSZXF1ZXN0IioKDERvY3VtZW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkiaQoGQ2hhbmdlEg8KB3NlcnZpY2UYASABKAkSEwoLY29tcGlsZWRfYXQYAiABKAMSEgoKYXBwbGllZF9hdBgDIAEoAxIPCgdvYmplY3RzGAQgASgNEhQKDGhhc19mYWlsdXJlcxgFIAEoCDLtAwoKSW5zcGVjdGlvbhJZCgZTdGF0dXMSJi5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TdGF0dXNSZXF1ZXN0Gicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU3RhdHVzUmVzcG9uc2USXAoLTGlzdEVudHJpZXMSKy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5MaXN0RW50cmllc1JlcXVlc3QaHi5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5FbnRyeTABElwKB0V4cGxhaW4SJy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5FeHBsYWluUmVxdWVzdBooLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkV4cGxhaW5SZXNwb25zZRJfCgxXYXRjaENoYW5nZXMSLC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5XYXRjaENoYW5nZXNSZXF1ZXN0Gh8ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuQ2hhbmdlMAESZwoNUmVhZERvY3VtZW50cxItLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlJlYWREb2N1bWVudHNSZXF1ZXN0GiUubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRG9jdW1lbnRQYXJ0MAFiBnByb3RvMw");
+  fileDesc("ChBpbnNwZWN0aW9uLnByb3RvEhdub2RlcHJveHkuaW5zcGVjdGlvbi52MSIPCg1TdGF0dXNSZXF1ZXN0It8DCg5TdGF0dXNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCW5vZGVfbmFtZRgCIAEoCRIMCgRtb2RlGAMgASgJEhIKCnN0YXJ0ZWRfYXQYBCABKAMSEAoIaXNfcmVhZHkYBSABKAgSDwoHcmVhc29ucxgGIAMoCRIQCgh3YXJuaW5ncxgHIAMoCRISCgp3YWl0aW5nX21zGAggASgEEjkKC3Byb2dyYW1taW5nGAogASgLMiQubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvZ3JhbW1pbmcSFgoOZHJpZnRfcmVwYWlyZWQYCyABKAQSMgoIcmVmdXNhbHMYDCADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5SZWZ1c2FsEjIKCHByb2JsZW1zGA0gAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvYmxlbRIQCghzZXJ2aWNlcxgOIAEoDRIPCgdlbnRyaWVzGA8gASgNEhAKCGJhY2tlbmRzGBAgASgNEjUKB2JpZ2dlc3QYESADKAsyJC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TZXJ2aWNlU2l6ZRIXCg9yZXNpZGVudF9tZW1vcnkYEiABKAQiPAoLUHJvZ3JhbW1pbmcSDQoFY291bnQYASABKA0SDgoGcDUwX21zGAIgASgBEg4KBnA5OV9tcxgDIAEoASJJCgdSZWZ1c2FsEg4KBm9iamVjdBgBIAEoCRIPCgdlbnRyaWVzGAIgAygJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCSI3CgdQcm9ibGVtEg0KBWVudHJ5GAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIwCgtTZXJ2aWNlU2l6ZRIPCgdzZXJ2aWNlGAEgASgJEhAKCGJhY2tlbmRzGAIgASgNIiUKEkxpc3RFbnRyaWVzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJIu0BCgVFbnRyeRIKCgJpZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEhAKCHByb3RvY29sGAMgASgJEg4KBmZhbWlseRgEIAEoDRI0Cglmcm9udGVuZHMYBSADKAsyIS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Gcm9udGVuZBIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSGAoQYWZmaW5pdHlfc2Vjb25kcxgHIAEoDRIRCglzY2hlZHVsZXIYCCABKAkSDgoGc3RhdHVzGAkgASgJIpYBCghGcm9udGVuZBIMCgRraW5kGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SDAoEcG9vbBgEIAEoCRIVCg1zaG9ydF9jaXJjdWl0GAUgASgIEhIKCm1hc3F1ZXJhZGUYBiABKAkSFQoNc291cmNlX3JhbmdlcxgHIAMoCRISCgphZG1pdHNfYWxsGAggASgIIo0BCgdCYWNrZW5kEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDgoGd2VpZ2h0GAMgASgNEhAKCGlzX2xvY2FsGAQgASgIEhcKD2luX2NsdXN0ZXJfcG9vbBgFIAEoCBIVCg1pbl9sb2NhbF9wb29sGAYgASgIEhYKDmRyYWluaW5nX3VudGlsGAcgASgDInEKDkV4cGxhaW5SZXF1ZXN0EgsKA3NyYxgBIAEoCRILCgNkc3QYAiABKAkSDAoEcG9ydBgDIAEoDRIQCghwcm90b2NvbBgEIAEoCRIUCgxpbl9pbnRlcmZhY2UYBSABKAkSDwoHc2VydmljZRgGIAEoCSL8AQoPRXhwbGFpblJlc3BvbnNlEgsKA2RzdBgBIAEoCRIMCgRwb3J0GAIgASgNEhAKCHByb3RvY29sGAMgASgJEg8KB291dGNvbWUYBCABKAkSDQoFZW50cnkYBSABKAkSMgoIYmFja2VuZHMYBiADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kEhIKCm1hc3F1ZXJhZGUYByABKAkSDwoHcmVhc29ucxgIIAMoCRIMCgRoaW50GAkgASgJEgwKBG1vZGUYCiABKAkSEQoJb3duX3BvcnRzGAsgAygNEhQKDGhhc19hZmZpbml0eRgMIAEoCCIVChNXYXRjaENoYW5nZXNSZXF1ZXN0IhYKFFJlYWREb2N1bWVudHNSZXF1ZXN0IioKDERvY3VtZW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkiaQoGQ2hhbmdlEg8KB3NlcnZpY2UYASABKAkSEwoLY29tcGlsZWRfYXQYAiABKAMSEgoKYXBwbGllZF9hdBgDIAEoAxIPCgdvYmplY3RzGAQgASgNEhQKDGhhc19mYWlsdXJlcxgFIAEoCCIlChJMaXN0VHJhZmZpY1JlcXVlc3QSDwoHc2VydmljZRgBIAEoCSKNAQoOU2VydmljZVRyYWZmaWMSDwoHc2VydmljZRgBIAEoCRIvCgV0b3RhbBgCIAEoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlRyYWZmaWMSOQoIYmFja2VuZHMYAyADKAsyJy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kVHJhZmZpYyJsCg5CYWNrZW5kVHJhZmZpYxINCgVlbnRyeRgBIAEoCRIKCgJpcBgCIAEoCRIMCgRwb3J0GAMgASgNEjEKB3RyYWZmaWMYBCABKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5UcmFmZmljIoECCgdUcmFmZmljEhgKC2Nvbm5lY3Rpb25zGAEgASgESACIAQESHAoPY29ubmVjdGlvbnNfbm93GAIgASgESAGIAQESFwoKcGFja2V0c19pbhgDIAEoBEgCiAEBEhUKCGJ5dGVzX2luGAQgASgESAOIAQESGAoLcGFja2V0c19vdXQYBSABKARIBIgBARIWCglieXRlc19vdXQYBiABKARIBYgBAUIOCgxfY29ubmVjdGlvbnNCEgoQX2Nvbm5lY3Rpb25zX25vd0INCgtfcGFja2V0c19pbkILCglfYnl0ZXNfaW5CDgoMX3BhY2tldHNfb3V0QgwKCl9ieXRlc19vdXQy1AQKCkluc3BlY3Rpb24SWQoGU3RhdHVzEiYubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU3RhdHVzUmVxdWVzdBonLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlN0YXR1c1Jlc3BvbnNlElwKC0xpc3RFbnRyaWVzEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdEVudHJpZXNSZXF1ZXN0Gh4ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRW50cnkwARJcCgdFeHBsYWluEicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRXhwbGFpblJlcXVlc3QaKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5FeHBsYWluUmVzcG9uc2USXwoMV2F0Y2hDaGFuZ2VzEiwubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBofLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkNoYW5nZTABEmUKC0xpc3RUcmFmZmljEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdFRyYWZmaWNSZXF1ZXN0Gicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU2VydmljZVRyYWZmaWMwARJnCg1SZWFkRG9jdW1lbnRzEi0ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUmVhZERvY3VtZW50c1JlcXVlc3QaJS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Eb2N1bWVudFBhcnQwAWIGcHJvdG8z");
 
 /**
  * @generated from message nodeproxy.inspection.v1.StatusRequest
@@ -689,6 +689,134 @@ export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
   messageDesc(file_inspection, 15);
 
 /**
+ * @generated from message nodeproxy.inspection.v1.ListTrafficRequest
+ */
+export type ListTrafficRequest = Message<"nodeproxy.inspection.v1.ListTrafficRequest"> & {
+  /**
+   * namespace/name, or namespace/; empty: all.
+   *
+   * @generated from field: string service = 1;
+   */
+  service: string;
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.ListTrafficRequest.
+ * Use `create(ListTrafficRequestSchema)` to create a new message.
+ */
+export const ListTrafficRequestSchema: GenMessage<ListTrafficRequest> = /*@__PURE__*/
+  messageDesc(file_inspection, 16);
+
+/**
+ * @generated from message nodeproxy.inspection.v1.ServiceTraffic
+ */
+export type ServiceTraffic = Message<"nodeproxy.inspection.v1.ServiceTraffic"> & {
+  /**
+   * namespace/name
+   *
+   * @generated from field: string service = 1;
+   */
+  service: string;
+
+  /**
+   * @generated from field: nodeproxy.inspection.v1.Traffic total = 2;
+   */
+  total?: Traffic | undefined;
+
+  /**
+   * Empty where the mode does not count backends. Sorted by entry, address and port.
+   *
+   * @generated from field: repeated nodeproxy.inspection.v1.BackendTraffic backends = 3;
+   */
+  backends: BackendTraffic[];
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.ServiceTraffic.
+ * Use `create(ServiceTrafficSchema)` to create a new message.
+ */
+export const ServiceTrafficSchema: GenMessage<ServiceTraffic> = /*@__PURE__*/
+  messageDesc(file_inspection, 17);
+
+/**
+ * @generated from message nodeproxy.inspection.v1.BackendTraffic
+ */
+export type BackendTraffic = Message<"nodeproxy.inspection.v1.BackendTraffic"> & {
+  /**
+   * namespace/name:port/protocol/family
+   *
+   * @generated from field: string entry = 1;
+   */
+  entry: string;
+
+  /**
+   * @generated from field: string ip = 2;
+   */
+  ip: string;
+
+  /**
+   * @generated from field: uint32 port = 3;
+   */
+  port: number;
+
+  /**
+   * @generated from field: nodeproxy.inspection.v1.Traffic traffic = 4;
+   */
+  traffic?: Traffic | undefined;
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.BackendTraffic.
+ * Use `create(BackendTrafficSchema)` to create a new message.
+ */
+export const BackendTrafficSchema: GenMessage<BackendTraffic> = /*@__PURE__*/
+  messageDesc(file_inspection, 18);
+
+/**
+ * A number that the mode does not count is absent. In: from clients to backends.
+ *
+ * @generated from message nodeproxy.inspection.v1.Traffic
+ */
+export type Traffic = Message<"nodeproxy.inspection.v1.Traffic"> & {
+  /**
+   * @generated from field: optional uint64 connections = 1;
+   */
+  connections?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 connections_now = 2;
+   */
+  connectionsNow?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 packets_in = 3;
+   */
+  packetsIn?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 bytes_in = 4;
+   */
+  bytesIn?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 packets_out = 5;
+   */
+  packetsOut?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 bytes_out = 6;
+   */
+  bytesOut?: bigint | undefined;
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.Traffic.
+ * Use `create(TrafficSchema)` to create a new message.
+ */
+export const TrafficSchema: GenMessage<Traffic> = /*@__PURE__*/
+  messageDesc(file_inspection, 19);
+
+/**
  * @generated from service nodeproxy.inspection.v1.Inspection
  */
 export const Inspection: GenService<{
@@ -731,6 +859,16 @@ export const Inspection: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchChangesRequestSchema;
     output: typeof ChangeSchema;
+  },
+  /**
+   * What was forwarded since its counters were made, by Service and backend, sorted by Service.
+   *
+   * @generated from rpc nodeproxy.inspection.v1.Inspection.ListTraffic
+   */
+  listTraffic: {
+    methodKind: "server_streaming";
+    input: typeof ListTrafficRequestSchema;
+    output: typeof ServiceTrafficSchema;
   },
   /**
    * Documents of the daemon for a support bundle. A large one comes in several messages of its name, in order.

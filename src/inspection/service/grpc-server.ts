@@ -31,7 +31,10 @@ import {
   file_inspection,
   Inspection,
   type ListEntriesRequest,
+  type ListTrafficRequest,
   type ReadDocumentsRequest,
+  type ServiceTraffic,
+  ServiceTrafficSchema,
   type StatusRequest,
   type StatusResponse,
   StatusResponseSchema,
@@ -80,6 +83,8 @@ function handlers(source: InspectionSource) {
     answer(null, create(StatusResponseSchema, source.status()))
   const listEntries: handleServerStreamingCall<ListEntriesRequest, Entry> = (call) =>
     void writeAll(source.entries(call.request.service), EntrySchema, call)
+  const listTraffic: handleServerStreamingCall<ListTrafficRequest, ServiceTraffic> = (call) =>
+    void writeAll(source.traffic(call.request.service), ServiceTrafficSchema, call)
   const explain: handleUnaryCall<ExplainRequest, ExplainResponse> = ({ request }, answer) => {
     const found = source.explain(request)
     if (typeof found === 'string') answer({ code: status.INVALID_ARGUMENT, details: found })
@@ -89,7 +94,7 @@ function handlers(source: InspectionSource) {
     writeChanges(source, call)
   const readDocuments: handleServerStreamingCall<ReadDocumentsRequest, DocumentPart> = (call) =>
     void writeAll(source.documents(), DocumentPartSchema, call)
-  return { status: readStatus, listEntries, explain, watchChanges, readDocuments }
+  return { status: readStatus, listEntries, listTraffic, explain, watchChanges, readDocuments }
 }
 
 /** Messages are made when the reader takes them: a slow one costs no memory. */

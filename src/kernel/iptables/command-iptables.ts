@@ -3,6 +3,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { Exit, ProgramRunner } from '../spawner/program-runner.ts'
 import { CommitLines } from './commit-lines.ts'
 import type {
+  CountedRule,
   Iptables,
   IptablesVariant,
   RestoreResult,
@@ -10,6 +11,7 @@ import type {
   SaveOptions,
   TableName,
 } from './iptables.ts'
+import { parseCounted } from './parse-counted.ts'
 import { complaint, failingLine, failureKind } from './restore-failure.ts'
 import { SaveParser } from './save-parser.ts'
 
@@ -71,6 +73,20 @@ class CommandIptables implements Iptables {
     const exit = await this.#runner.runLines(job, (line) => parser.line(line))
     if (exit.status !== 0) throw unreadable(program, exit)
     return parser.result()
+  }
+
+  async counters(
+    family: Family,
+    table: TableName,
+    visit: (counted: CountedRule) => void,
+  ): Promise<void> {
+    const program = this.#program(family, '-save')
+    const job = { program, args: ['-c', '-t', table], timeoutMs: READ_TIMEOUT_MS }
+    const exit = await this.#runner.runLines(job, (line) => {
+      const counted = parseCounted(line)
+      if (counted !== undefined) visit(counted)
+    })
+    if (exit.status !== 0) throw unreadable(program, exit)
   }
 
   async listChain(family: Family, table: TableName, chain: string) {

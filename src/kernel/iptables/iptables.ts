@@ -50,6 +50,13 @@ export type RestoreResult =
       readonly pid: number
     }
 
+/** A rule that counted packets; `rule` as in `SavedChain.rules`. */
+export interface CountedRule {
+  readonly chain: string
+  readonly rule: string
+  readonly packets: number
+}
+
 /**
  * iptables of both families. Reading throws NP_KERNEL_IPTABLES; a refused
  * restore is a value. Nothing of a refused COMMIT takes effect.
@@ -60,6 +67,8 @@ export interface Iptables {
   readonly version: string
   /** The chains of a table, by name. */
   save(family: Family, table: TableName, options?: SaveOptions): Promise<SavedTable>
+  /** Calls back with each rule of a table that counted a packet since it was written. */
+  counters(family: Family, table: TableName, visit: (counted: CountedRule) => void): Promise<void>
   /** The rules of one chain, or undefined when it does not exist. */
   listChain(family: Family, table: TableName, chain: string): Promise<readonly string[] | undefined>
   /** `iptables-restore --noflush`: `:CHAIN - [0:0]` empties or creates a user-defined chain. */

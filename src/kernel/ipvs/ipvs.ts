@@ -32,7 +32,7 @@ export interface VirtualServerSettings {
   readonly persistence: { readonly seconds: number; readonly prefix: number } | undefined
 }
 
-/** Counted since the virtual server was created, at most two seconds old; exact up to 2^53. */
+/** Counted since a virtual or real server was created, at most two seconds old; exact up to 2^53. */
 export interface TrafficCounters {
   readonly connections: number
   readonly incomingPackets: number
@@ -75,6 +75,8 @@ export interface RealServerState extends RealServer {
   readonly inactiveConnections: number
   /** Clients that keep it by persistence. */
   readonly persistentConnections: number
+  /** Since it was added to its virtual server. */
+  readonly counters: TrafficCounters
 }
 
 /** A change of virtual or real servers. `add…` of one that exists and `set…` or `delete…` of an absent one are refused. */

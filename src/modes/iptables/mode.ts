@@ -1,7 +1,16 @@
 import type { Sets } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
-import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
+import type {
+  ApplyResult,
+  Change,
+  Digest,
+  ForeignChange,
+  Mode,
+  ObjectKey,
+  Probe,
+  ReadTraffic,
+} from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
@@ -15,6 +24,7 @@ import { OWNED_CHAINS } from './names.ts'
 import { probeIptables } from './probe.ts'
 import { IptablesProgram } from './program.ts'
 import { isSetKey } from './set-key.ts'
+import { DnatCounters } from './traffic/dnat-counters.ts'
 
 /** What an instance is built on; the instance closes none of it. */
 export interface IptablesDependencies {
@@ -28,16 +38,20 @@ export class IptablesMode implements Mode {
   readonly name = 'iptables'
   readonly gaps = GAPS
   readonly program: IptablesProgram
+  readonly readTraffic: ReadTraffic
   readonly #kernel: IptablesDependencies
   readonly #settings: NetfilterSettings
   readonly #chains: ChainKeeper
   readonly #sets: AffinitySets
+  readonly #counters: DnatCounters
 
   constructor(settings: NetfilterSettings, kernel: IptablesDependencies) {
     const program = new IptablesProgram(settings)
     this.#settings = settings
     this.#kernel = kernel
     this.program = program
+    this.#counters = new DnatCounters({ ...kernel, families: settings.families, program })
+    this.readTraffic = (isWanted) => this.#counters.read(isWanted)
     this.#sets = new AffinitySets(kernel.sets, (key) => program.setTypeOf(key))
     this.#chains = new ChainKeeper({
       ...OWNED_CHAINS,
@@ -60,7 +74,7 @@ export class IptablesMode implements Mode {
   async apply({ set, unset }: Change): Promise<ApplyResult> {
     const created = await this.#sets.create(set.filter(isSetKey))
     const chains = { set: set.filter(isRuleKey), unset: unset.filter(isRuleKey) }
-    const result = await this.#chains.apply(chains)
+    const result = await this.#counters.around(chains.set, () => this.#chains.apply(chains))
     const destroyed = await this.#sets.destroy(unset.filter(isSetKey))
     return { ...result, failed: new Map([...created, ...result.failed, ...destroyed]) }
   }

@@ -6,6 +6,7 @@ import { digestCount, digestRules, keyOf, objectOf } from '../netfilter/chains/o
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { baseChains, jumps } from './base.ts'
 import type { DispatchKey } from './dispatch-key.ts'
+import { serviceChain } from './names.ts'
 import { type Rendered, render } from './render.ts'
 import { isSetKey, SET_DIGEST, setKey, setName } from './set-key.ts'
 import { Trees } from './trees.ts'
@@ -71,6 +72,24 @@ export class IptablesProgram implements Program {
     return owner === undefined ? [] : [owner]
   }
 
+  /** The entry that a chain or set belongs to; undefined: all share it, or it is not wanted. */
+  entryOf(key: ObjectKey): ForwardingEntry | undefined {
+    const owner = this.#owners.get(key)
+    return owner === undefined ? undefined : this.#entries.get(owner)?.entry
+  }
+
+  /** Everything that is forwarded. */
+  *entries(): Iterable<ForwardingEntry> {
+    for (const { entry } of this.#entries.values()) yield entry
+  }
+
+  /** The chains of both pools, in which its DNAT rules are; one that is not needed does not exist. */
+  poolChainsOf({ id, family }: ForwardingEntry): readonly ObjectKey[] {
+    return (['C', 'L'] as const).map((kind) =>
+      keyOf({ kind: 'chain', family, table: 'nat', chain: serviceChain(kind, id) }),
+    )
+  }
+
   /** The rules of a chain as they should be; undefined when the chain is not wanted. */
   rulesOf(key: ObjectKey): readonly string[] | undefined {
     const fixed = this.#base.get(key)
@@ -78,14 +97,14 @@ export class IptablesProgram implements Program {
     if (isSetKey(key)) return undefined
     const { kind, family, table, chain } = objectOf(key)
     if (kind !== 'chain') return undefined
-    const entry = this.#ownerOf(key)
+    const entry = this.entryOf(key)
     if (entry) return render(entry, this.#settings).chains.get(chain)
     return table === 'mangle' ? undefined : this.#trees.get(family)?.rules(table, chain)
   }
 
   /** The type with which a set is created; undefined when the set is not wanted. */
   setTypeOf(key: ObjectKey): SetType | undefined {
-    const entry = this.#ownerOf(key)
+    const entry = this.entryOf(key)
     return entry && render(entry, this.#settings).sets.get(setName(key))
   }
 
@@ -101,11 +120,6 @@ export class IptablesProgram implements Program {
     this.#changes.set(key, rules && digestRules(rules))
     if (rules === undefined) this.#ruleCounts.delete(key)
     else this.#ruleCounts.set(key, rules.length)
-  }
-
-  #ownerOf(key: ObjectKey): ForwardingEntry | undefined {
-    const owner = this.#owners.get(key)
-    return owner === undefined ? undefined : this.#entries.get(owner)?.entry
   }
 
   #own(entry: ForwardingEntry, { chains, sets }: Rendered): ObjectKey[] {

@@ -1,6 +1,15 @@
 import type { IpvsTimeouts } from '../../kernel/ipvs/ipvs.ts'
 import { Mutex } from '../../lib/mutex.ts'
-import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
+import type {
+  ApplyResult,
+  Change,
+  Digest,
+  ForeignChange,
+  Mode,
+  ObjectKey,
+  Probe,
+  ReadTraffic,
+} from '../mode.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
 import { applyChange } from './apply.ts'
 import { cleanUp } from './clean-up.ts'
@@ -13,6 +22,8 @@ import { observe } from './observe.ts'
 import { probeIpvs } from './probe.ts'
 import type { IpvsProgram } from './program.ts'
 import type { IpvsSettings } from './settings.ts'
+import { readBackends } from './traffic/read-backends.ts'
+import { readTotals } from './traffic/read-totals.ts'
 
 export type { IpvsDependencies } from './managed-state.ts'
 
@@ -27,6 +38,8 @@ export class IpvsMode implements Mode {
   readonly name = 'ipvs'
   readonly gaps = GAPS
   readonly program: IpvsProgram
+  /** Netlink requests go one by one, so a change that is to be written waits for one of them at most. */
+  readonly readTraffic: ReadTraffic
   readonly #kernel: IpvsDependencies
   readonly #state: ManagedState
   /** Our own inspection and the calls of `sync` never overlap. */
@@ -37,6 +50,10 @@ export class IpvsMode implements Mode {
     this.#kernel = kernel
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
+    this.readTraffic = async (isWanted) => ({
+      totals: await readTotals(kernel.ipvs, this.program),
+      backends: isWanted ? await readBackends(this.#state, isWanted) : new Map(),
+    })
   }
 
   /** Backends that take no new connections any more but have some. */

@@ -49,6 +49,12 @@ export class IpvsProgram implements Program {
     return describe(key, this.#rules.get(key)?.length)
   }
 
+  /** The entry that an object is made for. */
+  entryOf(key: ObjectKey): ForwardingEntry | undefined {
+    const owner = this.#wanted.ownerOf(key)
+    return owner === undefined ? undefined : this.#entries.get(owner)
+  }
+
   /** The mark of a member that has one. */
   markOf(key: ObjectKey): number | undefined {
     const owner = this.#wanted.ownerOf(key)
@@ -57,8 +63,7 @@ export class IpvsProgram implements Program {
 
   /** What a virtual server should be; undefined when it is not wanted. */
   specOf(key: ObjectKey): ServerSpec | undefined {
-    const owner = this.#wanted.ownerOf(key)
-    const entry = owner === undefined ? undefined : this.#entries.get(owner)
+    const entry = this.entryOf(key)
     return entry && this.#render(entry).servers.get(key)
   }
 

@@ -29,7 +29,7 @@ export class NftablesMode implements Mode {
   readonly name = 'nftables'
   readonly gaps = GAPS
   readonly program: NftablesProgram
-  readonly serviceTraffic: Mode['serviceTraffic']
+  readonly readTraffic: Mode['readTraffic']
   readonly #kernel: NftablesDependencies
   readonly #state: ManagedState
   /** Calls of `sync` and of a clean-up never overlap. */
@@ -40,7 +40,9 @@ export class NftablesMode implements Mode {
     this.#kernel = kernel
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
-    this.serviceTraffic = settings.countsTraffic ? () => readTraffic(this.#state) : undefined
+    this.readTraffic = settings.countsTraffic
+      ? async () => ({ totals: await readTraffic(this.#state), backends: new Map() })
+      : undefined
   }
 
   probe(): Promise<Probe> {

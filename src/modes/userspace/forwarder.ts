@@ -3,6 +3,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 import type { KernelError, Traffic } from '../mode.ts'
 import type { Route, Side } from './route.ts'
+import type { RouteTraffic } from './traffic/route-traffic.ts'
 
 /**
  * `native`: sockets by system calls, bytes by splice(2) without a copy into this process;
@@ -30,6 +31,8 @@ export interface Forwarder extends Traffic {
   apply(
     changes: ReadonlyMap<EntryId, Route | undefined>,
   ): Promise<ReadonlyMap<EntryId, KernelError>>
+  /** What each worker counted of each route that had a connection. */
+  routeTraffic(withBackends: boolean): Promise<readonly RouteTraffic[]>
   /**
    * Serves on until no client is left, another process serves in its place, or the signal comes. At
    * bound listeners it waits for clients that come now, too: no queue keeps them for the next process.

@@ -7,6 +7,7 @@ import type {
   Mode,
   ObjectKey,
   Probe,
+  ReadTraffic,
   Traffic,
 } from '../mode.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
@@ -24,6 +25,7 @@ import { observe } from './observe.ts'
 import { probeUserspace } from './probe.ts'
 import type { UserspaceProgram } from './program.ts'
 import type { UserspaceSettings } from './settings.ts'
+import { readTraffic } from './traffic/read-traffic.ts'
 
 export type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
 
@@ -51,6 +53,11 @@ export class UserspaceMode implements Mode {
   /** Backends that take no new connections any more but have some. */
   get draining(): number {
     return this.#state.forwarderState?.forwarder.counts().drainingNow ?? 0
+  }
+
+  get readTraffic(): ReadTraffic | undefined {
+    const forwarder = this.#state.forwarderState?.forwarder
+    return forwarder && readTraffic({ forwarder, program: this.program })
   }
 
   get traffic(): Traffic | undefined {

@@ -55,6 +55,11 @@ export class UserspaceProgram implements Program {
     return describe(key, this.#rules.get(key)?.length)
   }
 
+  /** Everything that is forwarded. */
+  entries(): Iterable<ForwardingEntry> {
+    return this.#entries.values()
+  }
+
   /** The route of an `entry` key, with the listeners that it has; undefined: there is none. */
   routeOf(key: ObjectKey): Route | undefined {
     const id = entryIdOf(key)

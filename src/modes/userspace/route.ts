@@ -1,4 +1,4 @@
-import type { Backend, EntryId } from '../../forwarding/entry.ts'
+import type { Backend, EntryId, ServiceKey } from '../../forwarding/entry.ts'
 import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
 
 /** Protocols that sockets of this process can forward; SCTP is none of them. */
@@ -29,8 +29,8 @@ export type Balancing = 'rr' | 'lc'
  */
 export interface Route {
   readonly id: EntryId
-  /** `namespace/name`, for those who count by Service. */
-  readonly service: string
+  /** By which its traffic is counted. */
+  readonly service: ServiceKey
   readonly protocol: RouteProtocol
   readonly family: Family
   readonly listeners: readonly RouteListener[]

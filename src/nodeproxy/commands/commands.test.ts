@@ -53,8 +53,8 @@ test.each(COMMANDS)('$name refuses a flag that it does not know', async (entry) 
   )
 })
 
-test('status and entries refuse another output format', async () => {
-  for (const name of ['status', 'entries']) {
+test('status, entries and traffic refuse another output format', async () => {
+  for (const name of ['status', 'entries', 'traffic']) {
     const { code, stderr } = await run(commandOf([name])!, '-o', 'xml')
     expect(code).toBe(2)
     expect(stderr).toContain('write text or json, not "xml"')

@@ -18,6 +18,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./entries/entries-command.ts'),
   },
   {
+    name: 'traffic',
+    summary: 'show what the Services of this node received and sent, by backend',
+    load: () => import('./traffic/traffic-command.ts'),
+  },
+  {
     name: 'record',
     summary: 'write what decides about packets on this node into one file, for explain elsewhere',
     load: () => import('./record/record-command.ts'),

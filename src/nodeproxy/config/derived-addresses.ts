@@ -4,15 +4,16 @@ import type { Settings } from '../../settings/settings.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 /**
- * The configuration with IPv6 defaults where `bindAddress` is IPv6: `healthzBindAddress` on `::` and
- * `metricsBindAddress` on `::1`, unless they are set.
+ * The configuration with IPv6 defaults where `bindAddress` is IPv6: `healthzBindAddress` on `::`,
+ * `metricsBindAddress` and `inspection.pageBindAddress` on `::1`, unless they are set.
  */
 export function deriveAddresses(
   config: NodeProxyConfiguration,
   settings: Settings<NodeProxyConfiguration>,
 ): NodeProxyConfiguration {
   if (!config.bindAddress.includes(':')) return config
-  const { healthzBindAddress, metricsBindAddress } = config
+  const { healthzBindAddress, metricsBindAddress, inspection } = config
+  const { pageBindAddress } = inspection
   return {
     ...config,
     healthzBindAddress: settings.has('healthzBindAddress')
@@ -21,6 +22,12 @@ export function deriveAddresses(
     metricsBindAddress: settings.has('metricsBindAddress')
       ? metricsBindAddress
       : withIp(metricsBindAddress, '::1'),
+    inspection: {
+      ...inspection,
+      pageBindAddress: settings.has('inspection.pageBindAddress')
+        ? pageBindAddress
+        : withIp(pageBindAddress, '::1'),
+    },
   }
 }
 

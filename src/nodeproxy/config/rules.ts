@@ -1,5 +1,6 @@
 import { formatDuration } from '../../lib/duration.ts'
 import type { ModeConflict, ModeDefinition } from '../../modes/definition/mode-definition.ts'
+import type { SocketAddress } from '../../settings/network-types.ts'
 import type * as rules from '../../settings/rules.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
@@ -15,12 +16,17 @@ export function rulesOf(
 const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
   (config) => missingInterface(config, 'BridgeInterface', 'bridgeInterface'),
   (config) => missingInterface(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
-  ({ healthzBindAddress: healthz, metricsBindAddress: metrics }) =>
-    healthz && metrics && healthz.port === metrics.port && overlap(healthz.ip, metrics.ip)
+  samePort,
+  ({ inspection: { bindAddress, tlsCertFile, tlsPrivateKeyFile } }) =>
+    bindAddress && (tlsCertFile === '' || tlsPrivateKeyFile === '')
       ? {
-          paths: ['metricsBindAddress', 'healthzBindAddress'],
+          paths: [
+            'inspection.bindAddress',
+            'inspection.tlsCertFile',
+            'inspection.tlsPrivateKeyFile',
+          ],
           message:
-            'healthzBindAddress and metricsBindAddress want the same port; give them different ones',
+            'inspection.bindAddress needs inspection.tlsCertFile and inspection.tlsPrivateKeyFile; set them',
         }
       : undefined,
 ]
@@ -60,8 +66,34 @@ function missingInterface(
   }
 }
 
+type AddressPath =
+  | 'metricsBindAddress'
+  | 'healthzBindAddress'
+  | 'inspection.pageBindAddress'
+  | 'inspection.bindAddress'
+
+/** Two listeners that want one address, the first such pair. */
+function samePort(config: NodeProxyConfiguration): Conflict | undefined {
+  const listeners: readonly (readonly [AddressPath, SocketAddress | undefined])[] = [
+    ['healthzBindAddress', config.healthzBindAddress],
+    ['metricsBindAddress', config.metricsBindAddress],
+    ['inspection.pageBindAddress', config.inspection.pageBindAddress],
+    ['inspection.bindAddress', config.inspection.bindAddress],
+  ]
+  for (const [index, [path, address]] of listeners.entries()) {
+    const rival = listeners
+      .slice(0, index)
+      .find(([, other]) => address?.port === other?.port && overlap(address?.ip, other?.ip))
+    if (rival === undefined) continue
+    const message = `${rival[0]} and ${path} want the same port; give them different ones`
+    return { paths: [path, rival[0]], message }
+  }
+  return undefined
+}
+
 /** Whether sockets cannot listen at both IP addresses with one port. A socket at `::` takes IPv4 as well. */
-function overlap(a: string, b: string): boolean {
+function overlap(a: string | undefined, b: string | undefined): boolean {
+  if (a === undefined || b === undefined) return false
   return (
     a === b ||
     [a, b].includes('::') ||

@@ -50,7 +50,8 @@ function packetOf(
 ): Packet | string {
   if (request.service !== '') return packetToService(table, node, request)
   const dst = request.dst === '' ? nodePortAddress(node, request) : parseIp(request.dst)
-  if (dst === undefined && request.dst === '') return `dst: no address of this node serves node ports`
+  if (dst === undefined && request.dst === '')
+    return `dst: no address of this node serves node ports`
   if (dst === undefined) return `dst: ${quote(request.dst)} is no IP address`
   const src = sourceOf(node, request, familyOf(dst))
   if (src === undefined) return noSource(request, familyOf(dst))

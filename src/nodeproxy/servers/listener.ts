@@ -1,4 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
@@ -13,6 +14,10 @@ export interface ListenerOptions {
   readonly timeouts?: ListenerTimeouts
   /** `::` for IPv6 alone, where `0.0.0.0` has a listener of its own. */
   readonly ipv6Only?: boolean
+  /** Opens the server for each try to listen; plain HTTP unless given. */
+  readonly open?: (limits: ServerOptions, handler: RequestListener) => Server | TlsServer
+  /** Of one request. */
+  readonly maxHeaderBytes?: number
   /** Called once for each reason why it cannot listen; the listener goes on trying. */
   readonly onBlocked: (error: NodeProxyError) => void
   readonly onListening?: () => void
@@ -42,7 +47,7 @@ const MAX_CONNECTIONS = 64
 /** An HTTP server on one address that binds as soon as the address is free. */
 export class Listener {
   readonly #options: ListenerOptions
-  #server: Server | undefined
+  #server: Server | TlsServer | undefined
   #cancelRetry: () => void = () => {}
   #closed = false
   #reported = ''
@@ -100,19 +105,20 @@ export class Listener {
 }
 
 /** Small answers to small requests: slow and large clients are disconnected. */
-function createGuardedServer({ handler, timeouts = TIMEOUTS }: ListenerOptions): Server {
+function createGuardedServer(options: ListenerOptions): Server | TlsServer {
+  const { handler, timeouts = TIMEOUTS, open = createServer } = options
   const limits = {
     ...httpArrival(timeouts.arrival),
     keepAliveTimeout: timeouts.keepAlive,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: options.maxHeaderBytes ?? MAX_HEADER_BYTES,
   }
-  const server = createServer(limits, guard(handler))
+  const server = open(limits, guard(handler))
   server.maxConnections = MAX_CONNECTIONS
   server.timeout = timeouts.stalled
   return server
 }
 
-function listen(server: Server, options: ListenerOptions): Promise<Error | undefined> {
+function listen(server: Server | TlsServer, options: ListenerOptions): Promise<Error | undefined> {
   const { address, ipv6Only = false } = options
   return new Promise((resolve) => {
     server.once('error', resolve)
@@ -125,7 +131,7 @@ function listen(server: Server, options: ListenerOptions): Promise<Error | undef
   })
 }
 
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Server | TlsServer): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeAllConnections()

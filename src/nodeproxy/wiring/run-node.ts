@@ -20,6 +20,7 @@ import { NodeProxy } from './node-proxy.ts'
 import type { Ownership } from './ownership/take-ownership.ts'
 import { applyProcessSettings } from './startup/process-settings.ts'
 import { type StatusParts, statusPages } from './status-pages.ts'
+import { TrafficCounters } from './traffic/traffic-counters.ts'
 
 /** The opened parts of a daemon. */
 export interface NodeParts extends OpenModes {
@@ -93,7 +94,8 @@ async function follow(
     onSynced: () => proxy.start(),
     onProblem: (problem) => proxy.takeProblem(problem),
   })
-  const sources = statusPages({ ...parts, watch: () => watcher.state() })
+  const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
+  const sources = statusPages({ ...parts, traffic, watch: () => watcher.state() })
   const servers = await startStatusServers({
     config,
     sources,
@@ -106,7 +108,7 @@ async function follow(
     heldPorts: () => servers.waitingPorts,
   })
   const inspection = await startInspection({
-    ...{ launch, nodeName, proxy, conditions, pages: sources },
+    ...{ launch, client, nodeName, proxy, conditions, traffic, pages: sources },
   })
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)

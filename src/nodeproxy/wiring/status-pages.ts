@@ -8,8 +8,9 @@ import type { PageSources } from '../servers/pages.ts'
 import type { Configuration } from './configuration/configuration.ts'
 import type { NodeProxy } from './node-proxy.ts'
 import { refreshGauges } from './observation/gauges.ts'
-import { ServiceTrafficGauges } from './observation/service-traffic.ts'
 import { watchReadiness } from './observation/watch-readiness.ts'
+import { ServiceTrafficGauges } from './traffic/service-traffic-gauges.ts'
+import type { TrafficCounters } from './traffic/traffic-counters.ts'
 
 /** What the status pages read. */
 export interface StatusParts {
@@ -21,10 +22,11 @@ export interface StatusParts {
   /** The iptables variant; `none`: there is no iptables, or no right to use it. */
   readonly backend: IptablesVariant | 'none'
   readonly watch: () => WatchState
+  readonly traffic: Pick<TrafficCounters, 'totals'>
 }
 
 /** The sources of the daemon's status pages, which are read at each request. */
-export function statusPages({ watch, ...parts }: StatusParts): PageSources {
+export function statusPages({ watch, traffic, ...parts }: StatusParts): PageSources {
   const { proxy, metrics, configuration, conditions, apiFailures, backend } = parts
   const serviceTraffic = new ServiceTrafficGauges(metrics)
   return {
@@ -48,7 +50,7 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
           health: proxy.health.report(),
           mode: { name: proxy.modeName, backend, draining: proxy.draining },
         })
-        await serviceTraffic.refresh(proxy.running?.mode)
+        serviceTraffic.refresh(await traffic.totals().catch(() => undefined))
         return metrics.text()
       },
     },

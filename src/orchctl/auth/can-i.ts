@@ -1,13 +1,12 @@
 import { type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { ApiResource } from '../discovery/api-resource.ts'
-import { openCatalogue } from '../discovery/catalogue.ts'
 import { jsonText } from '../output/documents.ts'
 import { oneLine } from '../output/terminal-text.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { usageError } from '../usage/usage-error.ts'
 import { listRules } from './list-rules.ts'
+import { resourceOf } from './resource-of.ts'
 
 /** The flags of `orchctl auth can-i`. */
 export interface CanIFlags {
@@ -92,25 +91,4 @@ async function specOf(
       namespace: isInside ? session.namespace : '',
     },
   }
-}
-
-/** A resource that the server does not have can be checked, too: roles may name it. */
-async function resourceOf(
-  type: string,
-  context: CommandContext,
-): Promise<Pick<ApiResource, 'group' | 'plural' | 'namespaced'>> {
-  if (type === '*') return { group: '*', plural: '*', namespaced: true }
-  const { findResource } = await import('../discovery/find-resource.ts')
-  const catalogue = await openCatalogue(context)
-  const found = findResource(await catalogue.all(), type)
-  if (found === undefined) {
-    context.notice(`Warning: the server doesn't have a resource type ${quote(type)}`)
-    const [plural = '', ...group] = type.split('.')
-    return { group: group.join('.'), plural, namespaced: true }
-  }
-  if (!found.namespaced) {
-    const group = found.group === '' ? '' : ` in group ${quote(found.group)}`
-    context.notice(`Warning: resource '${found.plural}' is not namespace scoped${group}`)
-  }
-  return found
 }

@@ -1,9 +1,11 @@
 import { ClusterEvidence, type EvidenceKind } from '../../doctor/evidence/cluster-evidence.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { ServerFacts } from '../../doctor/evidence/server-facts.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
+import { summarisedSecret } from './summarised-secret.ts'
 
 /** What is read, and the word by which the server's catalogue knows it. */
 const KINDS: Readonly<Record<EvidenceKind, string>> = {
@@ -17,6 +19,9 @@ const KINDS: Readonly<Record<EvidenceKind, string>> = {
   clusterroles: 'clusterroles.rbac.authorization.k8s.io',
   rolebindings: 'rolebindings.rbac.authorization.k8s.io',
   clusterrolebindings: 'clusterrolebindings.rbac.authorization.k8s.io',
+  nodes: 'nodes',
+  networkpolicies: 'networkpolicies.networking.k8s.io',
+  deployments: 'deployments.apps',
 }
 
 /** The objects that the user may read, and what he may not. */
@@ -41,21 +46,22 @@ export async function readEvidence(
     const result = await listPages(api, { path: pathOf(resource, namespace) }, PAGE_SIZE)
     if (!result.ok) return void unread.set(kind, result.failure.message)
     const found = result.pages.flatMap(objectsOf)
-    objects[kind] = kind === 'secrets' ? found.map(withoutData) : found
+    objects[kind] = kind === 'secrets' ? found.map(summarisedSecret) : found
   }
-  await Promise.all((Object.entries(KINDS) as [EvidenceKind, string][]).map(read))
-  return { evidence: new ClusterEvidence(objects), unread }
+  const reads = (Object.entries(KINDS) as [EvidenceKind, string][]).map(read)
+  const [server] = await Promise.all([serverFacts(context), ...reads])
+  const more = server === undefined ? {} : { server }
+  return { evidence: new ClusterEvidence(objects, more), unread }
 }
 
 function pathOf(resource: ApiResource, namespace: string | undefined): string {
   return collectionPath(resource, resource.namespaced ? namespace : undefined)
 }
 
-function withoutData({ apiVersion, kind, metadata, type }: JsonObject): JsonObject {
-  return {
-    apiVersion: apiVersion ?? '',
-    kind: kind ?? '',
-    metadata: metadata ?? {},
-    type: type ?? '',
-  }
+/** The issuer of tokens, for which tokens of accounts are; undefined: the server does not publish it to this user. */
+async function serverFacts(context: CommandContext): Promise<ServerFacts | undefined> {
+  const { api } = await context.session()
+  const answer = await api.request({ path: '/.well-known/openid-configuration' })
+  const issuer = answer.ok ? stringAt(answer.value.body, 'issuer') : ''
+  return issuer === '' ? undefined : { issuer, audiences: [issuer] }
 }

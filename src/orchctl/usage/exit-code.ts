@@ -18,6 +18,7 @@ const CAUSES: ReadonlyMap<string, ExitCode> = new Map([
   ['NP_CLIENT_TLS', 3],
   ['NP_CLIENT_GARBAGE', 3],
   ['NP_CLIENT_REDIRECT', 3],
+  ['NP_ORCHCTL_NODE_UNREACHABLE', 3],
 ])
 
 /** The exit code of the program after an error. */

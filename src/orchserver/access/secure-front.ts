@@ -1,13 +1,13 @@
 import type { ApiServer } from '../../apiserver/api-server.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
+import { follow } from '../../lib/follow.ts'
 import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { ADMIN, type ClientCertificateSource } from '../certificates/admin-certificate.ts'
 import type { CertificateSource } from '../certificates/serving-certificate.ts'
 import type { Followed } from '../identity/followed-files.ts'
 import { createFailureLog } from '../system/failure-log.ts'
-import { follow } from '../system/follow.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 
 export interface SecureAddress {

@@ -1,15 +1,9 @@
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
+import { belongTogether, certificateBlocks, certificateFault } from '../../lib/tls/pem.ts'
 import { createPrivateFile, writePrivateFile } from '../system/private-file.ts'
-import { belongTogether, isDue } from './certificate-validity.ts'
-import {
-  certificateBlocks,
-  certificateFault,
-  newKey,
-  readIfPresent,
-  readPem,
-  unusable,
-} from './pem.ts'
+import { isDue } from './certificate-validity.ts'
+import { newKey, readIfPresent, readPem, unusable } from './pem.ts'
 
 /** The certificate authority of one installation. */
 export interface InstalledAuthority {

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import type { X509Certificate } from 'node:crypto'
 import type { CertificateNames } from './certificate-names.ts'
 
 /** Less than a third of its life is left, or its life has not begun. */
@@ -6,15 +6,6 @@ export function isDue(certificate: X509Certificate, now: number): boolean {
   const from = certificate.validFromDate.getTime()
   const until = certificate.validToDate.getTime()
   return now < from || until - now < (until - from) / 3
-}
-
-/** Whether a key belongs to a certificate. Both in PEM; false also where one of them is none. */
-export function belongTogether(cert: string, key: string): boolean {
-  try {
-    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))
-  } catch {
-    return false
-  }
 }
 
 /** Whether an authority made a certificate, or could have: what counts is its key. */

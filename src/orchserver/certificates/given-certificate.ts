@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { belongTogether } from './certificate-validity.ts'
-import { certificateBlocks, certificateFault, keyFault, readPem, unusable } from './pem.ts'
+import { belongTogether, certificateBlocks, certificateFault, keyFault } from '../../lib/tls/pem.ts'
+import { readPem, unusable } from './pem.ts'
 import type { CertificateSource } from './serving-certificate.ts'
 
 /** A certificate that the operator makes and renews, in two files. */

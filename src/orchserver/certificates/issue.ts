@@ -54,16 +54,20 @@ export interface ServerRequest {
   /** The server's key: PEM, P-256. */
   readonly key: string
   readonly names: CertificateNames
+  /** The common name; `orch-server` unless given. */
+  readonly subject?: string
+  /** Milliseconds; 365 days unless given. */
+  readonly life?: number
 }
 
 /** A certificate with which a server may call itself by these names, in PEM. */
 export async function issueServer(request: ServerRequest, now: number): Promise<string> {
-  const { issuer, key, names } = request
+  const { issuer, key, names, subject = 'orch-server', life = SERVER_LIFE } = request
   return issue({
-    subject: 'CN=orch-server',
+    subject: nameOf(subject, []),
     key,
     issuer,
-    life: { from: now - LATE_CLOCKS, until: now + SERVER_LIFE },
+    life: { from: now - LATE_CLOCKS, until: now + life },
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),

@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
+import { belongTogether } from '../../lib/tls/pem.ts'
 import { writePrivateFile } from '../system/private-file.ts'
 import { type InstalledAuthority, openAuthority } from './authority.ts'
-import { belongTogether, isDue, isIssuedBy } from './certificate-validity.ts'
+import { isDue, isIssuedBy } from './certificate-validity.ts'
 import { newKey, readIfPresent } from './pem.ts'
 
 /** A certificate that our authority issues, as it is kept in the authority's folder. */

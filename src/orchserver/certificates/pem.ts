@@ -1,9 +1,7 @@
-import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { NodeProxyError } from '../../lib/error.ts'
-
-const BEGIN = '-----BEGIN CERTIFICATE-----'
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+import { certificateFault } from '../../lib/tls/pem.ts'
 
 /** The text of a file, undefined where there is none. Throws NP_ORCHSERVER_CERTIFICATE. */
 export async function readIfPresent(path: string): Promise<string | undefined> {
@@ -37,41 +35,6 @@ export async function readAuthorities(path: string, hint: string): Promise<strin
   const fault = certificateFault(text)
   if (fault === undefined) return text
   throw unusable(path, fault, hint)
-}
-
-/** The certificates of a PEM text, as they are written. */
-export function certificateBlocks(text: string): readonly string[] {
-  return text.match(BLOCK) ?? []
-}
-
-/** What keeps a text from being certificates in PEM, all of them whole; undefined: nothing. */
-export function certificateFault(text: string): string | undefined {
-  const begun = text.split(BEGIN).length - 1
-  if (begun === 0) return 'holds no certificate in PEM'
-  const blocks = certificateBlocks(text)
-  const whole = blocks.filter(isReadable).length
-  return whole === begun ? undefined : 'holds a certificate that is damaged'
-}
-
-/** What keeps a text from being a private key in PEM that can be used; undefined: nothing. */
-export function keyFault(text: string): string | undefined {
-  if (!text.includes('PRIVATE KEY-----')) return 'holds no private key in PEM'
-  try {
-    createPrivateKey(text)
-    return undefined
-  } catch {
-    return text.includes('ENCRYPTED')
-      ? 'holds a private key with a passphrase, which orch-server does not support'
-      : 'holds a private key that is damaged'
-  }
-}
-
-function isReadable(block: string): boolean {
-  try {
-    return new X509Certificate(block).raw.length > 0
-  } catch {
-    return false
-  }
 }
 
 /** A new P-256 key, in PEM. */

@@ -42,6 +42,10 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
     const { runKubeconfig } = await import('./run-kubeconfig.ts')
     return runKubeconfig(split.flags, host)
   }
+  if (split.command.verb === 'node-certificate') {
+    const { runNodeCertificate } = await import('./run-node-certificate.ts')
+    return runNodeCertificate(split.flags, host)
+  }
   const parsed = parseFlags(SETTINGS_TABLE, split.flags)
   if (!parsed.ok) return answers(host).refuse([parsed.problem])
   const { commands } = parsed.line

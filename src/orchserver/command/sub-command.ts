@@ -6,6 +6,7 @@ import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
 export type SubCommand =
   | { readonly verb: 'serve' }
   | { readonly verb: 'kubeconfig' }
+  | { readonly verb: 'node-certificate' }
   | { readonly verb: 'backup' | 'restore'; readonly file: string }
   /** No file: the store of the configuration. */
   | { readonly verb: 'check'; readonly file: string | undefined }
@@ -16,17 +17,20 @@ export interface SubCommandLine {
   readonly flags: readonly string[]
 }
 
-/** Splits `backup FILE --flags`, `restore FILE --flags`, `check [FILE] --flags`, `kubeconfig --flags`; flags alone mean to serve. */
+/** Splits `backup FILE --flags`, `restore FILE --flags`, `check [FILE] --flags`, `kubeconfig --flags`,
+ * `node-certificate --flags`; flags alone mean to serve. */
 export function splitSubCommand(args: readonly string[]): SubCommandLine | Problem {
   const [verb = '--', file = '--', ...flags] = args
   if (verb.startsWith('-')) return { command: { verb: 'serve' }, flags: args }
-  if (verb === 'kubeconfig') return { command: { verb }, flags: args.slice(1) }
+  if (verb === 'kubeconfig' || verb === 'node-certificate') {
+    return { command: { verb }, flags: args.slice(1) }
+  }
   if (verb === 'check') return splitCheck(args.slice(1))
   if (verb !== 'backup' && verb !== 'restore') {
     return flagProblem(
       SETTINGS_TABLE,
       verb,
-      'no such command; write backup FILE, restore FILE, check [FILE], kubeconfig, or only flags to serve',
+      'no such command; write backup FILE, restore FILE, check [FILE], kubeconfig, node-certificate, or only flags to serve',
     )
   }
   if (['-h', '--help'].includes(file)) return { command: { verb: 'serve' }, flags: ['--help'] }

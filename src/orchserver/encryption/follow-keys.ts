@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { follow } from '../../lib/follow.ts'
 import { quote } from '../../lib/quote.ts'
 import { sleep } from '../../lib/sleep.ts'
 import type { Encryption } from '../../storage/encryption/encrypted-store.ts'
@@ -7,7 +8,6 @@ import { rewriteValues } from '../../storage/encryption/rewrite-values.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { createFailureLog } from '../system/failure-log.ts'
-import { follow } from '../system/follow.ts'
 import { keyFileError, parseKeyFile } from './key-file.ts'
 import { missingKeyFile, readKeyText } from './read-key-file.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
+import { follow } from '../../lib/follow.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { follow } from '../system/follow.ts'
 
 /** The content of files, which a server uses as it is at the moment. */
 export interface Followed<T> {

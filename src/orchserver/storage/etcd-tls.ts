@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { NodeProxyError } from '../../lib/error.ts'
+import { belongTogether, certificateFault, keyFault } from '../../lib/tls/pem.ts'
 import type { EtcdTls } from '../../storage/etcd/renewable-tls.ts'
-import { belongTogether } from '../certificates/certificate-validity.ts'
-import { certificateFault, keyFault } from '../certificates/pem.ts'
 import type { EtcdConfiguration } from '../config/configuration.ts'
 
 /**

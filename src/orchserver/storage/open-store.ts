@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
+import { follow } from '../../lib/follow.ts'
 import type { Election } from '../../storage/election.ts'
 import { currentFile } from '../../storage/embedded/directory/store-file.ts'
 import type { EtcdTls } from '../../storage/etcd/renewable-tls.ts'
@@ -8,7 +9,6 @@ import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
-import { follow } from '../system/follow.ts'
 import { readEtcdTls } from './etcd-tls.ts'
 
 /** How long no controllers write after their server has crashed. */

@@ -19,7 +19,11 @@ export async function desiredDifferences(
   try {
     const inInterface = interfaceOf(from) ?? ''
     const desired = await client.explain({ src, dst, port, protocol, inInterface })
-    return compareOutcomes({ src, isOwnSource: from === 'node', dst, port }, expectationOf(desired), prediction)
+    return compareOutcomes(
+      { src, isOwnSource: from === 'node', dst, port },
+      expectationOf(desired),
+      prediction,
+    )
   } finally {
     client.close()
   }

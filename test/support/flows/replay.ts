@@ -117,11 +117,7 @@ interface Sent {
   readonly differences: readonly string[]
 }
 
-async function send(
-  lab: Lab,
-  flow: LabFlow,
-  endpoints: readonly string[],
-): Promise<Sent> {
+async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Promise<Sent> {
   const bound = flow.from === 'node-lb-ip' ? [`addr add ${flow.src}/32 dev lo`] : []
   await lab.node.namespace.ip(bound)
   try {

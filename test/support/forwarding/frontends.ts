@@ -1,4 +1,4 @@
-import type { EntryId } from '../../../src/forwarding/entry.ts'
+import type { EntryId, ServiceKey } from '../../../src/forwarding/entry.ts'
 import { backend, ip } from '../../../src/modes/testing/mode-fixtures.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
 import { ORDERS, type Order } from './order.ts'
@@ -19,7 +19,7 @@ export function routeTo(
   return {
     ...{
       id: `test/listener:${port}` as EntryId,
-      service: 'test/listener',
+      service: 'test/listener' as ServiceKey,
       protocol: 'TCP',
       family: 4,
     },

@@ -39,6 +39,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'a control plane, a node and commands on a third machine; unit tests have each part, over TLS',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/remote.test.ts'],
+  },
+  {
+    reason:
       'each command beside that of kubectl, completion in three shells; unit tests run the commands',
     projects: ['server'],
     files: ['test/server/orchctl.test.ts', 'test/server/completion.test.ts'],
@@ -48,6 +54,12 @@ export const LONG_TESTS: readonly LongTests[] = [
       'starts dig and kdig for each question; a unit test sends the same ones to the server itself',
     projects: ['server'],
     files: ['test/server/dns/golden-questions.test.ts'],
+  },
+  {
+    reason:
+      'spoils thirty clusters and runs orchctl in each; unit tests have each cause, and healthy-clusters the server',
+    projects: ['server'],
+    files: ['test/server/doctor/spoilt-clusters.test.ts'],
   },
   {
     reason:
@@ -85,6 +97,11 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/server/refused-start.test.ts',
       'test/server/secrets-nowhere.test.ts',
     ],
+  },
+  {
+    reason: 'ten thousand Services in a browser; kernel has the page of a real daemon in every run',
+    projects: ['server'],
+    files: ['test/server/page/node-page.test.ts'],
   },
   {
     reason: 'a hundred kubectls at once; default-account makes as many Pods by HTTP',
@@ -189,6 +206,12 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/hairpin.test.ts',
       'test/kernel/source-address.test.ts',
     ],
+  },
+  {
+    reason:
+      'two minutes in User-mode Linux, where unit tests read what a kernel sent; of nftables, nftables/traffic-counters runs in every test',
+    projects: ['nftables', 'ipvs'],
+    files: ['test/kernel/traffic.test.ts'],
   },
   {
     reason:

@@ -3,8 +3,8 @@ import {
   elementText,
   findElement,
   type IpSet,
-  type SetElement,
   type SetAnswer,
+  type SetElement,
   type SetLookup,
   type SetSide,
 } from '../model/ip-set.ts'

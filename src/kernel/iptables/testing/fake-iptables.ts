@@ -1,5 +1,6 @@
 import type { Family } from '../../../lib/ip.ts'
 import type {
+  CountedRule,
   Iptables,
   IptablesVariant,
   RestoreFailureKind,
@@ -9,7 +10,7 @@ import type {
   SaveOptions,
   TableName,
 } from '../iptables.ts'
-import { FakeTable, isTableName } from './fake-table.ts'
+import { type FakeRule, FakeTable, isTableName } from './fake-table.ts'
 
 export interface InjectedFailure {
   readonly kind: RestoreFailureKind
@@ -34,6 +35,7 @@ export class FakeIptables implements Iptables {
   readonly texts: string[] = []
   readonly #sets: { has(name: string): boolean }
   readonly #tables = new Map<string, FakeTable>()
+  readonly #packets = new WeakMap<FakeRule, number>()
   readonly #failures: InjectedFailure[] = []
   readonly #refused = new Set<RegExp>()
 
@@ -49,6 +51,29 @@ export class FakeIptables implements Iptables {
       chains.set(name, { policy: chain.policy, rules: chain.rules.map((rule) => rule.text) })
     }
     return { chains }
+  }
+
+  async counters(
+    family: Family,
+    table: TableName,
+    visit: (counted: CountedRule) => void,
+  ): Promise<void> {
+    for (const [chain, { rules }] of this.#table(family, table).chains) {
+      for (const rule of rules) {
+        const packets = this.#packets.get(rule) ?? 0
+        if (packets > 0) visit({ chain, rule: rule.text, packets })
+      }
+    }
+  }
+
+  /** So many packets meet the rules of IPv4 nat that match; a rule that is written again begins at 0. */
+  pass(pattern: RegExp, packets: number): void {
+    for (const [chain, { rules }] of this.#table(4, 'nat').chains) {
+      for (const rule of rules) {
+        if (!pattern.test(`-A ${chain} ${rule.text}`)) continue
+        this.#packets.set(rule, (this.#packets.get(rule) ?? 0) + packets)
+      }
+    }
   }
 
   async listChain(family: Family, table: TableName, chain: string) {

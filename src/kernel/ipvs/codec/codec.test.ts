@@ -166,16 +166,29 @@ describe('golden bytes in: decoding kernel messages', () => {
   })
 
   test.each([
-    ['tunnelServer6', 4, server('fd00::5', 80, { forwarding: 'tunnel' }), [3, 0, 1]],
-    ['masqueradeServer4', 4, server('10.1.0.4', 8080, THRESHOLDS), [0, 0, 0]],
-    ['masqueradeServer6', 6, server('fd00::4', 5353), [0, 0, 1]],
-    ['routeServer4', 4, server('10.1.0.4', 0, { forwarding: 'route' }), [0, 0, 0]],
-  ] as const)('%s', (name, family, configured, [active, inactive, persistent]) => {
+    [
+      'tunnelServer6',
+      4,
+      server('fd00::5', 80, { forwarding: 'tunnel' }),
+      [3, 0, 1],
+      { connections: 2, incomingPackets: 2, incomingBytes: 120 },
+    ],
+    ['masqueradeServer4', 4, server('10.1.0.4', 8080, THRESHOLDS), [0, 0, 0], {}],
+    [
+      'masqueradeServer6',
+      6,
+      server('fd00::4', 5353),
+      [0, 0, 1],
+      { connections: 2, incomingPackets: 2, incomingBytes: 106 },
+    ],
+    ['routeServer4', 4, server('10.1.0.4', 0, { forwarding: 'route' }), [0, 0, 0], {}],
+  ] as const)('%s', (name, family, configured, [active, inactive, persistent], counters) => {
     expect(decodeGetServers(message(SENT_BY_KERNEL[name]), family)).toEqual({
       ...configured,
       activeConnections: active,
       inactiveConnections: inactive,
       persistentConnections: persistent,
+      counters: { ...none, ...counters },
     })
   })
 

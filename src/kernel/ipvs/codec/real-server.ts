@@ -4,6 +4,7 @@ import { findAttribute, findPort, findU16, findU32 } from '../../netlink/attribu
 import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
 import type { Forwarding, RealServer, RealServerId, RealServerState } from '../ipvs.ts'
 import { decodeAddress, writeAddress } from './address.ts'
+import { decodeCounters } from './counters.ts'
 import { CMD_ATTR } from './family.ts'
 
 /** linux/ip_vs.h: enum IPVS_DEST_ATTR_*. */
@@ -16,7 +17,9 @@ const LOWER = 6
 const ACTIVE = 7
 const INACTIVE = 8
 const PERSISTENT = 9
+const STATS = 10
 const FAMILY = 11
+const STATS64 = 12
 
 /** IP_VS_CONN_F_MASQ, …, in the order of their numbers. */
 const FORWARDINGS: readonly Forwarding[] = ['masquerade', 'local', 'tunnel', 'route', 'bypass']
@@ -61,6 +64,7 @@ export function decodeServer(server: Buffer, serviceFamily: Family): RealServerS
     activeConnections: number(ACTIVE),
     inactiveConnections: number(INACTIVE),
     persistentConnections: number(PERSISTENT),
+    counters: decodeCounters(findAttribute(server, STATS64) ?? findAttribute(server, STATS)),
   }
 }
 

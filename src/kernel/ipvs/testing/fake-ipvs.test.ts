@@ -4,6 +4,7 @@ import { type IpAddress, parseIp } from '../../../lib/ip.ts'
 import type { RealServer } from '../ipvs.ts'
 import { CONFORMANCE, runCase } from './conformance.ts'
 import { FakeIpvs } from './fake-ipvs.ts'
+import { NO_TRAFFIC } from './fake-table.ts'
 
 const ip = (text: string) => parseIp(text) as IpAddress
 const id = { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 } as const
@@ -41,6 +42,7 @@ test('the fake has the servers that were added and not deleted', async () => {
     activeConnections: 0,
     inactiveConnections: 0,
     persistentConnections: 0,
+    counters: NO_TRAFFIC,
   }
   expect([...(await ipvs.serversOf([id, { ...id, port: 81 }]))]).toEqual([
     ['4/tcp/10.96.0.1:80', [state]],

@@ -31,6 +31,7 @@ export class FakeIpvs implements Ipvs {
   readonly #table: FakeTable
   readonly #refused = new Map<(command: IpvsCommand) => boolean, number>()
   readonly #connections = new Map<string, Connections>()
+  readonly #serverCounters = new Map<string, TrafficCounters>()
   #timeouts: IpvsTimeouts = { tcp: 900, tcpFin: 120, udp: 300 }
   /** The commands of every run. */
   readonly runs: (readonly IpvsCommand[])[] = []
@@ -71,9 +72,7 @@ export class FakeIpvs implements Ipvs {
   async servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined> {
     this.#answer()
     const servers = this.#table.services.get(virtualServerKey(id))?.servers.values()
-    return (
-      servers && [...servers].map((server) => ({ ...server, ...this.#connectionsOf(id, server) }))
-    )
+    return servers && [...servers].map((server) => ({ ...server, ...this.#stateOf(id, server) }))
   }
 
   async serversOf(
@@ -141,13 +140,24 @@ export class FakeIpvs implements Ipvs {
     this.#connections.set(placeOf(id, server), { ...NO_CONNECTIONS, ...connections })
   }
 
+  /** They outlive their real server, too. */
+  setServerCounters(
+    id: VirtualServerId,
+    server: RealServerId,
+    counters: Partial<TrafficCounters>,
+  ): void {
+    this.#serverCounters.set(placeOf(id, server), { ...NO_TRAFFIC, ...counters })
+  }
+
   setCounters(id: VirtualServerId, counters: Partial<TrafficCounters>): void {
     const service = this.#table.services.get(virtualServerKey(id))
     if (service !== undefined) service.counters = { ...NO_TRAFFIC, ...counters }
   }
 
-  #connectionsOf(id: VirtualServerId, server: RealServerId): Connections {
-    return this.#connections.get(placeOf(id, server)) ?? NO_CONNECTIONS
+  #stateOf(id: VirtualServerId, server: RealServerId) {
+    const place = placeOf(id, server)
+    const connections = this.#connections.get(place) ?? NO_CONNECTIONS
+    return { ...connections, counters: this.#serverCounters.get(place) ?? NO_TRAFFIC }
   }
 
   #refusal(command: IpvsCommand): number | undefined {

@@ -15,6 +15,7 @@ function answering(change: (result: RestoreResult) => RestoreResult) {
     backend: iptables.backend,
     version: iptables.version,
     save: (...args) => iptables.save(...args),
+    counters: (...args) => iptables.counters(...args),
     listChain: (...args) => iptables.listChain(...args),
     restore: async (...args) => change(await iptables.restore(...args)),
   })

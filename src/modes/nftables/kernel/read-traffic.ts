@@ -1,19 +1,22 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { Element } from '../../../kernel/nftables/objects.ts'
-import type { ServiceTraffic } from '../../mode.ts'
+import type { TrafficNumbers } from '../../mode.ts'
 import { TRAFFIC_SETS, tableOf } from '../keys/names.ts'
 import { keyOfElement } from '../keys/object-key.ts'
 import type { ManagedState } from './managed-state.ts'
 
-const NONE: ServiceTraffic = { packetsIn: 0, bytesIn: 0, packetsOut: 0, bytesOut: 0 }
+/** Packets and bytes are counted together. */
+type PacketNumbers = Required<Omit<TrafficNumbers, 'connections' | 'connectionsNow'>>
+
+const NONE: PacketNumbers = { packetsIn: 0, bytesIn: 0, packetsOut: 0, bytesOut: 0 }
 
 /** The counters of all frontends, summed by their Services. */
 export async function readTraffic({
   nftables,
   program,
   settings,
-}: ManagedState): Promise<ReadonlyMap<ServiceKey, ServiceTraffic>> {
-  const found = new Map<ServiceKey, ServiceTraffic>()
+}: ManagedState): Promise<ReadonlyMap<ServiceKey, TrafficNumbers>> {
+  const found = new Map<ServiceKey, PacketNumbers>()
   for (const family of settings.families) {
     for (const [direction, sets] of Object.entries(TRAFFIC_SETS)) {
       for (const set of sets) {
@@ -35,10 +38,10 @@ export async function readTraffic({
 }
 
 function sum(
-  traffic: ServiceTraffic,
+  traffic: PacketNumbers,
   direction: string,
   { packets, bytes }: NonNullable<Element['counter']>,
-): ServiceTraffic {
+): PacketNumbers {
   return direction === 'in'
     ? {
         ...traffic,

@@ -44,6 +44,10 @@ export class DrainingForwarder implements Forwarder {
     return this.#forwarder.counts()
   }
 
+  routeTraffic(withBackends: boolean) {
+    return this.#forwarder.routeTraffic(withBackends)
+  }
+
   untilIdle(signal: AbortSignal): Promise<void> {
     return this.#forwarder.untilIdle(signal)
   }

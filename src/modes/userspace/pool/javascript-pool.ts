@@ -6,6 +6,7 @@ import { Mutex } from '../../../lib/mutex.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
+import type { RouteTraffic } from '../traffic/route-traffic.ts'
 import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
 import { QUIET_MS, successorCheck } from './successor.ts'
 import { untilIdle } from './until-idle.ts'
@@ -47,6 +48,10 @@ export class JavascriptPool implements Forwarder {
 
   counts(): TrafficCounts {
     return this.#pool.counts()
+  }
+
+  routeTraffic(withBackends: boolean): Promise<readonly RouteTraffic[]> {
+    return this.#pool.routeTraffic(withBackends)
   }
 
   untilIdle(signal: AbortSignal): Promise<void> {

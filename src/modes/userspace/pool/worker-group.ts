@@ -7,6 +7,7 @@ import { Mutex } from '../../../lib/mutex.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, ForwarderOptions, RedirectPorts } from '../forwarder.ts'
 import type { Route } from '../route.ts'
+import type { RouteTraffic } from '../traffic/route-traffic.ts'
 import type { Listener } from '../worker/messages.ts'
 import { BoundListeners, type ListenerChange } from './bound-listeners.ts'
 import { closeGently } from './close-gently.ts'
@@ -70,6 +71,10 @@ export class WorkerGroup implements Forwarder {
 
   counts(): TrafficCounts {
     return this.#pool.counts()
+  }
+
+  routeTraffic(withBackends: boolean): Promise<readonly RouteTraffic[]> {
+    return this.#pool.routeTraffic(withBackends)
   }
 
   untilIdle(signal: AbortSignal): Promise<void> {

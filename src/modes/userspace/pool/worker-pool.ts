@@ -6,6 +6,7 @@ import { systemRandom } from '../../../lib/random.ts'
 import type { TrafficCounts } from '../../mode.ts'
 import type { ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
+import type { RouteTraffic } from '../traffic/route-traffic.ts'
 import { createCounterMemory, sumCounts } from '../worker/counters.ts'
 import type { Answer, Order } from '../worker/messages.ts'
 import { createOccupancy } from '../worker/occupancy.ts'
@@ -63,6 +64,12 @@ export class WorkerPool {
   counts(): TrafficCounts {
     const { size, evicted } = this.#affinity
     return { ...sumCounts(this.#counters), affinityClientsNow: size, affinityEvicted: evicted }
+  }
+
+  /** What each worker counted; a lost worker has nothing. */
+  async routeTraffic(withBackends: boolean): Promise<readonly RouteTraffic[]> {
+    const answers = await this.give(() => ({ traffic: { withBackends } }))
+    return answers.flatMap((answer) => answer?.traffic ?? [])
   }
 
   /** Resets what is left and ends the threads. */

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { Backend, EntryId } from '../../../forwarding/entry.ts'
+import type { Backend, EntryId, ServiceKey } from '../../../forwarding/entry.ts'
 import { hear, serveTcp } from '../../../kernel/relay/testing/peers.ts'
 import { type Cidr, familyOf, type IpAddress, parseCidr, parseIp } from '../../../lib/ip.ts'
 import type { Forwarder, ForwarderLimits } from '../forwarder.ts'
@@ -47,7 +47,7 @@ export function routeTo(
   })
   return {
     id: 'shop/cart:http/TCP/4' as EntryId,
-    service: 'shop/cart',
+    service: 'shop/cart' as ServiceKey,
     protocol: 'TCP',
     family: familyOf(at.ip),
     listeners: [listener(at)],

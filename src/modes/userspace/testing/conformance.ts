@@ -6,6 +6,7 @@ import { registerClientTests } from './conformance-clients.ts'
 import { registerDatagramTests } from './conformance-datagrams.ts'
 import { LIMITS, type OpenTestForwarder } from './conformance-fixtures.ts'
 import { registerStreamTests } from './conformance-streams.ts'
+import { registerTrafficTests } from './conformance-traffic.ts'
 
 /**
  * Registers what every data path has to do, on sockets of loopback addresses at which it listens
@@ -39,5 +40,8 @@ export function describeDataPath(dataPath: DataPath, openForwarder: OpenForwarde
   })
   describe('datagrams', () => {
     registerDatagramTests(open)
+  })
+  describe('traffic', () => {
+    registerTrafficTests(open)
   })
 }

@@ -3,6 +3,7 @@ import type { Family } from '../../../lib/ip.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, RedirectPorts } from '../forwarder.ts'
 import type { Route } from '../route.ts'
+import type { RouteTraffic } from '../traffic/route-traffic.ts'
 
 const NONE: TrafficCounts = {
   ...{ connections: 0, connectionsNow: 0, udpFlows: 0, udpFlowsNow: 0, bytesIn: 0, bytesOut: 0 },
@@ -22,6 +23,8 @@ export class FakeForwarder implements Forwarder {
   readonly applied: (readonly EntryId[])[] = []
   /** Addresses at which another process listens, as `TCP 127.0.0.1 80`. */
   readonly taken = new Set<string>()
+  /** What the workers counted. */
+  traffic: readonly RouteTraffic[] = []
   /** Ends the last connection of a forwarder that drains. */
   endConnections: () => void = () => {}
   #isOpen = true
@@ -55,6 +58,10 @@ export class FakeForwarder implements Forwarder {
 
   counts(): TrafficCounts {
     return { ...NONE, drainingNow: this.#drainingNow }
+  }
+
+  async routeTraffic(): Promise<readonly RouteTraffic[]> {
+    return this.traffic
   }
 
   /** A backend left and still has connections. */

@@ -1,6 +1,7 @@
 import { tokenOf } from '../../../affinity/sticky-choice.ts'
 import type { Backend } from '../../../forwarding/entry.ts'
 import { type SocketAddress, socketAddress } from '../../../kernel/sockets/socket-address.ts'
+import { RunningTally } from './running-tally.ts'
 import type { Session } from './session.ts'
 
 /** Milliseconds that a backend is set aside after its first failure; doubled with each further one. */
@@ -19,13 +20,32 @@ export class BackendState {
   leavesAt: number | undefined
   /** Its current weight in smooth weighted round robin. */
   credit = 0
+  readonly tally = new RunningTally()
+  readonly #routeTally: RunningTally
   #failures = 0
   #asideUntil = 0
 
-  constructor(backend: Backend) {
+  /** `routeTally` counts what all backends of the route do. */
+  constructor(backend: Backend, routeTally = new RunningTally()) {
+    this.#routeTally = routeTally
     this.backend = backend
     this.address = socketAddress(backend.ip, backend.port)
     this.token = tokenOf(backend.ip, backend.port)
+  }
+
+  /** A client has a connection or a flow. */
+  began(): void {
+    this.tally.connections++
+    this.#routeTally.connections++
+  }
+
+  /** A client is gone, or tries another backend. */
+  leave(session: Session): void {
+    if (!this.sessions.delete(session)) return
+    for (const tally of [this.tally, this.#routeTally]) {
+      tally.bytesIn += session.bytesIn
+      tally.bytesOut += session.bytesOut
+    }
   }
 
   /** Whether connections to it failed lately, so that others should be tried before it. */

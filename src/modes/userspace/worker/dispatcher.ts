@@ -2,7 +2,7 @@ import { AffinityTable } from '../../../affinity/affinity-table.ts'
 import { systemRandom } from '../../../lib/random.ts'
 import type { BackendState } from './backend-state.ts'
 import { Counters } from './counters.ts'
-import type { Order, WorkerSetup } from './messages.ts'
+import type { Answer, Order, WorkerSetup } from './messages.ts'
 import { Occupancy } from './occupancy.ts'
 import { RouteTable } from './route-table.ts'
 import type { SelectionParts } from './selection.ts'
@@ -41,6 +41,12 @@ export class Dispatcher {
   apply({ routes = [] }: Order, now: number): void {
     for (const [id, route] of routes) this.routeTable.replace(id, route, now)
     this.#endDrained(now)
+  }
+
+  /** What an order requests to know. */
+  answerTo({ number, traffic }: Order): Answer {
+    if (traffic === undefined) return { number }
+    return { number, traffic: this.routeTable.traffic(traffic.withBackends) }
   }
 
   /** Ends sessions that exceeded their idle timeout, or the drain time of a removed backend. */

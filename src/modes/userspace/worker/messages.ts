@@ -4,6 +4,7 @@ import type { EntryId } from '../../../forwarding/entry.ts'
 import type { SocketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { DataPath, ForwarderLimits } from '../forwarder.ts'
 import type { Route, RouteProtocol, Side } from '../route.ts'
+import type { RouteTraffic } from '../traffic/route-traffic.ts'
 import type { CounterMemory } from './counters.ts'
 import type { ListenerAddress } from './listener-address.ts'
 import type { OccupancyMemory } from './occupancy.ts'
@@ -50,12 +51,15 @@ export interface Order {
   readonly release?: readonly number[]
   /** For JavaScript workers. */
   readonly listeners?: ListenerOrder
+  /** The answer is to have what was counted of each route. */
+  readonly traffic?: { readonly withBackends: boolean }
   readonly end?: true
 }
 
 /** A worker has carried out the order of this number. */
 export interface Answer {
   readonly number: number
+  readonly traffic?: readonly RouteTraffic[]
   /** Listeners that could not be opened, by `listenerKey`, and why. */
   readonly refused?: readonly (readonly [key: string, message: string])[]
 }

@@ -5,7 +5,9 @@ import {
   socketAddress,
 } from '../../../kernel/sockets/socket-address.ts'
 import type { Route, RouteListener, RouteProtocol } from '../route.ts'
+import type { RouteTraffic } from '../traffic/route-traffic.ts'
 import type { BackendState } from './backend-state.ts'
+import { trafficOf } from './route-tally.ts'
 import { type RouteEnvironment, ServedRoute } from './served-route.ts'
 
 /** The route and listener at which a client arrived. */
@@ -41,6 +43,12 @@ export class RouteTable {
     if (known) this.#closeListeners(known)
     if (route) this.#serve(known ?? this.#removed.get(id), route, now)
     else if (known) this.#drain(known, now)
+  }
+
+  /** What was counted of each route that had a connection, removed ones with clients too. */
+  traffic(withBackends: boolean): readonly RouteTraffic[] {
+    const all = [...this.#routes.values(), ...this.#removed.values()]
+    return all.flatMap((served) => trafficOf(served, withBackends) ?? [])
   }
 
   /** Backends that were removed and still have clients. */

@@ -4,6 +4,7 @@ import { hostPort } from '../../../lib/ip.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Route } from '../route.ts'
 import { BackendState } from './backend-state.ts'
+import { RunningTally } from './running-tally.ts'
 
 export type PoolName = 'cluster' | 'local'
 
@@ -22,6 +23,8 @@ export interface RouteEnvironment {
 export class ServedRoute {
   /** For affinity: 52 bits that stand for the id. */
   readonly group: number
+  /** With backends that are gone. */
+  readonly tally = new RunningTally()
   readonly #environment: RouteEnvironment
   readonly #states = new Map<string, BackendState>()
   #route: Route
@@ -98,7 +101,7 @@ export class ServedRoute {
       known.backend = backend
       return known
     }
-    const state = new BackendState(backend)
+    const state = new BackendState(backend, this.tally)
     state.credit = (this.#environment.random.below(1_000) / 1_000) * backend.weight
     this.#states.set(key, state)
     return state

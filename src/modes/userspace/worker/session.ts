@@ -5,6 +5,9 @@ export interface Session {
   readonly client: string
   /** When a byte of it was moved, or it began: milliseconds since the epoch. */
   readonly lastActive: number
+  /** Payload that it moved, from the client and to it. */
+  readonly bytesIn: number
+  readonly bytesOut: number
   /** Ends it at once: a reset for TCP, silence for UDP. */
   abort(): void
 }

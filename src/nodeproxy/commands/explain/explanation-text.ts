@@ -114,7 +114,7 @@ function stepText({ where, object, text, counter }: Step): string {
   return `${where}: ${object}${object.endsWith(text) ? '' : ` → ${text}`}${count}`
 }
 
-/** An explanation for programs: one JSON object. */
+/** An explanation for programs: one JSON object, with the text for their users. */
 export function explanationJson(explanation: Explanation): string {
   const { src = null, inInterface = null, desired, observed, connections, ...rest } = explanation
   const known =
@@ -125,8 +125,12 @@ export function explanationJson(explanation: Explanation): string {
     typeof connections === 'string'
       ? { connections: null, connectionsUnknown: connections }
       : { connections }
-  const all = { ...rest, ...known, ...existing }
-  const json = { src, inInterface, ...all, observed: observed.map(outcomeJson) }
+  const words = { isWell: isWell(explanation), text: explanationText(explanation) }
+  const json = {
+    ...{ src, inInterface, ...rest, ...known, ...existing },
+    observed: observed.map(outcomeJson),
+    ...words,
+  }
   return `${JSON.stringify(json, null, 2)}\n`
 }
 

@@ -34,6 +34,14 @@ export interface CommonConfiguration extends NetfilterConfiguration {
     /** An absolute path; empty: not served. */
     readonly socket: string
     readonly gid: number
+    /** Undefined: not served. */
+    readonly pageBindAddress: SocketAddress | undefined
+    /** Undefined: not served to other machines. */
+    readonly bindAddress: SocketAddress | undefined
+    /** Absolute paths; empty: none. */
+    readonly tlsCertFile: string
+    readonly tlsPrivateKeyFile: string
+    readonly clientCAFile: string
   }
   /** The name of a mode of this build, `auto` or `nftables`; empty: iptables. */
   readonly mode: string

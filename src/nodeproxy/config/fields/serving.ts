@@ -8,6 +8,8 @@ const LOOPBACK = '127.0.0.1' as IpAddress
 
 export const HEALTHZ_PORT = 10_256
 export const METRICS_PORT = 10_249
+const PAGE_PORT = 10_247
+const REMOTE_PORT = 10_246
 
 /** What the daemon itself listens on, and how it behaves as a process. */
 export const servingFields: FieldsOf<
@@ -66,6 +68,42 @@ export const servingFields: FieldsOf<
     doc: 'Number of the group whose members may read that socket, beside root.',
     reload: 'restart',
   },
+  'inspection.pageBindAddress': {
+    flag: 'inspection-page-bind-address',
+    type: socketAddress(PAGE_PORT),
+    fallback: { ip: LOOPBACK, port: PAGE_PORT },
+    fallbackNote: '"[::1]:10247" when bindAddress is IPv6',
+    doc: 'Where /inspection/v1/ and a page that shows it are served, over HTTP and without a check of the caller: keep it on the loopback. "" serves them nowhere.',
+    reload: 'restart',
+  },
+  'inspection.bindAddress': {
+    flag: 'inspection-bind-address',
+    type: socketAddress(REMOTE_PORT),
+    fallback: undefined,
+    doc: 'Where /inspection/v1/ is served to other machines, over HTTPS and to callers that may get nodes/proxy of this node; docs/operate/inspection.md. "" serves it nowhere.',
+    reload: 'restart',
+  },
+  'inspection.tlsCertFile': {
+    flag: 'inspection-tls-cert-file',
+    type: text(filePath),
+    fallback: '',
+    doc: 'Certificate of inspection.bindAddress, PEM, its own first; an absolute path. It is read again when it is replaced.',
+    reload: 'restart',
+  },
+  'inspection.tlsPrivateKeyFile': {
+    flag: 'inspection-tls-private-key-file',
+    type: text(filePath),
+    fallback: '',
+    doc: 'Private key of inspection.tlsCertFile, PEM; an absolute path.',
+    reload: 'restart',
+  },
+  'inspection.clientCAFile': {
+    flag: 'inspection-client-ca-file',
+    type: text(filePath),
+    fallback: '',
+    doc: 'Authorities whose client certificates name their holders at inspection.bindAddress, PEM; an absolute path. "": callers need a bearer token.',
+    reload: 'restart',
+  },
   oomScoreAdj: {
     flag: 'oom-score-adj',
     type: integer(-1000, 1000),
@@ -85,9 +123,13 @@ export const servingFields: FieldsOf<
 /** sockaddr_un has 108 bytes for the path and its end. */
 const MAX_SOCKET_PATH = 107
 
+function filePath(path: string): string | undefined {
+  return path === '' || path.startsWith('/') ? undefined : 'write an absolute path, or ""'
+}
+
 function socketPath(path: string): string | undefined {
-  if (path === '') return undefined
-  if (!path.startsWith('/')) return 'write an absolute path, or ""'
+  const fault = filePath(path)
+  if (fault !== undefined) return fault
   return Buffer.byteLength(path) > MAX_SOCKET_PATH
     ? `write a path of at most ${MAX_SOCKET_PATH} bytes`
     : undefined

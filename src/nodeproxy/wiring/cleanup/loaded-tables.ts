@@ -18,6 +18,9 @@ export function loadedTables(
       isLoaded(family, table) ? iptables.save(family, table, options) : { chains: new Map() },
     listChain: async (family, table, chain) =>
       isLoaded(family, table) ? iptables.listChain(family, table, chain) : undefined,
+    counters: async (family, table, visit) => {
+      if (isLoaded(family, table)) await iptables.counters(family, table, visit)
+    },
     restore: (family, text) => iptables.restore(family, text),
   }
 }

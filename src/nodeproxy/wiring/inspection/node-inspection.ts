@@ -7,6 +7,9 @@ import type { Readiness } from '../../../telemetry/health/readiness.ts'
 import { explainMessage } from '../../explanation/explain-message.ts'
 import type { Running } from '../engine/engine.ts'
 import { entryStatuses } from '../observation/entry-status.ts'
+import { isOfService } from '../traffic/is-of-service.ts'
+import { listTraffic } from '../traffic/list-traffic.ts'
+import type { TrafficCounters } from '../traffic/traffic-counters.ts'
 import { desiredRules } from './desired-rules.ts'
 import { type Documented, documents } from './documents.ts'
 import { entryMessage } from './entry-message.ts'
@@ -19,6 +22,7 @@ export interface Inspected extends Documented {
   readonly startedAt: number
   readonly history: ChangeHistory
   readonly modeName: () => string
+  readonly traffic: TrafficCounters['read']
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
 }
@@ -31,6 +35,7 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
   return {
     status: () => statusMessage(inspected),
     entries: (service) => listEntries(running(), service),
+    traffic: (service) => listTraffic({ ...running(), read: inspected.traffic }, service),
     explain(request) {
       const now = running()
       if (now === undefined) return NOT_LISTED
@@ -60,9 +65,7 @@ function statusMessage(inspected: Inspected) {
 /** Entries as they are when each is taken; what is gone by then is left out. */
 function* listEntries(now: Running | undefined, service: string) {
   if (now === undefined) return
-  const isWanted = service.endsWith('/')
-    ? (one: string) => one.startsWith(service)
-    : (one: string) => service === '' || one === service
+  const isWanted = isOfService(service)
   const wanted = [...now.table.entries()].filter((one) => isWanted(one.service))
   const statuses = entryStatuses(now)
   for (const id of wanted.map((one) => one.id).sort(compareText)) {

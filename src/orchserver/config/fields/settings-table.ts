@@ -17,7 +17,7 @@ import { STORAGE_FIELDS } from './storage.ts'
 export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMMAND_FLAGS>({
   program: 'orch-server',
   about:
-    'orch-server is the control plane of a small cluster: an API server for kubectl, client libraries and node-proxy, with a store of its own or on etcd. `orch-server backup FILE` writes its store to a file while it runs, `orch-server restore FILE` takes it back, `orch-server check` names what is damaged in a store, or `orch-server check FILE` in a backup. `orch-server kubeconfig` gives other users access; its own --help has the flags.',
+    'orch-server is the control plane of a small cluster: an API server for kubectl, client libraries and node-proxy, with a store of its own or on etcd. `orch-server backup FILE` writes its store to a file while it runs, `orch-server restore FILE` takes it back, `orch-server check` names what is damaged in a store, or `orch-server check FILE` in a backup. `orch-server kubeconfig` gives other users access, `orch-server node-certificate` certifies a node; the --help of each has its flags.',
   fields: {
     ...SERVING_FIELDS,
     ...AUTHENTICATION_FIELDS,

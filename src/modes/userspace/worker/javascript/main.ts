@@ -46,7 +46,7 @@ class JavascriptWorker {
     await this.#close((order.listeners?.close ?? []).map(listenerKey))
     this.#dispatcher.apply(order, Date.now())
     const refused = order.listeners && (await this.#open(order.listeners))
-    const answer: Answer = { number: order.number, ...(refused && { refused }) }
+    const answer: Answer = { ...this.#dispatcher.answerTo(order), ...(refused && { refused }) }
     this.#setup.port.postMessage(answer)
     if (order.end) await this.#end()
   }

@@ -25,6 +25,8 @@ export class TcpLink implements Session {
   readonly protocol = 'TCP'
   readonly client: string
   lastActive = Date.now()
+  bytesIn = 0
+  bytesOut = 0
   readonly #parts: ListenerParts
   readonly #socket: Socket
   readonly #selection: Selection
@@ -110,6 +112,7 @@ export class TcpLink implements Session {
     clearTimeout(this.#timer)
     const client = this.#socket
     state.succeeded()
+    state.began()
     const { request } = this.#selection
     const { proxyProtocol } = request.match.served.route
     if (proxyProtocol) server.write(proxyHeader(proxyProtocol, request))
@@ -126,6 +129,7 @@ export class TcpLink implements Session {
 
   #moved(count: 'bytesIn' | 'bytesOut', bytes: number): void {
     this.lastActive = Date.now()
+    this[count] += bytes
     this.#parts.counters.add(count, bytes)
   }
 
@@ -144,7 +148,7 @@ export class TcpLink implements Session {
 
   #leaveState(): void {
     clearTimeout(this.#timer)
-    this.#state?.sessions.delete(this)
+    this.#state?.leave(this)
     this.#state = undefined
   }
 }

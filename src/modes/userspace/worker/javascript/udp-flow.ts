@@ -26,6 +26,8 @@ export class UdpFlow implements Session {
   readonly protocol = 'UDP'
   readonly client: string
   lastActive = Date.now()
+  bytesIn = 0
+  bytesOut = 0
   readonly #parts: ListenerParts
   readonly #selection: Selection
   readonly #ends: FlowEnds
@@ -43,6 +45,7 @@ export class UdpFlow implements Session {
     this.client = hostKey(selection.request.client)
     parts.sessionTable.add(this)
     ends.state.sessions.add(this)
+    ends.state.began()
     const ip = ipOf(ends.state.address)
     const type = familyOf(ip) === 6 ? 'udp6' : 'udp4'
     this.#server = createSocket({ ...DATAGRAM_OPTIONS, type })
@@ -62,7 +65,7 @@ export class UdpFlow implements Session {
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#ends.state.sessions.delete(this)
+    this.#ends.state.leave(this)
     this.#server.close()
     this.#ends.onEnd()
     this.#parts.sessionTable.remove(this)
@@ -77,6 +80,7 @@ export class UdpFlow implements Session {
 
   #send(datagram: Uint8Array): void {
     if (this.#isOver) return
+    this.bytesIn += datagram.length
     this.#parts.counters.add('bytesIn', datagram.length)
     sendDatagram(this.#server, datagram, undefined, (error) => this.#failed(error))
   }
@@ -87,6 +91,7 @@ export class UdpFlow implements Session {
     this.#ends.state.succeeded()
     this.#isAnswered = true
     this.#last = undefined
+    this.bytesOut += datagram.length
     this.#parts.counters.add('bytesOut', datagram.length)
     this.#ends.onAnswer(datagram)
   }

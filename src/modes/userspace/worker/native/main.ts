@@ -7,7 +7,7 @@ import { Sockets } from '../../../../kernel/sockets/sockets.ts'
 import { openSyscalls, type Syscalls } from '../../../../kernel/sockets/syscalls.ts'
 import { UnreachableSender } from '../../../../kernel/sockets/unreachable.ts'
 import { Dispatcher, MAINTENANCE_MS } from '../dispatcher.ts'
-import type { Answer, Listener, Order, WorkerSetup } from '../messages.ts'
+import type { Listener, Order, WorkerSetup } from '../messages.ts'
 import { EventLoop, type Handler } from './event-loop.ts'
 import { TcpListener } from './tcp-listener.ts'
 import { UdpListener, type UdpListenerParts } from './udp-listener.ts'
@@ -84,8 +84,7 @@ class NativeWorker implements Handler {
       this.#dispatcher.sessionTable.abortAll()
       this.#loop.stop()
     }
-    const answer: Answer = { number: order.number }
-    this.#setup.port.postMessage(answer)
+    this.#setup.port.postMessage(this.#dispatcher.answerTo(order))
   }
 
   #open(listener: Listener): void {

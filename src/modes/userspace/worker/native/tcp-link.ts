@@ -54,6 +54,14 @@ class TcpLink implements Handler, Session {
     this.lastActive = parts.loop.now
   }
 
+  get bytesIn(): number {
+    return this.#up?.bytes ?? 0
+  }
+
+  get bytesOut(): number {
+    return this.#down?.bytes ?? 0
+  }
+
   /** With the first backend. */
   begin(): void {
     this.#parts.sessionTable.add(this)
@@ -116,6 +124,7 @@ class TcpLink implements Handler, Session {
     this.#cancel()
     const { loop, io } = this.#parts
     this.#state?.succeeded()
+    this.#state?.began()
     const up = new OneWay(io, this.#socket, this.#server)
     const down = new OneWay(io, this.#server, this.#socket)
     this.#up = up
@@ -199,15 +208,15 @@ class TcpLink implements Handler, Session {
     if (this.#socket >= 0) loop.close(this.#socket)
     this.#up?.release()
     this.#down?.release()
-    counters.add('bytesIn', this.#up?.bytes ?? 0)
-    counters.add('bytesOut', this.#down?.bytes ?? 0)
+    counters.add('bytesIn', this.bytesIn)
+    counters.add('bytesOut', this.bytesOut)
     sessionTable.remove(this)
   }
 
   #leaveServer(): void {
     if (this.#server >= 0) this.#parts.loop.close(this.#server)
     this.#server = -1
-    this.#state?.sessions.delete(this)
+    this.#state?.leave(this)
     this.#state = undefined
   }
 }

@@ -45,6 +45,8 @@ export class UdpFlow implements Handler, Session {
   readonly protocol = 'UDP'
   readonly client: string
   lastActive: number
+  bytesIn = 0
+  bytesOut = 0
   readonly #parts: FlowParts
   readonly #ends: FlowEnds
   readonly #selection: Selection
@@ -60,6 +62,7 @@ export class UdpFlow implements Handler, Session {
     this.client = hostKey(selection.request.client)
     this.lastActive = parts.loop.now
     ends.state.sessions.add(this)
+    ends.state.began()
     parts.loop.watch(ends.server, this)
   }
 
@@ -73,6 +76,7 @@ export class UdpFlow implements Handler, Session {
     const { datagrams, counters, loop } = this.#parts
     this.lastActive = loop.now
     if (datagrams.pass(this.#ends.server, length) < 0) return !this.#isRefused()
+    this.bytesIn += length
     counters.add('bytesIn', length)
     if (!this.#hasAnswered) {
       this.#unanswered = length <= KEPT_BYTES ? datagrams.copy(length) : undefined
@@ -96,6 +100,7 @@ export class UdpFlow implements Handler, Session {
       this.lastActive = loop.now
       state.succeeded()
       datagrams.passTo(replies, length, ends)
+      this.bytesOut += length
       counters.add('bytesOut', length)
     }
     if (!this.#isOver) loop.again(() => this.ready())
@@ -104,7 +109,7 @@ export class UdpFlow implements Handler, Session {
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#ends.state.sessions.delete(this)
+    this.#ends.state.leave(this)
     this.#parts.loop.close(this.#ends.server)
     this.#ends.onEnd()
   }

@@ -1,6 +1,6 @@
 import { createAffinityMemory } from '../../../../affinity/affinity-memory.ts'
 import { AffinityTable } from '../../../../affinity/affinity-table.ts'
-import type { Backend, EntryId } from '../../../../forwarding/entry.ts'
+import type { Backend, EntryId, ServiceKey } from '../../../../forwarding/entry.ts'
 import { type SocketAddress, socketAddress } from '../../../../kernel/sockets/socket-address.ts'
 import { type IpAddress, parseIp } from '../../../../lib/ip.ts'
 import type { Route } from '../../route.ts'
@@ -26,7 +26,7 @@ export function route(overrides: Partial<Route> = {}): Route {
   const cluster = [backend('10.1.0.1'), backend('10.1.0.2')]
   return {
     id: 'shop/cart:http/TCP/4' as EntryId,
-    service: 'shop/cart',
+    service: 'shop/cart' as ServiceKey,
     protocol: 'TCP',
     family: 4,
     listeners: [{ ...LISTENER, pools: { pods: 'cluster', others: 'cluster' } }],
@@ -59,6 +59,8 @@ export class FakeSession implements Session {
   readonly protocol: 'TCP' | 'UDP'
   readonly client: string
   lastActive = 0
+  bytesIn = 0
+  bytesOut = 0
   isAborted = false
   readonly #onAbort: ((session: FakeSession) => void) | undefined
 

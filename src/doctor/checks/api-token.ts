@@ -1,0 +1,78 @@
+import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import { accountOf, isInspected } from '../evidence/inspected-object.ts'
+import { isPresent, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+
+/**
+ * A Pod without a token for the API server: where clients look for it is one for others, or, of the inspected Pod, there
+ * is none because it is not mounted.
+ */
+export const apiToken: Check = {
+  name: 'api-token',
+  find: (evidence, inspected) =>
+    evidence
+      .all('pods')
+      .filter(isPresent)
+      .flatMap((pod) => {
+        const wrong =
+          otherAudience(pod, evidence) ??
+          (isInspected('pod', pod, inspected) ? notMounted(pod, evidence) : undefined)
+        return wrong === undefined ? [] : [{ ...head(pod), ...wrong }]
+      }),
+}
+
+type Wrong = Pick<Finding, 'cause' | 'evidence' | 'remedy'>
+
+/** Where clients look for their token. */
+const TOKEN_FOLDERS = ['kubernetes.io', 'orch.io'].map(
+  (brand) => `/var/run/secrets/${brand}/serviceaccount`,
+)
+
+function otherAudience(pod: JsonObject, { server }: ClusterEvidence): Wrong | undefined {
+  if (server === undefined || server.audiences.length === 0) return undefined
+  const mounts = arrayAt(pod, 'spec', 'containers').flatMap((one) => arrayAt(one, 'volumeMounts'))
+  const volumes = mounts
+    .filter((one) => TOKEN_FOLDERS.includes(stringAt(one, 'mountPath').replace(/\/$/, '')))
+    .map((one) => stringAt(one, 'name'))
+  const audience = tokensOf(pod, volumes)
+    .map((token) => stringAt(token, 'audience'))
+    .find((one) => one !== '' && !server.audiences.includes(one))
+  if (audience === undefined) return undefined
+  return {
+    cause: `the token that it sends to the API server is for ${JSON.stringify(audience)}, and is rejected (401)`,
+    evidence: [`the API server accepts tokens for ${server.audiences.join(', ')}`],
+    remedy: 'remove the audience of the projected token, or mount that token at another path',
+  }
+}
+
+/** The projected tokens of a Pod in these volumes; undefined: in all of them. */
+function tokensOf(pod: JsonObject, names?: readonly string[]): readonly Json[] {
+  return arrayAt(pod, 'spec', 'volumes')
+    .filter((volume) => names === undefined || names.includes(stringAt(volume, 'name')))
+    .flatMap((volume) => arrayAt(volume, 'projected', 'sources'))
+    .flatMap((source) => valueAt(source, 'serviceAccountToken') ?? [])
+}
+
+function notMounted(pod: JsonObject, evidence: ClusterEvidence): Wrong | undefined {
+  const account = evidence.find('serviceaccounts', accountOf(pod))
+  const ofPod = valueAt(pod, 'spec', 'automountServiceAccountToken')
+  const ofAccount = valueAt(account, 'automountServiceAccountToken')
+  if ((ofPod ?? ofAccount) !== false || tokensOf(pod).length > 0) return undefined
+  const where = ofPod === false ? 'the Pod' : `serviceaccount/${nameOf(account ?? {})}`
+  return {
+    cause: `no token is mounted into it: automountServiceAccountToken of ${where} is false`,
+    evidence: ['none of its volumes has a projected serviceAccountToken'],
+    remedy: 'set automountServiceAccountToken of the Pod to true if it needs the API server',
+  }
+}
+
+function head(pod: JsonObject) {
+  return {
+    check: apiToken.name,
+    symptom: 'Pod cannot reach the API',
+    object: `pod/${keyOf(pod)}`,
+    affects: [`serviceaccount/${accountOf(pod)}`],
+    commands: [`orchctl -n ${namespaceOf(pod)} get pod ${nameOf(pod)} -o yaml`],
+  } as const
+}

@@ -1,0 +1,88 @@
+import { parseIp } from '../../lib/ip.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+
+/** An ExternalName that no resolver can follow: an address, a Service that is not there, or an alias of itself. */
+export const externalName: Check = {
+  name: 'external-name',
+  find: (evidence) =>
+    evidence
+      .all('services')
+      .filter((service) => targetOf(service) !== '')
+      .flatMap((service) => findingOf(service, evidence)),
+}
+
+function targetOf(service: JsonObject): string {
+  if (stringAt(service, 'spec', 'type') !== 'ExternalName') return ''
+  return stringAt(service, 'spec', 'externalName').replace(/\.$/, '').toLowerCase()
+}
+
+function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
+  const wrong = addressProblem(targetOf(service)) ?? aliasProblem(service, evidence)
+  if (wrong === undefined) return []
+  return [
+    {
+      check: externalName.name,
+      symptom: 'DNS resolution fails',
+      object: `service/${keyOf(service)}`,
+      affects: [],
+      ...wrong,
+      commands: [`orchctl -n ${namespaceOf(service)} edit service/${nameOf(service)}`],
+    },
+  ]
+}
+
+type Wrong = Pick<Finding, 'cause' | 'evidence' | 'remedy'>
+
+function addressProblem(target: string): Wrong | undefined {
+  if (parseIp(target) === undefined) return undefined
+  return {
+    cause: `its externalName ${quote(target)} is an address: clients get an alias that has no records`,
+    evidence: [`DNS answers CNAME ${target}, which is a name to a resolver`],
+    remedy: 'write the name of the host, or a Service without selector with an EndpointSlice',
+  }
+}
+
+/** Follows aliases inside the cluster, as far as their namespaces were read. */
+function aliasProblem(service: JsonObject, evidence: ClusterEvidence): Wrong | undefined {
+  const path = [keyOf(service)]
+  for (let at: JsonObject | undefined = service; at !== undefined; ) {
+    const key = serviceOfName(targetOf(at))
+    if (key === undefined) return undefined
+    const isLoop = path.includes(key)
+    path.push(key)
+    if (isLoop) {
+      return {
+        cause: `its externalName leads back: ${path.join(' -> ')}`,
+        evidence: [`${keyOf(at)} has the externalName ${quote(targetOf(at))}`],
+        remedy: 'name a host outside, or a Service that is no alias itself',
+      }
+    }
+    const next = evidence.find('services', key)
+    if (next === undefined) return missing(key, targetOf(at), evidence)
+    at = targetOf(next) === '' ? undefined : next
+  }
+  return undefined
+}
+
+/** A Service may be out of sight: one namespace is read where the user inspects only that. */
+function missing(key: string, target: string, evidence: ClusterEvidence): Wrong | undefined {
+  const [namespace] = key.split('/')
+  const isRead = evidence.all('services').some((one) => namespaceOf(one) === namespace)
+  if (!isRead) return undefined
+  return {
+    cause: `its externalName ${quote(target)} names the Service ${key}, which does not exist`,
+    evidence: [`${namespace} has other Services, and none of this name`],
+    remedy: 'correct the name, or create the Service',
+  }
+}
+
+/** `namespace/name` of a name such as `web.shop.svc.cluster.local`; undefined: it is a name of no Service. */
+function serviceOfName(target: string): string | undefined {
+  const [name, namespace, svc, ...domain] = target.split('.')
+  const isOfCluster = domain.length === 0 || domain.join('.') === 'cluster.local'
+  return svc === 'svc' && isOfCluster ? `${namespace}/${name}` : undefined
+}

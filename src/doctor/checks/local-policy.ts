@@ -1,0 +1,130 @@
+import { arrayAt, type JsonObject, scalarText, stringAt } from '../../lib/json.ts'
+import { NAMES } from '../../resources/names.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
+import {
+  conditionOf,
+  isPresent,
+  keyOf,
+  labelsOf,
+  nameOf,
+  namespaceOf,
+} from '../evidence/objects.ts'
+
+/**
+ * A policy Local without endpoints where packets arrive. For external traffic some nodes without endpoints are usual
+ * (a load balancer leaves them out): a finding when no node has any, or of the inspected Service. For internal traffic
+ * nodes with other Pods of its namespace count, for the inspected Service those with any Pods.
+ */
+export const localPolicy: Check = {
+  name: 'local-policy',
+  find: (evidence, inspected) => {
+    if (!evidence.has('services', 'endpointslices', 'nodes')) return []
+    return evidence
+      .all('services')
+      .filter((service) => evidence.readyEndpointsOf(service) > 0)
+      .flatMap((service) => [
+        ...external(service, evidence, inspected),
+        ...internal(service, evidence, inspected),
+      ])
+  },
+}
+
+function external(
+  service: JsonObject,
+  evidence: ClusterEvidence,
+  inspected: InspectedObject | undefined,
+): readonly Finding[] {
+  if (stringAt(service, 'spec', 'externalTrafficPolicy') !== 'Local') return []
+  const nodes = evidence.all('nodes').filter(isServing).map(nameOf)
+  const holders = nodesOfEndpoints(service, evidence)
+  const without = nodes.filter((node) => !holders.has(node))
+  const isNowhere = !evidence.all('nodes').some((node) => holders.has(nameOf(node)))
+  if (without.length === 0 || !(isNowhere || isInspected('service', service, inspected))) return []
+  return [
+    {
+      ...head(service, 'External access fails'),
+      cause: isNowhere
+        ? 'externalTrafficPolicy is Local, and no node has a ready endpoint of it'
+        : `externalTrafficPolicy is Local: ${shown(without)} drop its external traffic`,
+      evidence: endpointTexts(service, evidence),
+      remedy: 'set externalTrafficPolicy to Cluster, or run a Pod of it on each node that is used',
+      commands: commands(service),
+    },
+  ]
+}
+
+function internal(
+  service: JsonObject,
+  evidence: ClusterEvidence,
+  inspected: InspectedObject | undefined,
+): readonly Finding[] {
+  if (stringAt(service, 'spec', 'internalTrafficPolicy') !== 'Local') return []
+  const holders = nodesOfEndpoints(service, evidence)
+  const pods = isInspected('service', service, inspected)
+    ? evidence.all('pods')
+    : evidence.podsIn(namespaceOf(service))
+  const own = new Set(evidence.podsOf(service))
+  const clients = pods.filter(
+    (pod) => isPresent(pod) && !own.has(pod) && !holders.has(stringAt(pod, 'spec', 'nodeName')),
+  )
+  const nodes = [...new Set(clients.map((pod) => stringAt(pod, 'spec', 'nodeName')))]
+  const without = nodes.filter((node) => node !== '').sort()
+  if (without.length === 0) return []
+  const first = clients.find((pod) => stringAt(pod, 'spec', 'nodeName') === without[0])
+  return [
+    {
+      ...head(service, 'Service not reachable'),
+      cause: `internalTrafficPolicy is Local: on ${shown(without)} it has no ready endpoint, and refuses the Pods there`,
+      evidence: [
+        ...endpointTexts(service, evidence),
+        `pod/${keyOf(first ?? {})} runs on ${without[0]}`,
+      ],
+      remedy: 'set internalTrafficPolicy to Cluster, or run a Pod of it on each node (DaemonSet)',
+      commands: commands(service),
+    },
+  ]
+}
+
+/** Whether clients use a node: it is ready, and may run ordinary Pods. */
+function isServing(node: JsonObject): boolean {
+  const labels = labelsOf(node)
+  const isReady = stringAt(conditionOf(node, 'Ready'), 'status') === 'True'
+  return isReady && NAMES.controlPlane.every((key) => labels[key] === undefined)
+}
+
+function nodesOfEndpoints(service: JsonObject, evidence: ClusterEvidence): ReadonlySet<string> {
+  return new Set(evidence.readyEndpoints(service).map((one) => stringAt(one, 'nodeName')))
+}
+
+function endpointTexts(service: JsonObject, evidence: ClusterEvidence): readonly string[] {
+  return evidence
+    .readyEndpoints(service)
+    .slice(0, SHOWN)
+    .map((one) => {
+      const node = stringAt(one, 'nodeName')
+      const [address] = arrayAt(one, 'addresses').map(scalarText)
+      return `endpoint ${address ?? ''} ${node === '' ? 'names no node' : `is on ${node}`}`
+    })
+}
+
+const SHOWN = 3
+
+function shown(nodes: readonly string[]): string {
+  const more = nodes.length > SHOWN ? ` and ${nodes.length - SHOWN} more nodes` : ''
+  return `${nodes.slice(0, SHOWN).join(', ')}${more}`
+}
+
+function head(service: JsonObject, symptom: Finding['symptom']) {
+  const object = `service/${keyOf(service)}`
+  return { check: localPolicy.name, symptom, object, affects: [] } as const
+}
+
+function commands(service: JsonObject): readonly string[] {
+  const namespace = namespaceOf(service)
+  return [
+    `orchctl -n ${namespace} get endpointslices -l kubernetes.io/service-name=${nameOf(service)} -o yaml`,
+    `orchctl -n ${namespace} edit service/${nameOf(service)}`,
+  ]
+}

@@ -1,0 +1,80 @@
+import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import { readPodDns } from '../../resources/resolver/pod-dns.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import { isInspected } from '../evidence/inspected-object.ts'
+import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+import { isClusterDns } from './cluster-dns.ts'
+
+/** The inspected Pod does not query the DNS of the cluster, or does not complete names. Others may want that. */
+export const podDns: Check = {
+  name: 'pod-dns',
+  find: (evidence, inspected) =>
+    evidence
+      .all('pods')
+      .filter((pod) => isInspected('pod', pod, inspected))
+      .flatMap((pod) => findingOf(pod, evidence)),
+}
+
+function findingOf(pod: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
+  const wrong = problemOf(pod, evidence)
+  if (wrong === undefined) return []
+  const policy = stringAt(pod, 'spec', 'dnsPolicy') || 'ClusterFirst'
+  return [
+    {
+      check: podDns.name,
+      symptom: 'DNS resolution fails',
+      object: `pod/${keyOf(pod)}`,
+      affects: [],
+      ...wrong,
+      evidence: [`its dnsPolicy is ${policy}`, ...wrong.evidence],
+      commands: [
+        `orchctl -n ${namespaceOf(pod)} resolve kubernetes.default --from pod/${nameOf(pod)}`,
+        `orchctl -n ${namespaceOf(pod)} get pod ${nameOf(pod)} -o yaml`,
+      ],
+    },
+  ]
+}
+
+type Wrong = Pick<Finding, 'cause' | 'evidence' | 'remedy'>
+
+function problemOf(pod: JsonObject, evidence: ClusterEvidence): Wrong | undefined {
+  const { policy, config } = readPodDns(pod)
+  const isOnHost = valueAt(pod, 'spec', 'hostNetwork') === true
+  if (policy === 'node') {
+    return {
+      cause: 'it queries the servers of its node, which do not know names of Services',
+      evidence: isOnHost ? ['it is on the network of its node (hostNetwork)'] : [],
+      remedy: `set dnsPolicy to ${isOnHost ? 'ClusterFirstWithHostNet' : 'ClusterFirst'}`,
+    }
+  }
+  const servers = dnsAddresses(evidence)
+  const isOfCluster = config.nameservers.some((one) => servers.includes(one))
+  if (policy === 'none' && servers.length > 0 && !isOfCluster) {
+    return {
+      cause: `its dnsConfig names ${config.nameservers.join(', ') || 'no server'}, and not the DNS of the cluster`,
+      evidence: [`the DNS of the cluster has ${servers.join(', ')}`],
+      remedy: 'remove dnsPolicy None, or name the DNS of the cluster in dnsConfig.nameservers',
+    }
+  }
+  const hasSearch = config.searches.some((one) => /(?:^|\.)svc\./.test(one))
+  if (policy === 'none' && !hasSearch) {
+    return {
+      cause: 'its search list has no domain of Services: only complete names resolve',
+      evidence: [`its dnsConfig.searches are ${config.searches.join(', ') || 'empty'}`],
+      remedy: `add ${namespaceOf(pod)}.svc.cluster.local and svc.cluster.local to dnsConfig.searches`,
+    }
+  }
+  return config.options.get('ndots') === '0'
+    ? {
+        cause: 'ndots is 0: names such as web are queried as they are, before the search list',
+        evidence: [],
+        remedy: 'remove ndots from dnsConfig.options (the default is 5)',
+      }
+    : undefined
+}
+
+function dnsAddresses(evidence: ClusterEvidence): readonly string[] {
+  const services = evidence.all('services').filter(isClusterDns)
+  return services.flatMap((service) => arrayAt(service, 'spec', 'clusterIPs').map(scalarText))
+}

@@ -1,0 +1,66 @@
+import { type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import type { Check, Finding } from '../evidence/finding.ts'
+import { isInspected } from '../evidence/inspected-object.ts'
+import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+
+/**
+ * Session affinity sends a client to one backend, so that few clients use few backends. It is meant so: a finding when the
+ * counters of a node show that the load is unbalanced, or of the inspected Service.
+ */
+export const sessionAffinity: Check = {
+  name: 'session-affinity',
+  find: (evidence, inspected) =>
+    evidence
+      .all('services')
+      .filter((service) => stringAt(service, 'spec', 'sessionAffinity') === 'ClientIP')
+      .filter((service) => evidence.readyEndpointsOf(service) > 1)
+      .flatMap((service) => {
+        const counted = unbalanced(service, evidence)
+        const isShown = counted.length > 0 || isInspected('service', service, inspected)
+        return isShown ? [findingOf(service, counted, evidence)] : []
+      }),
+}
+
+function findingOf(
+  service: JsonObject,
+  counted: readonly string[],
+  evidence: ClusterEvidence,
+): Finding {
+  const { key, namespace, name } = {
+    ...{ key: keyOf(service), namespace: namespaceOf(service), name: nameOf(service) },
+  }
+  const seconds =
+    scalarText(valueAt(service, 'spec', 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds')) ||
+    '10800'
+  return {
+    check: sessionAffinity.name,
+    symptom: 'Unbalanced load',
+    object: `service/${key}`,
+    affects: [],
+    cause: `sessionAffinity is ClientIP: a client stays at one of ${evidence.readyEndpointsOf(service)} endpoints for ${seconds} s after its last connection`,
+    evidence: [
+      ...counted,
+      'clients behind one address (NAT, a proxy, a load balancer) are one client',
+    ],
+    remedy: 'set sessionAffinity to None if the Pods share their state, or shorten its timeout',
+    commands: [`orchctl -n ${namespace} edit service/${name}`],
+  }
+}
+
+/** So many connections for each backend are needed for a judgement. */
+const ENOUGH = 50
+/** A backend with so many times its share: by chance alone, one of thousands has it. */
+const TIMES = 1.5
+
+function unbalanced(service: JsonObject, { traffic }: ClusterEvidence): readonly string[] {
+  return traffic
+    .filter((one) => one.service === keyOf(service) && one.backends.length > 1)
+    .flatMap(({ node, backends }) => {
+      const total = backends.reduce((sum, { connections }) => sum + connections, 0)
+      const [most] = backends.toSorted((a, b) => b.connections - a.connections)
+      const share = total / backends.length
+      if (most === undefined || share < ENOUGH || most.connections < TIMES * share) return []
+      return [`on ${node}, ${most.backend} got ${most.connections} of ${total} connections`]
+    })
+}

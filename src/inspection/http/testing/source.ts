@@ -1,0 +1,14 @@
+import type { InspectionSource } from '../../service/inspection-source.ts'
+
+/** A source of tests; what is given replaces parts of it. */
+export function fakeSource(changes: Partial<InspectionSource> = {}): InspectionSource {
+  return {
+    status: () => ({ version: '1.2.3', mode: 'some-mode', isReady: true, startedAt: 7n }),
+    entries: () => [],
+    async *traffic() {},
+    explain: () => ({}),
+    async *documents() {},
+    watchChanges: () => () => undefined,
+    ...changes,
+  }
+}

@@ -1,0 +1,84 @@
+import { parseUpstream, type Upstream } from '../../dns/forward/upstream/upstream.ts'
+import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
+import type { Finding } from '../../doctor/evidence/finding.ts'
+import { stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import type { CommandContext } from '../command/context.ts'
+import { queryServer } from '../resolve/query-server.ts'
+import { usageError } from '../usage/usage-error.ts'
+
+/** A Service that every cluster has. */
+const KNOWN = 'kubernetes.default.svc'
+/** So many names outside are looked up. */
+const MAX_NAMES = 3
+
+export interface DnsFlags {
+  readonly dnsServer: string
+  readonly clusterDomain: string
+}
+
+/**
+ * Queries a DNS server of the cluster for the Service of the API, and for the names outside that Services of type
+ * ExternalName stand for, which it forwards.
+ */
+export async function dnsFindings(
+  { dnsServer, clusterDomain }: DnsFlags,
+  evidence: ClusterEvidence,
+  context: CommandContext,
+): Promise<readonly Finding[]> {
+  const server = parseUpstream(dnsServer)
+  if (server === undefined) {
+    const hint = 'write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT'
+    throw usageError(`--dns-server ${quote(dnsServer)} is no address of a host`, hint)
+  }
+  const name = `${KNOWN}.${clusterDomain}`
+  const status = await statusOf(server, name, context)
+  if (status !== 'NOERROR') return [finding('dns-answers', dnsServer, name, status)]
+  const outside = namesOutside(evidence, clusterDomain)
+  if (outside.length === 0)
+    context.notice('not checked: names outside: no Service is of type ExternalName')
+  const replies = await Promise.all(
+    outside.map(async (one) => ({ name: one, status: await statusOf(server, one, context) })),
+  )
+  const failed = replies.find((one) => !['NOERROR', 'NXDOMAIN'].includes(one.status))
+  return failed === undefined
+    ? []
+    : [finding('dns-upstream', dnsServer, failed.name, failed.status)]
+}
+
+async function statusOf(server: Upstream, name: string, { host }: CommandContext): Promise<string> {
+  const { status } = await queryServer(server, name, 'A', host.signal)
+  return status
+}
+
+function namesOutside(evidence: ClusterEvidence, domain: string): readonly string[] {
+  const names = evidence
+    .all('services')
+    .filter((service) => stringAt(service, 'spec', 'type') === 'ExternalName')
+    .map((service) => stringAt(service, 'spec', 'externalName').replace(/\.$/, ''))
+  const outside = names.filter(
+    (name) => name !== '' && !name.endsWith(`.${domain}`) && !name.endsWith('.svc'),
+  )
+  return [...new Set(outside)].slice(0, MAX_NAMES)
+}
+
+function finding(
+  check: 'dns-answers' | 'dns-upstream',
+  server: string,
+  name: string,
+  status: string,
+): Finding {
+  const isOfCluster = check === 'dns-answers'
+  return {
+    ...{ check, symptom: 'DNS resolution fails', affects: [] },
+    object: `dns/${server}`,
+    cause: isOfCluster
+      ? `the DNS server ${server} does not answer for the cluster`
+      : `the DNS server ${server} answers for the cluster, and its upstreams fail`,
+    evidence: [`the reply for ${name} is ${status}`],
+    remedy: isOfCluster
+      ? 'check that it runs, that its port is reached from here, and its domain (--cluster-domain)'
+      : 'check the upstreams of the DNS server, and that it reaches them',
+    commands: [`orchctl resolve ${name}. --dns-server ${server}`],
+  }
+}

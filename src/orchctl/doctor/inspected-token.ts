@@ -1,0 +1,88 @@
+import { open } from 'node:fs/promises'
+import { decodeJwt } from 'jose'
+import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
+import type { Finding } from '../../doctor/evidence/finding.ts'
+import { judgeToken } from '../../doctor/token/judge-token.ts'
+import { isJsonObject, type Json, type JsonObject, valueAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import type { CommandContext } from '../command/context.ts'
+import { usageError } from '../usage/usage-error.ts'
+
+/** A token has no more bytes. */
+const LIMIT = 64 * 1024
+
+/** What is wrong with the token of a file (`-`: of standard input). It is sent to the API server alone, and never shown. */
+export async function tokenFindings(
+  file: string,
+  evidence: ClusterEvidence,
+  context: CommandContext,
+): Promise<readonly Finding[]> {
+  const token = (await readToken(file, context)).trim()
+  const payload = claimsOf(token)
+  if (payload === undefined) {
+    throw usageError(
+      `--token-file ${quote(file)} holds no token`,
+      'a token is a JWT: three parts, joined by dots',
+    )
+  }
+  const isAccepted = await review(token, [], context)
+  const audiences = [valueAt(payload, 'aud') ?? []].flat().filter((one) => typeof one === 'string')
+  const isAcceptedForItsAudience =
+    isAccepted === false && audiences.length > 0
+      ? await review(token, audiences, context)
+      : undefined
+  const found = judgeToken(
+    { payload, now: Date.now(), isAccepted, isAcceptedForItsAudience },
+    evidence,
+  )
+  return found === undefined ? [] : [found]
+}
+
+function claimsOf(token: string): JsonObject | undefined {
+  try {
+    const payload = decodeJwt(token) as Json
+    return isJsonObject(payload) ? payload : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What the API server says of a token; undefined: the user may not query it. */
+async function review(
+  token: string,
+  audiences: readonly string[],
+  context: CommandContext,
+): Promise<boolean | undefined> {
+  const { api } = await context.session()
+  const answer = await api.request({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/tokenreviews',
+    body: {
+      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
+      spec: { token, ...(audiences.length > 0 && { audiences: [...audiences] }) },
+    },
+  })
+  if (answer.ok) return valueAt(answer.value.body, 'status', 'authenticated') === true
+  context.notice(`the API server was not queried about the token: ${answer.failure.message}`)
+  return undefined
+}
+
+async function readToken(file: string, { host }: CommandContext): Promise<string> {
+  const parts: Buffer[] = []
+  let size = 0
+  const source = file === '-' ? host.stdin : await fileBytes(file)
+  for await (const part of source) {
+    parts.push(Buffer.from(part))
+    size += part.length
+    if (size > LIMIT) throw usageError(`--token-file ${quote(file)} is larger than a token`)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+async function fileBytes(file: string): Promise<AsyncIterable<Uint8Array | string>> {
+  const opened = await open(file).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    throw usageError(`--token-file ${quote(file)} cannot be read: ${code}`)
+  })
+  return opened.createReadStream()
+}

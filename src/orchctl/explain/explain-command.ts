@@ -1,0 +1,94 @@
+import type { Command } from 'commander'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
+import { runs } from '../command/command-module.ts'
+import type { CommandContext } from '../command/context.ts'
+import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
+import { readNodes } from '../nodes/read-nodes.ts'
+import { jsonText } from '../output/documents.ts'
+import { severalLines } from '../output/terminal-text.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import { usageError } from '../usage/usage-error.ts'
+import { clusterReader } from './cluster-reader.ts'
+import { connectionQuery } from './connection-query.ts'
+
+const ABOUT = `
+The node on which the connection begins explains it; that of a client outside is the one
+that has the destination, or --node. Its node-proxy must serve remote inspection.
+
+Exit codes:
+  0  the connection comes to be, as node-proxy wants it
+  1  it does not, or the kernel does otherwise; or it is not known
+  3  the node cannot be reached
+
+Examples:
+  orchctl explain pod/shop-1 service/web:http
+  orchctl explain pod/shop/shop-1 10.96.0.10:80
+  orchctl explain 203.0.113.7 node/node-7:30080
+  orchctl explain 203.0.113.7 192.0.2.200:80 --node node-7
+`
+
+/** Longer than a command of node-proxy may take on its node, in milliseconds. */
+const TIMEOUT_MS = 65_000
+
+interface ExplainFlags extends NodeFlags {
+  readonly protocol: string
+  readonly interface?: string
+  readonly node?: string
+  readonly output: string
+}
+
+/** `orchctl explain SOURCE DESTINATION`. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .argument('<source>', 'pod/NAME, node/NAME, or an address')
+    .argument('<destination>', 'service/NAME[:PORT], pod/NAME:PORT, node/NAME:PORT, ADDRESS:PORT')
+    .option('-p, --protocol <protocol>', 'tcp, udp or sctp', 'tcp')
+    .option('--interface <name>', 'by which the packet comes to the node')
+    .option('--node <name>', 'the node that explains the connection')
+    .option('-o, --output <format>', 'text or json', 'text')
+    .addHelpText('after', ABOUT)
+  runs<ExplainFlags>(addNodeFlags(command), context, explain)
+}
+
+async function explain(
+  [source = '', destination = '', ...more]: readonly string[],
+  flags: ExplainFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  if (more.length > 0) throw usageError('there are more than two operands')
+  const { output } = flags
+  if (output !== 'text' && output !== 'json') {
+    throw usageError(`-o ${quote(output)} is no output format`, 'write text or json')
+  }
+  const { api, namespace } = await context.session()
+  const written = { source, destination, node: flags.node, namespace }
+  const query = await connectionQuery(written, clusterReader(api))
+  const document = await explanationOf(query, flags, context)
+  const node = stringAt(query.node, 'metadata', 'name')
+  const isTerminal = context.host.stdout.isTTY === true
+  context.print(
+    output === 'json'
+      ? jsonText({ node, ...document }, { isTerminal })
+      : severalLines(`On node ${node}: ${stringAt(document, 'text')}`),
+  )
+  return document['isWell'] === true ? 0 : 1
+}
+
+async function explanationOf(
+  { node, source, destination }: Awaited<ReturnType<typeof connectionQuery>>,
+  flags: ExplainFlags,
+  context: CommandContext,
+): Promise<JsonObject> {
+  const { protocol, interface: inInterface } = flags
+  const packet = { source, destination, protocol }
+  const [answer] = await readNodes([node], context, {
+    ...flags,
+    path: '/inspection/v1/explain',
+    query: inInterface === undefined ? packet : { ...packet, interface: inInterface },
+    timeoutMs: TIMEOUT_MS,
+  })
+  const result = answer!.result
+  if (!result.ok) throw result.error
+  return result.body
+}

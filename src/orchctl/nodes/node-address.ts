@@ -1,0 +1,19 @@
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+
+/** The addresses of a Node object, those of its own network first. */
+export function nodeAddresses(node: JsonObject): readonly IpAddress[] {
+  const all = arrayAt(node, 'status', 'addresses')
+  const ofType = (type: string) => all.filter((one) => stringAt(one, 'type') === type)
+  return [...ofType('InternalIP'), ...ofType('ExternalIP')].flatMap(
+    (one) => parseIp(stringAt(one, 'address')) ?? [],
+  )
+}
+
+/** The address at which other machines of the cluster reach the node; undefined: it has none. */
+export function internalAddress(node: JsonObject): IpAddress | undefined {
+  const [found] = arrayAt(node, 'status', 'addresses')
+    .filter((one) => stringAt(one, 'type') === 'InternalIP')
+    .flatMap((one) => parseIp(stringAt(one, 'address')) ?? [])
+  return found
+}

@@ -1,0 +1,50 @@
+import { readLines } from './read-lines.ts'
+import { RequestError } from './request-error.ts'
+
+/** How paths of a server become requests. */
+export interface ConnectionParts {
+  /** With its slash at the end; relative: to the page. */
+  readonly base: string
+  /** Of every request. */
+  readonly headers?: () => Readonly<Record<string, string>>
+}
+
+/** GET requests of one server. Each throws RequestError, and stops with its signal. */
+export class Connection {
+  readonly #parts: ConnectionParts
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts
+  }
+
+  async json<T>(path: string, signal: AbortSignal): Promise<T> {
+    const response = await this.#get(path, signal)
+    return (await response.json()) as T
+  }
+
+  /** The lines of a stream, as many at a time as arrived together. */
+  async *lines<T>(path: string, signal: AbortSignal): AsyncGenerator<readonly T[]> {
+    const { body } = await this.#get(path, signal)
+    if (body !== null) yield* readLines<T>(body)
+  }
+
+  async #get(path: string, signal: AbortSignal): Promise<Response> {
+    const { base, headers } = this.#parts
+    const options = { signal, headers: headers?.() ?? {}, cache: 'no-store' } as const
+    const response = await fetch(base + path, options).catch((error: unknown) => {
+      if (signal.aborted) throw error
+      throw new RequestError('the server does not answer')
+    })
+    if (response.ok) return response
+    throw await refusal(response)
+  }
+}
+
+async function refusal(response: Response): Promise<RequestError> {
+  const { status } = response
+  const body = (await response.json().catch(() => ({}))) as { code?: unknown; message?: unknown }
+  const { message } = body
+  const code = typeof body.code === 'string' ? body.code : ''
+  const text = typeof message === 'string' ? message : `the server answers with status ${status}`
+  return new RequestError(text, { code, status })
+}

@@ -1,0 +1,117 @@
+import type { ServiceMessage } from '../data/messages.ts'
+import type { NodeApi } from '../data/node-api.ts'
+import { pause, repeat, seen, type Visibility } from '../data/repeat.ts'
+import { addChanges } from '../latency/latency-series.ts'
+import { serviceCounts, type TrafficCounts } from '../traffic/traffic-rates.ts'
+import type { NodeState } from './node-state.ts'
+
+const STATUS = { everyMs: 2_000 }
+/** The list of ten thousand Services is a megabyte: after a change it is read again, and seldom without one. */
+const SERVICES = { everyMs: 2_000, restFactor: 10 }
+const MAX_SERVICES_AGE_MS = 30_000
+/** Counters of all Services are expensive for the kernel, so the daemon is left alone for most of the time. */
+const TRAFFIC = { everyMs: 5_000, restFactor: 15 }
+/** A rate needs two readings. */
+const FIRST_TRAFFIC = { ...TRAFFIC, everyMs: 1_500 }
+const RECONNECT_MS = 2_000
+
+/** Keeps a state as the node is, while the page is seen, until the signal. */
+export function followNode(
+  api: NodeApi,
+  state: NodeState,
+  visibility: Visibility,
+  signal: AbortSignal,
+): void {
+  const services = servicesReader(api, state, signal)
+  const trafficTiming = () => (state.traffic.value[0] === undefined ? FIRST_TRAFFIC : TRAFFIC)
+  void repeat(
+    () => readStatus(api, state, signal),
+    () => STATUS,
+    visibility,
+    signal,
+  )
+  void repeat(
+    () => services.read(),
+    () => SERVICES,
+    visibility,
+    signal,
+  )
+  void repeat(() => readTraffic(api, state, signal), trafficTiming, visibility, signal)
+  void followChanges(api, { state, onChange: services.outdate, visibility, signal })
+}
+
+async function readStatus(api: NodeApi, state: NodeState, signal: AbortSignal): Promise<void> {
+  try {
+    state.status.set(await api.status(signal))
+    state.failure.set(undefined)
+  } catch (error) {
+    if (!signal.aborted) state.failure.set(messageOf(error))
+  }
+}
+
+function servicesReader(api: NodeApi, state: NodeState, signal: AbortSignal) {
+  let isOutdated = true
+  let readAt = Number.NEGATIVE_INFINITY
+  return {
+    outdate: () => {
+      isOutdated = true
+    },
+    async read(): Promise<void> {
+      if (!isOutdated && performance.now() - readAt < MAX_SERVICES_AGE_MS) return
+      isOutdated = false
+      try {
+        const all: ServiceMessage[] = []
+        for await (const some of api.services(signal)) all.push(...some)
+        state.services.set(all)
+        readAt = performance.now()
+      } catch {
+        isOutdated = true
+      }
+    },
+  }
+}
+
+async function readTraffic(api: NodeApi, state: NodeState, signal: AbortSignal): Promise<void> {
+  try {
+    const counts = new Map<string, TrafficCounts>()
+    for await (const some of api.traffic('', signal)) {
+      for (const one of some) counts.set(one.service, serviceCounts(one))
+    }
+    const [, last] = state.traffic.value
+    state.traffic.set([last, { at: performance.now(), counts }])
+    state.trafficFailure.set(undefined)
+  } catch (error) {
+    if (!signal.aborted) state.trafficFailure.set(messageOf(error))
+  }
+}
+
+interface Following {
+  readonly state: NodeState
+  readonly onChange: () => void
+  readonly visibility: Visibility
+  readonly signal: AbortSignal
+}
+
+/** The stream starts with the last changes, so each connection replaces what an earlier one gave. */
+async function followChanges(api: NodeApi, following: Following): Promise<void> {
+  const { state, onChange, visibility, signal } = following
+  while (!signal.aborted) {
+    await seen(visibility, signal)
+    let isFirst = true
+    try {
+      for await (const changes of api.changes(signal)) {
+        state.latency.set(addChanges(isFirst ? [] : state.latency.value, changes))
+        isFirst = false
+        onChange()
+      }
+    } catch {
+      // The status says what is wrong; the stream is opened again.
+    }
+    await pause(RECONNECT_MS, signal)
+  }
+}
+
+/** What went wrong, for people. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,71 @@
+/** What the page shows. It is the fragment of its address, so that it can be linked to and gone back to. */
+export type Route =
+  /** `service`: namespace/name whose details are shown; empty: none. */
+  | { readonly view: 'services'; readonly service: string }
+  | { readonly view: 'latency' }
+  | { readonly view: 'problems' }
+  /** With a source and a destination it is explained at once. */
+  | {
+      readonly view: 'explain'
+      readonly source: string
+      readonly destination: string
+      readonly protocol: string
+      readonly inInterface: string
+    }
+
+export const START: Route = { view: 'services', service: '' }
+
+/** The route of a fragment, with or without its `#`; the start where it is none. */
+export function parseRoute(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?')
+  const [view = '', ...words] = path.split('/').map(decoded)
+  switch (view) {
+    case 'services':
+      return { view, service: words.length === 2 ? words.join('/') : '' }
+    case 'latency':
+    case 'problems':
+      return { view }
+    case 'explain': {
+      const fields = new URLSearchParams(query)
+      const field = (name: string) => fields.get(name) ?? ''
+      return {
+        ...{ view, source: field('source'), destination: field('destination') },
+        ...{ protocol: field('protocol'), inInterface: field('interface') },
+      }
+    }
+    default:
+      return START
+  }
+}
+
+/** The fragment of a route, with its `#`. */
+export function routeHash(route: Route): string {
+  switch (route.view) {
+    case 'services': {
+      const name = route.service.split('/').map(encodeURIComponent).join('/')
+      return name === '' ? '#/services' : `#/services/${name}`
+    }
+    case 'latency':
+    case 'problems':
+      return `#/${route.view}`
+    case 'explain': {
+      const { source, destination, protocol, inInterface } = route
+      const all = Object.entries({ source, destination, protocol, interface: inInterface })
+      const given = new URLSearchParams(all.filter(([, value]) => value !== ''))
+      return given.size === 0 ? '#/explain' : `#/explain?${given}`
+    }
+  }
+}
+
+/** The fragment that explains a packet of this node to a Service. */
+export function explainHash(destination: string, protocol = ''): string {
+  return routeHash({ view: 'explain', source: 'node', destination, protocol, inInterface: '' })
+}
+
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word)
+  } catch {
+    return word
+  }
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import type { ServiceMessage } from '../data/messages.ts'
+import type { TrafficCounts } from '../traffic/traffic-rates.ts'
+import { moveRow } from './move-row.ts'
+import { ALL_ROWS, isProblem, selectRows, sortedBy } from './select-rows.ts'
+import { backendRows, backendSample } from './service-entries.ts'
+import { serviceRows } from './service-row.ts'
+import { elementCount, scrollTo, visibleWindow } from './visible-window.ts'
+
+const SERVICES: readonly ServiceMessage[] = [
+  { service: 'shop/web', entries: 2, backends: 5, status: 'Done' },
+  { service: 'shop/api', entries: 1, backends: 9, status: 'Pending' },
+  { service: 'mail/web', status: 'Conflict', problem: { code: 'NP_X', message: 'belongs to b/c' } },
+]
+
+function counts(connections: number, bytesIn: number): TrafficCounts {
+  return { connections, connectionsNow: undefined, bytesIn, bytesOut: undefined }
+}
+
+describe('rows', () => {
+  const before = { at: 0, counts: new Map([['shop/web', counts(10, 100)]]) }
+  const after = {
+    at: 2_000,
+    counts: new Map([
+      ['shop/web', counts(30, 700)],
+      ['shop/api', counts(5, 5)],
+    ]),
+  }
+  const rows = serviceRows(SERVICES, [before, after])
+  const names = (selection: Partial<typeof ALL_ROWS>) =>
+    selectRows(rows, { ...ALL_ROWS, ...selection }).map(({ service }) => service)
+
+  test('have rates where both readings have the Service', () => {
+    expect(rows.map(({ rates }) => rates)).toEqual([
+      { connections: 10, bytes: 300 },
+      { connections: undefined, bytes: undefined },
+      { connections: undefined, bytes: undefined },
+    ])
+  })
+
+  test.each([
+    [{ text: 'WEB' }, ['mail/web', 'shop/web']],
+    [{ text: 'shop web' }, ['shop/web']],
+    [{ text: 'pending' }, ['shop/api']],
+    [{ text: 'b/c' }, ['mail/web']],
+    [{ text: 'none of them' }, []],
+    [{ onlyProblems: true }, ['mail/web', 'shop/api']],
+    [{ sort: 'backends', isDescending: true }, ['shop/api', 'shop/web', 'mail/web']],
+    [{ sort: 'bytes', isDescending: true }, ['shop/web', 'shop/api', 'mail/web']],
+  ] as const)('%j selects %j', (selection, expected) => {
+    expect(names(selection)).toEqual(expected)
+  })
+
+  test('a Service that is forwarded without a problem is none', () => {
+    expect(rows.map(isProblem)).toEqual([false, true, true])
+  })
+
+  test('a second click turns the order round; numbers begin with the largest', () => {
+    const byBytes = sortedBy(ALL_ROWS, 'bytes')
+    expect(byBytes).toMatchObject({ sort: 'bytes', isDescending: true })
+    expect(sortedBy(byBytes, 'bytes')).toMatchObject({ sort: 'bytes', isDescending: false })
+    expect(sortedBy(byBytes, 'service')).toMatchObject({ sort: 'service', isDescending: false })
+  })
+})
+
+describe('the window', () => {
+  const viewport = { scrollTop: 0, height: 300, rowHeight: 30, count: 10_000 }
+
+  test.each([
+    [{}, { start: 0, end: 20 }],
+    [{ scrollTop: 3_000 }, { start: 90, end: 120 }],
+    [{ scrollTop: 3_015 }, { start: 90, end: 120 }],
+    [{ scrollTop: 300_000 }, { start: 9_990, end: 10_000 }],
+    [
+      { scrollTop: 300_000, count: 5 },
+      { start: 4, end: 5 },
+    ],
+    [{ scrollTop: -50 }, { start: 0, end: 20 }],
+    [{ count: 0 }, { start: 0, end: 0 }],
+    [{ height: 0 }, { start: 0, end: 10 }],
+  ])('%j shows rows %j', (change, expected) => {
+    expect(visibleWindow({ ...viewport, ...change })).toEqual(expected)
+  })
+
+  test('every row that can be seen is in it, at any position', () => {
+    for (let scrollTop = 0; scrollTop < 299_700; scrollTop += 997) {
+      const { start, end } = visibleWindow({ ...viewport, scrollTop })
+      expect(start * 30).toBeLessThanOrEqual(scrollTop)
+      expect(end * 30).toBeGreaterThanOrEqual(scrollTop + 300)
+      expect(end - start).toBeLessThanOrEqual(elementCount({ ...viewport, scrollTop }))
+    }
+  })
+
+  test('scrolls no further than a row needs', () => {
+    expect(scrollTo(3, { ...viewport, scrollTop: 60 })).toBe(60)
+    expect(scrollTo(1, { ...viewport, scrollTop: 60 })).toBe(30)
+    expect(scrollTo(12, { ...viewport, scrollTop: 60 })).toBe(90)
+  })
+})
+
+test.each([
+  ['ArrowDown', 3, 4],
+  ['ArrowUp', 0, 0],
+  ['PageDown', 3, 12],
+  ['PageUp', 20, 11],
+  ['Home', 50, 0],
+  ['End', 0, 99],
+  ['ArrowDown', 99, 99],
+  ['ArrowDown', -1, 0],
+  ['a', 3, undefined],
+])('%s from row %i leads to %s', (key, row, expected) => {
+  expect(moveRow(key, row, { count: 100, page: 9 })).toBe(expected)
+})
+
+test('a backend has its own counters, its share, and what is special about it', () => {
+  const entry = {
+    id: 'shop/web:http/TCP/4',
+    backends: [
+      { ip: '10.0.0.1', port: 80, weight: 1, isLocal: true, inClusterPool: true },
+      { ip: '10.0.0.2', port: 80, weight: 1, drainingUntil: '5' },
+      { ip: 'fd00::1', port: 80, weight: 1 },
+    ],
+  }
+  const sample = (at: number, first: string, second: string) =>
+    backendSample(at, [
+      { entry: entry.id, ip: '10.0.0.1', port: 80, traffic: { connections: first, bytesIn: '7' } },
+      { entry: entry.id, ip: '10.0.0.2', port: 80, traffic: { connections: second } },
+      { entry: 'shop/web:other/TCP/4', ip: 'fd00::1', port: 80, traffic: { connections: '50' } },
+    ])
+  const rows = backendRows(entry, [sample(0, '10', '30'), sample(1_000, '30', '10')])
+  expect(rows).toEqual([
+    expect.objectContaining({
+      ...{ address: '10.0.0.1:80', marks: ['on this node'], share: 0.75 },
+      ...{ connections: 30, connectionsPerSecond: 20, bytes: 7 },
+    }),
+    // Its counter began anew, so that there is no rate.
+    expect.objectContaining({ marks: ['drains'], share: 0.25, connectionsPerSecond: undefined }),
+    expect.objectContaining({
+      ...{ address: '[fd00::1]:80', marks: ['not used here'] },
+      ...{ connections: undefined, share: undefined },
+    }),
+  ])
+})

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import {
+  formatAge,
+  formatBytes,
+  formatCount,
+  formatCountOf,
+  formatMs,
+  formatRate,
+  formatShare,
+  formatShort,
+  hostPort,
+} from './format.ts'
+
+test.each([
+  [formatCount(12_345), '12,345'],
+  [formatCount(undefined), '–'],
+  [formatCountOf(1, 'Service'), '1 Service'],
+  [formatCountOf(12_345, 'Service'), '12,345 Services'],
+  [formatShort(12_345), '12.3K'],
+  [formatBytes(0), '0 B'],
+  [formatBytes(0.4), '0 B'],
+  [formatBytes(1_023), '1023 B'],
+  [formatBytes(1_536), '1.5 KiB'],
+  [formatBytes(15 * 2 ** 20), '15.0 MiB'],
+  [formatBytes(700 * 2 ** 30), '700 GiB'],
+  [formatBytes(undefined), '–'],
+  [formatRate(0), '0'],
+  [formatRate(0.04), '0.0'],
+  [formatRate(9.96), '10.0'],
+  [formatRate(1_234), '1.23K'],
+  [formatMs(0), '0 ms'],
+  [formatMs(3.14), '3.1 ms'],
+  [formatMs(58.4), '58 ms'],
+  [formatMs(1_234), '1.23 s'],
+  [formatMs(undefined), '–'],
+  [formatAge(59_999), '59 s'],
+  [formatAge(185 * 60_000), '3 h 5 min'],
+  [formatAge(2 * 86_400_000), '2 d'],
+  [formatAge(-5), '0 s'],
+  [formatShare(1 / 3), '33 %'],
+  [formatShare(0.0123), '1.2 %'],
+  [formatShare(0), '0 %'],
+  [hostPort('10.0.0.1', 80), '10.0.0.1:80'],
+  [hostPort('fd00::1', 80), '[fd00::1]:80'],
+  [hostPort('fd00::1', undefined), 'fd00::1'],
+])('%s', (text, expected) => {
+  expect(text).toBe(expected)
+})

@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto'
+import { globSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, extname, join } from 'node:path'
+import { securityPolicy } from './security-policy.ts'
+import { stripTypes } from './strip-types.ts'
+
+/** One file, ready to be sent. */
+export interface PageFile {
+  /** Of the header Content-Type. */
+  readonly type: string
+  readonly bytes: Uint8Array
+  /** Of the header ETag, with its quotes: it changes with the bytes. */
+  readonly etag: string
+}
+
+/** Everything that a browser loads. */
+export interface PageFiles {
+  /** By the path below the page: `` is the document, `assets/main.ts` a file. Nothing else is served, so no path leads elsewhere. */
+  readonly files: ReadonlyMap<string, PageFile>
+  /** Of the header Content-Security-Policy. */
+  readonly policy: string
+}
+
+/** The document that starts the page. */
+const DOCUMENT = 'index.html'
+
+const FOLDER = join(import.meta.dirname, '../files')
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  // A browser gets TypeScript without its types.
+  '.ts': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+}
+
+/** Files of libraries as they are published, by the path that the documents and their import map give them. */
+const LIBRARIES: Readonly<Record<string, string>> = {
+  'assets/library/preact.mjs': 'preact',
+  'assets/library/preact-hooks.mjs': 'preact/hooks',
+  'assets/library/htm.mjs': 'htm',
+  'assets/library/htm-preact.mjs': 'htm/preact',
+  'assets/library/uplot.mjs': 'uplot/dist/uPlot.esm.js',
+  'assets/library/uplot.css': 'uplot/dist/uPlot.min.css',
+}
+
+/** Reads the files once, for a server that keeps them. */
+export async function readPageFiles(): Promise<PageFiles> {
+  const [own, libraries] = await Promise.all([ownFiles(), libraryFiles()])
+  const html = await readFile(join(FOLDER, DOCUMENT), 'utf8')
+  const index = ['', fileOf(DOCUMENT, html)] as const
+  return { files: new Map([index, ...own, ...libraries]), policy: securityPolicy(html) }
+}
+
+async function ownFiles() {
+  const names = globSync('**/*.{ts,css,svg}', { cwd: FOLDER }).filter(
+    (name) => !name.endsWith('.test.ts'),
+  )
+  const sources = names.filter((name) => extname(name) === '.ts')
+  const stripped = await stripTypes(sources.map((name) => join(FOLDER, name)))
+  const texts = new Map(sources.map((name, index) => [name, stripped[index]]))
+  return Promise.all(
+    names.map(async (name) => {
+      const content = texts.get(name) ?? (await readFile(join(FOLDER, name)))
+      return [`assets/${name}`, fileOf(name, content)] as const
+    }),
+  )
+}
+
+async function libraryFiles() {
+  const files = Object.entries(LIBRARIES).map(async ([path, name]) => {
+    return [path, fileOf(path, await readFile(new URL(import.meta.resolve(name))))] as const
+  })
+  return Promise.all(files)
+}
+
+function fileOf(name: string, content: Uint8Array | string): PageFile {
+  const type = TYPES[extname(name)]
+  if (type === undefined) throw new TypeError(`${basename(name)}: no content type is known for it`)
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
+  return { type, bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
+}

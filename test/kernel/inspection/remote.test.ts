@@ -1,0 +1,139 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { deploy } from '../../support/flows/deploy.ts'
+import { createLab, type Lab } from '../../support/lab/lab.ts'
+import { NODE_NAME } from '../../support/lab/plan.ts'
+import { type LabProcess, startProcess } from '../../support/lab/process.ts'
+import { runOrchServerCommand } from '../../support/orchserver/run-command.ts'
+
+/** A real orch-server and node-proxy, and orchctl on another machine, which reaches both through the network. */
+const ROOT = join(import.meta.dirname, '../../..')
+const NODE = '192.168.0.2'
+const RELAY_PORT = 7443
+
+const folder = mkdtempSync(join(tmpdir(), 'np-remote-'))
+const flags = [
+  '--inspection-bind-address=0.0.0.0:10246',
+  `--inspection-tls-cert-file=${join(folder, 'tls.crt')}`,
+  `--inspection-tls-private-key-file=${join(folder, 'tls.key')}`,
+  `--inspection-client-ca-file=${join(folder, 'ca.crt')}`,
+]
+let made: Lab | undefined
+const lab = (): Lab => made!
+
+let relay: LabProcess | undefined
+beforeAll(async () => {
+  made = await createLab({ api: 'orch-server' })
+  const dataDir = `--data-dir=${dataDirectory()}`
+  copyFileSync(join(dataDirectory(), 'pki/ca.crt'), join(folder, 'ca.crt'))
+  const wanted = [`--node=${NODE_NAME}`, `--address=${NODE}`, `--output=${folder}`]
+  await runOrchServerCommand('node-certificate', dataDir, ...wanted)
+  for (const user of ['reader', 'outsider']) {
+    const text = await runOrchServerCommand('kubeconfig', dataDir, `--user=${user}`)
+    writeFileSync(kubeconfig(user), fromOutside(text))
+  }
+  await lab().daemon.start({ flags })
+  // orch-server serves the loopback of the node; other machines reach it by this.
+  const script = `require('node:net').createServer((one) => {
+    const other = require('node:net').connect(6443, '127.0.0.1')
+    one.pipe(other).pipe(one)
+    for (const socket of [one, other]) socket.on('error', () => { one.destroy(); other.destroy() })
+  }).listen(${RELAY_PORT}, '${NODE}', () => console.log('relays'))`
+  relay = startProcess(lab().node.namespace, [join(ROOT, 'scripts/node'), '-e', script])
+  await relay.said('relays')
+  const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
+  const make = (...words: string[]) => orchctl(lab().node, ...words, ...admin)
+  const binding = ['create', 'clusterrolebinding']
+  const rights = join(ROOT, 'config/kubernetes/remote-inspection.yaml')
+  for (const words of [
+    ['apply', '-f', rights],
+    [...binding, 'lab-reviews', '--clusterrole=system:auth-delegator', '--user=system:kube-proxy'],
+    [...binding, 'reader', '--clusterrole=node-inspection-reader', '--user=reader'],
+    ['create', 'clusterrole', 'node-lister', '--verb=get,list', '--resource=nodes'],
+    [...binding, 'outsider', '--clusterrole=node-lister', '--user=outsider'],
+  ]) {
+    expect(await make(...words)).toMatchObject({ code: 0 })
+  }
+})
+afterAll(async () => {
+  relay?.signalAlone('SIGKILL')
+  await relay?.ended
+  await made?.close()
+  rmSync(folder, { recursive: true })
+})
+
+function dataDirectory(): string {
+  return join(dirname(lab().daemon.configFile), 'orch-server')
+}
+
+function kubeconfig(user: string): string {
+  return join(folder, `${user}.kubeconfig`)
+}
+
+function fromOutside(text: string): string {
+  const document = parse(text) as { clusters: { cluster: Record<string, string> }[] }
+  for (const { cluster } of document.clusters) {
+    cluster['server'] = `https://${NODE}:${RELAY_PORT}`
+    cluster['tls-server-name'] = 'localhost'
+  }
+  return stringify(document)
+}
+
+/** Runs orchctl on a machine of the lab. The shell reports the exit code, whatever it is. */
+async function orchctl(site: Pick<Lab['node'], 'namespace'>, ...words: string[]) {
+  const script = '"$@" >"$0.out" 2>"$0.err"; echo $?'
+  const prefix = join(folder, 'orchctl')
+  const command = ['sh', '-c', script, prefix, join(ROOT, 'bin/orchctl'), ...words]
+  const code = Number(await site.namespace.exec(command, { timeoutMs: 60_000 }))
+  const [stdout, stderr] = ['out', 'err'].map((part) => readFileSync(`${prefix}.${part}`, 'utf8'))
+  return { code, stdout, stderr }
+}
+
+const explain = (user: string, ...words: string[]) =>
+  orchctl(lab().outside, 'explain', ...words, '--kubeconfig', kubeconfig(user))
+
+test('explains a connection on its node, with the certificate of the caller', async () => {
+  await lab().site('pod', '10.0.0.2')
+  await deploy(lab(), {
+    key: 'ns/two',
+    clusterIP: '172.30.41.1',
+    endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.1', node: 'far' }],
+  })
+  const { code, stdout } = await explain(
+    'reader',
+    '10.0.0.2',
+    'service/ns/two',
+    '--node',
+    NODE_NAME,
+  )
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^On node test-node: TCP from 10\.0\.0\.2, by cbr0 to 172\.30\.41\.1:80\n/)
+  expect(stdout).toContain('50 %  10.180.0.1:80 gets it, from 10.0.0.2')
+  const words = ['203.0.113.2', '172.30.41.1:80', '--node', NODE_NAME, '-o', 'json']
+  const json = await explain('reader', ...words)
+  expect(JSON.parse(json.stdout ?? '')).toMatchObject({ node: NODE_NAME, isWell: true, port: 80 })
+})
+
+test('the page of the node has the same without credentials, on its loopback', async () => {
+  const { status, body } = await lab().daemon.http(10_247, '/inspection/v1/services')
+  expect(status).toBe(200)
+  const lines = body.trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
+    ...{ service: 'ns/two', entries: 1, backends: 2, status: 'Done' },
+  })
+})
+
+test('a user without the right to get nodes/proxy is refused by the node', async () => {
+  const { code, stderr } = await explain(
+    'outsider',
+    '10.0.0.2',
+    '172.30.41.1:80',
+    '--node',
+    NODE_NAME,
+  )
+  expect(code).toBe(1)
+  expect(stderr).toContain('user "outsider" may not get nodes/proxy of node "test-node"')
+})
