@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
 import type { ConnectOutcome, Transport } from '../agent/protocol.ts'
 import { disagreements } from '../explain/agreement.ts'
+import { predicted } from '../explain/compare.ts'
 import { desiredDifferences } from '../explain/desired.ts'
 import { type LabPacket, predict } from '../explain/predict.ts'
 import type { ProxyConfig } from '../lab/daemon-config.ts'
@@ -121,11 +122,9 @@ async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Prom
   const bound = flow.from === 'node-lb-ip' ? [`addr add ${flow.src}/32 dev lo`] : []
   await lab.node.namespace.ip(bound)
   try {
-    const from = placeOf(flow.from)
+    const packet = packetOf(flow)
+    const { from } = packet
     await lab.site(from, flow.src)
-    const packet: LabPacket = {
-      ...{ from, src: flow.src, dst: flow.dst, port: flow.dport, protocol: flow.proto },
-    }
     const prediction = await predict(lab, packet)
     const differences = await desiredDifferences(lab, packet, prediction)
     const outcomes = await lab.connect(from, attemptOf(flow, endpoints.length))
@@ -133,6 +132,10 @@ async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Prom
   } finally {
     await lab.node.namespace.ip(bound.map((line) => line.replace('addr add', 'addr del')))
   }
+}
+
+function packetOf({ from, src, dst, dport: port, proto: protocol }: LabFlow): LabPacket {
+  return { from: placeOf(from), src, dst, port, protocol }
 }
 
 /**
@@ -184,9 +187,24 @@ function clientOf({ src, dst, dport }: LabFlow): string {
 
 /** The node itself answers: the daemon's health check of a Service. */
 async function checkHttp(lab: Lab, flow: LabFlow): Promise<string[]> {
-  const { agent } = await lab.site(placeOf(flow.from), flow.src)
+  const packet = packetOf(flow)
+  const { agent } = await lab.site(packet.from, flow.src)
+  const prediction = await predict(lab, packet)
+  const differences = await desiredDifferences(lab, packet, prediction)
   const reply = await agent.call('http', { url: `http://${flow.dst}:${flow.dport}/` })
-  const wanted = flow.http
+  return [
+    ...differences.map((one) => `explain says of an unchanged kernel: ${one}`),
+    ...prediction
+      .filter((one) => one.kind !== 'delivered' || one.to !== 'local')
+      .map((one) => `explain predicted: ${predicted(one)}`),
+    ...replyFaults(flow.http, reply),
+  ]
+}
+
+function replyFaults(
+  wanted: LabFlow['http'],
+  reply: { readonly status: number; readonly body: string },
+): string[] {
   if (wanted === undefined) return []
   const faults = reply.status === wanted.status ? [] : [`status ${reply.status}`]
   const said: unknown = JSON.parse(reply.body)
