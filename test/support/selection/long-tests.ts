@@ -134,6 +134,12 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/**/*.alone.test.ts'],
   },
   {
+    reason:
+      'makes every symptom of a page; spoilt-clusters, commands and differences have what it shows',
+    projects: ['kernel', 'server'],
+    files: ['test/kernel/inspection/symptoms-page.test.ts', 'test/server/symptoms-page.test.ts'],
+  },
+  {
     reason: 'needs a Docker engine and its images',
     projects: ['docker'],
     files: ['test/docker/**/*.docker.test.ts'],
