@@ -5,8 +5,8 @@ import { isTest, readSources, type SourceFile } from './source-file.ts'
 
 /**
  * Files outside a mode's folder that may name a mode, and why. The tour of `src/sandbox` shows modes, as an
- * operator chooses them; `src/explain` interprets what kernels offer, which has the same names. Everything else finds modes by the
- * registry.
+ * operator chooses them; `src/explain` interprets what kernels offer, which has the same names; `src/doctor` names the modes that
+ * an operator has chosen, and better ones. Everything else finds modes by the registry.
  */
 const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['src/nodeproxy/modes/mode-registry.ts', 'the registry'],
@@ -23,13 +23,16 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['src/kernel/iptables/command-iptables.ts', 'the program iptables'],
   ['src/kernel/nftables-monitor/nftables-monitor.ts', 'the subsystem of netlink'],
   ['src/kernel/nftables/codec/commands.ts', 'the subsystem of netlink'],
+  ['src/kernel/nftables/list-table-names.ts', 'the subsystem of netlink'],
   ['src/kernel/traces/nft-message.ts', 'the subsystem of netlink'],
+  ['src/nodeproxy/facts/daemon/daemon-knowledge.ts', 'fields of a configuration that is JSON'],
+  ['src/nodeproxy/facts/daemon/read-configured.ts', 'fields of a configuration that is a file'],
   ['src/page/testing/fake-answers.ts', 'the mode of a node that is made up'],
 ])
 
 const names = MODES.map(({ name }) => name)
 const OWN = new RegExp(`^src/modes/(?:${names.join('|')})/`)
-const EXEMPT = new RegExp(`${OWN.source}|^src/(?:sandbox|explain)/`)
+const EXEMPT = new RegExp(`${OWN.source}|^src/(?:sandbox|explain|doctor)/`)
 /** A mode as a whole string, or as a section of the configuration: `config.ipvs`, `{ ipvs }`. */
 const NAMED = new RegExp(
   `(['"\`])(?:${names.join('|')})\\1|\\bconfig\\.(?:ipvs|userspace)\\b|\\{ (?:ipvs|userspace)[ ,:}]|--proxy-mode=(?:${names.join('|')})`,

@@ -12,7 +12,12 @@ export type Symptom =
   | 'Token does not exist'
   | 'Token expired'
   | 'External access fails'
+  | 'Service IP unreachable'
   | 'Unbalanced load'
+  | 'IPVS mode has no effect'
+  | 'Rules too many, slow'
+  | 'Changes do not arrive'
+  | 'Services on 127.0.0.1 are exposed'
 
 /** A cause that was found, with what shows it and what removes it. */
 export interface Finding {

@@ -5,6 +5,7 @@ import type { HostFacts } from '../packet/host-facts.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
 import type { NftChain, NftTable } from './model/ruleset.ts'
 import { type NftContext, runNftChain } from './run-chain.ts'
+import { isOfIptables } from './tables-of-iptables.ts'
 
 const HOOKS: readonly Hook[] = ['prerouting', 'input', 'forward', 'output', 'postrouting']
 const FAMILIES: ReadonlyMap<string, readonly Family[]> = new Map([
@@ -12,8 +13,6 @@ const FAMILIES: ReadonlyMap<string, readonly Family[]> = new Map([
   ['ip6', [6]],
   ['inet', [4, 6]],
 ])
-/** Tables of the nft variant of iptables, whose rules `iptables-save` lists. */
-const OF_IPTABLES = new Set(['raw', 'mangle', 'nat', 'filter', 'security'])
 
 /** The hook functions of tables: one for each base chain of IP packets. */
 export function nftablesFunctions(
@@ -21,7 +20,7 @@ export function nftablesFunctions(
   facts: HostFacts,
 ): readonly HookFunction[] {
   return tables
-    .filter(({ family, name }) => family === 'inet' || !OF_IPTABLES.has(name))
+    .filter((table) => !isOfIptables(table))
     .flatMap((table) =>
       [...table.chains.values()].flatMap((chain) => hookFunction(table, chain, facts)),
     )

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { NetlinkIpvs } from '../../kernel/ipvs/netlink/netlink-ipvs.ts'
 import { requestTransport } from '../../kernel/netlink/request-transport.ts'
-import { NETLINK_GENERIC } from '../../kernel/netlink/transport.ts'
+import { NetlinkSession } from '../../kernel/netlink/session.ts'
+import { NETLINK_GENERIC, NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
+import { listTableNames } from '../../kernel/nftables/list-table-names.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -14,7 +16,7 @@ import type { WorldReaders } from './world-readers.ts'
 const TIMEOUT_MS = 60_000
 
 /** Readers of the network namespace of the calling thread; `close` ends what they started. */
-export interface LocalReaders extends WorldReaders {
+export interface LocalReaders extends Required<WorldReaders> {
   close(): Promise<void>
 }
 
@@ -24,6 +26,7 @@ export function openLocalReaders(): LocalReaders {
   return {
     run: commandsOf(runner),
     readIpvs: () => (existsSync('/proc/thread-self/net/ip_vs') ? listIpvs() : noIpvs()),
+    nftTables,
     close: () => runner.close(),
   }
 }
@@ -42,6 +45,15 @@ async function listIpvs() {
     return await readIpvs(ipvs, readThreadFile)
   } finally {
     ipvs.close()
+  }
+}
+
+async function nftTables() {
+  const session = new NetlinkSession(requestTransport(NETLINK_NETFILTER), systemClock)
+  try {
+    return await listTableNames(session)
+  } finally {
+    session.close()
   }
 }
 

@@ -18,7 +18,7 @@ export async function readWorld(readers: WorldReaders): Promise<WalkWorld> {
   const functions = [
     ...listings.flatMap((one) => xtablesFunctions(one, { facts, sets })),
     ...(ipvs === undefined ? [] : ipvsFunctions(ipvs, facts)),
-    ...nftablesFunctions(await readNftables(run), facts),
+    ...nftablesFunctions(await readNftables(run, await readers.nftTables?.()), facts),
   ]
   return { functions, routing: commandRouting(run), facts }
 }

@@ -1,3 +1,4 @@
+import type { NftTableName } from '../../kernel/nftables/list-table-names.ts'
 import type { RunCommand } from '../host/run-command.ts'
 import type { IpvsSnapshot } from '../ipvs/ipvs-snapshot.ts'
 
@@ -6,4 +7,6 @@ export interface WorldReaders {
   readonly run: RunCommand
   /** Virtual servers; undefined: the kernel has no IPVS, or it is not loaded. */
   readIpvs(): Promise<IpvsSnapshot | undefined>
+  /** The names of all tables of nf_tables; absent: only `nft` knows them. */
+  nftTables?(): Promise<readonly NftTableName[]>
 }

@@ -27,6 +27,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'write what decides about packets on this node into one file, for explain elsewhere',
     load: () => import('./record/record-command.ts'),
   },
+  {
+    name: 'doctor',
+    summary: 'show why Services do not work on this node',
+    load: () => import('./doctor/doctor-command.ts'),
+  },
+  {
+    name: 'facts',
+    summary: 'show the evidence about this node that doctor judges',
+    load: () => import('./facts/facts-command.ts'),
+  },
 ]
 
 /** The command that the arguments name; undefined: they are the daemon's. */

@@ -3,34 +3,39 @@ import { diagnose } from '../../doctor/diagnose.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import type { InspectedObject } from '../../doctor/evidence/inspected-object.ts'
+import { findingsText } from '../../doctor/finding-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { jsonText } from '../output/documents.ts'
-import { oneLine } from '../output/terminal-text.ts'
 import { selectedObject } from '../selection/selected.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { usageError } from '../usage/usage-error.ts'
 import { accessFindings } from './access-findings.ts'
+import { concerning, diagnoseClusterNodes } from './diagnose-cluster-nodes.ts'
 import { dnsFindings } from './dns-findings.ts'
 import { tokenFindings } from './inspected-token.ts'
 import { readEvidence } from './read-evidence.ts'
 
 const ABOUT = `
 Exit code 0: nothing was found; 1: something was. What you may not read is not checked, and
-is said on standard error.
+is said on standard error. With --nodes the node-proxy of every node reads its own: firewalls,
+kernel settings, modules, connection tracking; it must serve remote inspection.
 
 Examples:
   orchctl doctor -A
   orchctl doctor service/web
   orchctl doctor serviceaccount/robot -o json
+  orchctl doctor service/web --nodes
   orchctl doctor pod/web-1 --can list pods
   orchctl doctor --token-file /var/run/secrets/kubernetes.io/serviceaccount/token
 `
 
-interface DoctorFlags {
+interface DoctorFlags extends NodeFlags {
+  readonly nodes?: boolean
   readonly allNamespaces?: boolean
   readonly output?: string
   readonly can?: readonly string[]
@@ -58,8 +63,9 @@ export function define(command: Command, context: CommandContext): void {
     )
     .option('--cluster-domain <domain>', 'the domain of Services', 'cluster.local')
     .option('-o, --output <format>', 'json')
+    .option('--nodes', 'what is wrong on the nodes, too')
     .addHelpText('after', ABOUT)
-  runs<DoctorFlags>(command, context, doctor)
+  runs<DoctorFlags>(addNodeFlags(command), context, doctor)
 }
 
 async function doctor(
@@ -79,7 +85,7 @@ async function doctor(
   const findings = await allFindings(evidence, inspected, { flags, context })
   const isTerminal = context.host.stdout.isTTY === true
   if (output === 'json') context.print(jsonText([...findings] as never, { isTerminal }))
-  else context.print(text(findings))
+  else context.print(findingsText(findings))
   return findings.length === 0 ? 0 : 1
 }
 
@@ -97,8 +103,19 @@ async function allFindings(
       ? []
       : await dnsFindings({ dnsServer, clusterDomain }, evidence, context)
   const ofAccess = can === undefined ? [] : await accessFindings(can, inspected, evidence, context)
+  const onNodes = flags.nodes === true ? await diagnoseClusterNodes(context, flags) : []
   // A broken binding explains a refusal: it comes before.
-  return [...ofToken, ...ofDns, ...diagnose(evidence, inspected), ...ofAccess]
+  return [
+    ...[...ofToken, ...ofDns, ...diagnose(evidence, inspected), ...ofAccess],
+    ...ofInspected(onNodes, inspected),
+  ]
+}
+
+function ofInspected(
+  findings: readonly Finding[],
+  inspected: InspectedObject | undefined,
+): readonly Finding[] {
+  return inspected?.kind === 'service' ? concerning(findings, inspected.key) : findings
 }
 
 const KINDS: Readonly<Record<string, InspectedObject['kind']>> = {
@@ -121,20 +138,4 @@ async function inspectedObject(
   const { api, namespace } = await context.session()
   await api.send({ path: objectPath(resource, namespace, name) })
   return { kind, key: `${namespace}/${name}` }
-}
-
-function text(findings: readonly Finding[]): string {
-  if (findings.length === 0) return 'nothing was found\n'
-  return findings.map(findingText).join('\n')
-}
-
-function findingText({ symptom, object, cause, evidence, remedy, commands }: Finding): string {
-  return [
-    `${symptom}: ${object}: ${cause}`,
-    ...evidence.map((line) => `  seen: ${line}`),
-    `  remedy: ${remedy}`,
-    ...commands.map((line) => `  $ ${line}`),
-  ]
-    .map((line) => `${oneLine(line)}\n`)
-    .join('')
 }

@@ -241,6 +241,17 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason:
+      'a minute of nodes that are broken in further ways; node-causes breaks three in every run',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/doctor/missing-modules.test.ts',
+      'test/kernel/doctor/node-firewalls.test.ts',
+      'test/kernel/doctor/node-modes.test.ts',
+      'test/kernel/doctor/node-settings.test.ts',
+    ],
+  },
+  {
     reason: 'a minute of alterations by hand; differences has those of iptables mode in every run',
     projects: ['kernel'],
     files: ['test/kernel/explain/nftables-differences.test.ts'],
@@ -259,6 +270,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     reason: 'a minute and more in User-mode Linux; unit tests cover the decisions',
     projects: ['ipvs'],
     files: [
+      'test/kernel/doctor/node-doctor.ipvs.test.ts',
       'test/kernel/draining.ipvs.test.ts',
       'test/kernel/drift.ipvs.test.ts',
       'test/kernel/explain/ipvs-differences.ipvs.test.ts',

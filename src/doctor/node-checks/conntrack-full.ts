@@ -1,0 +1,35 @@
+import { checkOfEachNode } from '../evidence/node-check.ts'
+
+/** Part of the table that counts as full: the kernel drops the next connections. */
+const FULL = 0.95
+
+/** The connection tracking table is full, or the kernel drops connections because it was. */
+export const conntrackFull = checkOfEachNode('conntrack-full', ({ conntrack, counters }) => {
+  if (conntrack === undefined) return []
+  const { count, max } = conntrack
+  const dropped = counters === undefined ? 0 : counters.after.drop - counters.before.drop
+  const early = counters === undefined ? 0 : counters.after.earlyDrop - counters.before.earlyDrop
+  const isFull = max > 0 && count >= max * FULL
+  if (!isFull && dropped <= 0 && early <= 0) return []
+  return [
+    {
+      symptom: 'Connection timeout',
+      cause: `the connection tracking table is full: ${count} of ${max} entries`,
+      evidence: [
+        `net.netfilter.nf_conntrack_count = ${count}, nf_conntrack_max = ${max}`,
+        ...(counters === undefined
+          ? []
+          : [
+              `in ${counters.seconds} s ${dropped} packets were dropped and ${early} connections ended early; since the start ${counters.after.drop} and ${counters.after.earlyDrop}`,
+            ]),
+      ],
+      remedy:
+        'raise conntrack.maxPerCore or conntrack.min of node-proxy (or nf_conntrack_max), and find what opens so many connections',
+      commands: [
+        'conntrack -S',
+        `sysctl -w net.netfilter.nf_conntrack_max=${Math.max(max * 2, 131_072)}`,
+        "conntrack -L | awk '{print $4, $5}' | sort | uniq -c | sort -rn | head",
+      ],
+    },
+  ]
+})

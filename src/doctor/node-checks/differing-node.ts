@@ -1,0 +1,66 @@
+import type { Finding } from '../evidence/finding.ts'
+import type { NodeCheck, NodeEvidence } from '../evidence/node-check.ts'
+import type { NodeFacts } from '../evidence/node-facts.ts'
+
+/** Nodes of which one can be said to differ from the others. */
+const ENOUGH_NODES = 3
+
+/** One value of a node that should be equal on all of them. */
+interface Compared {
+  readonly what: string
+  readonly symptom: Finding['symptom']
+  readonly remedy: string
+  /** Undefined: not known. */
+  readonly valueOf: (facts: NodeFacts) => string | undefined
+}
+
+const COMPARED: readonly Compared[] = [
+  {
+    what: 'mode at work',
+    symptom: 'Connection timeout',
+    remedy:
+      'give all nodes the same configuration; node-proxy status there says why its mode differs',
+    valueOf: ({ daemon }) => daemon?.mode,
+  },
+  {
+    what: 'MTU of the uplink',
+    symptom: 'Connection timeout',
+    remedy:
+      'give the uplinks of one network the same MTU: larger packets to the node with less are lost',
+    valueOf: ({ interfaces, uplink }) => {
+      const found = interfaces.find(({ name }) => name === uplink)
+      return found === undefined ? undefined : String(found.mtu)
+    },
+  },
+]
+
+/** A value that one node has, and nearly all others have otherwise. */
+export const differingNode: NodeCheck = {
+  name: 'differing-node',
+  find: (nodes) =>
+    nodes.size < ENOUGH_NODES ? [] : COMPARED.flatMap((compared) => differing(nodes, compared)),
+}
+
+function differing(nodes: NodeEvidence, { valueOf, ...compared }: Compared): readonly Finding[] {
+  const known = [...nodes].flatMap(([node, facts]) => {
+    const value = valueOf(facts)
+    return value === undefined ? [] : [{ node, value }]
+  })
+  const groups = [...Map.groupBy(known, ({ value }) => value)]
+  const [usual, members = []] = groups.toSorted(([, a], [, b]) => b.length - a.length)[0] ?? []
+  if (usual === undefined || members.length * 2 <= known.length) return []
+  return known
+    .filter(({ value }) => value !== usual)
+    .map(({ node, value }) => ({
+      ...{
+        check: differingNode.name,
+        symptom: compared.symptom,
+        object: `node/${node}`,
+        affects: [],
+      },
+      cause: `its ${compared.what} is ${value}; ${members.length} of ${known.length} nodes have ${usual}`,
+      evidence: members.slice(0, 3).map((one) => `${one.node}: ${one.value}`),
+      remedy: compared.remedy,
+      commands: ['node-proxy facts'],
+    }))
+}

@@ -1,0 +1,64 @@
+import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
+import type { InterfaceFacts } from '../evidence/node-facts.ts'
+
+/** Bytes that a tunnel adds to a packet over IPv4; over IPv6 twenty more. */
+const OVERHEAD: Readonly<Record<string, number>> = {
+  vxlan: 50,
+  geneve: 50,
+  gretap: 38,
+  gre: 24,
+  ipip: 20,
+}
+const MORE_IN_IPV6 = 20
+
+/**
+ * Packets that fit into one interface and not into the next, with no ICMP error between them: a bridge that is larger
+ * than its port, or a tunnel whose packets do not fit into the device below.
+ */
+export const interfaceMtu = checkOfEachNode('interface-mtu', ({ interfaces }) => {
+  const up = interfaces.filter(({ isUp, mtu }) => isUp && mtu > 0)
+  const byName = new Map(up.map((one) => [one.name, one]))
+  return [...bridges(up, byName), ...up.flatMap((tunnel) => ofTunnel(tunnel, byName))]
+})
+
+type ByName = ReadonlyMap<string, InterfaceFacts>
+
+function bridges(up: readonly InterfaceFacts[], byName: ByName): readonly NodeFinding[] {
+  const small = up.filter(({ master, mtu }) => {
+    const bridge = byName.get(master)
+    return bridge?.kind === 'bridge' && bridge.mtu > mtu
+  })
+  return [...Map.groupBy(small, ({ master }) => master)].map(([name, ports]) => {
+    const mtu = byName.get(name)?.mtu ?? 0
+    const least = Math.min(...ports.map((one) => one.mtu))
+    return {
+      symptom: 'Connection timeout',
+      cause: `the bridge ${name} has MTU ${mtu}, but ${ports.length} of its ports have less: larger packets to them are lost without an error`,
+      evidence: ports.slice(0, 5).map((port) => `${port.name}: MTU ${port.mtu}`),
+      remedy: 'give the bridge and all its ports the MTU of the network plugin',
+      commands: [`ip link set ${name} mtu ${least}`, 'ip -d link'],
+    }
+  })
+}
+
+function ofTunnel(tunnel: InterfaceFacts, byName: ByName): readonly NodeFinding[] {
+  const overhead = OVERHEAD[tunnel.kind]
+  const lower = byName.get(tunnel.lower)
+  if (overhead === undefined || lower === undefined) return []
+  const added = overhead + (tunnel.isTunnelV6 ? MORE_IN_IPV6 : 0)
+  if (tunnel.mtu + added <= lower.mtu) return []
+  const fit = lower.mtu - added
+  return [
+    {
+      symptom: 'Connection timeout',
+      cause: `the tunnel ${tunnel.name} has MTU ${tunnel.mtu}, but ${lower.name} below carries ${fit}: larger packets to other nodes are lost`,
+      evidence: [
+        `${tunnel.name}: ${tunnel.kind}, MTU ${tunnel.mtu}, adds ${added} bytes`,
+        `${lower.name}: MTU ${lower.mtu}`,
+      ],
+      remedy:
+        'set the MTU of the network plugin to what the uplink carries, less what the tunnel adds',
+      commands: [`ip link set ${tunnel.name} mtu ${fit}`],
+    },
+  ]
+}

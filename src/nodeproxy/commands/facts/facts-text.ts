@@ -1,0 +1,36 @@
+import { type NodeFacts, type WalkFacts } from '../../../doctor/evidence/node-facts.ts'
+import { hostPort, type IpAddress } from '../../../lib/ip.ts'
+
+/** The facts for people: what matters most, without the long lists. */
+export function factsText(facts: NodeFacts): string {
+  const { daemon, conntrack, rules, settings, walks, unread } = facts
+  const rows: readonly (readonly [string, string])[] = [
+    ['node', `${facts.node}, kernel ${facts.kernel}`],
+    ['mode', daemon?.mode ?? `not known: ${facts.daemonAbsent}`],
+    ...(daemon === undefined
+      ? []
+      : [['forwards', `${daemon.services} Services, ${daemon.backends} backends`] as const]),
+    [
+      'rules',
+      rules.map(({ program, own, others }) => `${program} ${own} own, ${others} others`).join('; '),
+    ],
+    [
+      'conntrack',
+      conntrack === undefined ? 'not there' : `${conntrack.count} of ${conntrack.max} entries`,
+    ],
+    ...Object.entries(settings).map(([name, value]) => ['setting', `${name} = ${value}`] as const),
+    ...Object.entries(facts.modules).map(
+      ([name, state]) => ['module', `${name}: ${state}`] as const,
+    ),
+    ...facts.proxies.map(({ proxy }) => ['proxy', proxy] as const),
+    ...walks.map((walk) => ['packet', walkText(walk)] as const),
+    ...unread.map(({ what, why }) => ['not read', `${what}: ${why}`] as const),
+  ]
+  return rows.map(([name, value]) => `${name.padEnd(9)} ${value}\n`).join('')
+}
+
+function walkText({ src, inInterface, dst, port, outcomes }: WalkFacts): string {
+  const from = src === '' ? 'a process of this node' : `${src} by ${inInterface}`
+  const ends = outcomes.map(({ kind, text }) => `${kind} (${text})`)
+  return `${from} to ${hostPort(dst as IpAddress, port)}: ${ends.join(', ')}`
+}

@@ -1,0 +1,15 @@
+import type { Finding } from '../../../src/doctor/evidence/finding.ts'
+import { nodeCommand } from '../inspection/node-command.ts'
+import type { Lab } from '../lab/lab.ts'
+
+/** What `node-proxy doctor` finds on the lab's node. */
+export async function nodeFindings(
+  lab: Lab,
+  ...flags: readonly string[]
+): Promise<readonly Finding[]> {
+  const { code, stdout, stderr } = await nodeCommand(lab, 'doctor', '-o', 'json', ...flags)
+  if (stderr !== '') throw new Error(stderr)
+  const findings = JSON.parse(stdout) as readonly Finding[]
+  if (code !== (findings.length === 0 ? 0 : 1)) throw new Error(`exit code ${code}: ${stdout}`)
+  return findings
+}
