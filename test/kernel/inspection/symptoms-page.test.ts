@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { type Deployment, deploy, objectsOf } from '../../support/flows/deploy.ts'
 import { inspectionSocket } from '../../support/inspection/node-command.ts'
 import { sumOf } from '../../support/lab/metrics.ts'
+import { NODE_NAME } from '../../support/lab/plan.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 import { followSymptom, printedBy } from '../../support/pages/shown-command.ts'
 
@@ -26,12 +27,18 @@ const WEB: Deployment = {
 const RECORD = '/tmp/node7.tar.gz'
 
 /** Runs a script on the node, whose socket is elsewhere than that of the page. */
-function run(script: string): Promise<string> {
+async function run(script: string): Promise<string> {
   const { namespace } = lab().node
   const file = `${lab().folder}/node7.tar.gz`
   const proxy = `node-proxy() { command node-proxy "$@" --socket='${inspectionSocket(lab())}'; }`
-  const text = script.replaceAll(RECORD, file)
-  return namespace.exec(['bash', '-c', `${proxy}\n${text}`], { timeoutMs: 60_000 })
+  const text = script
+    .replaceAll(RECORD, file)
+    .replaceAll('/etc/node-proxy/config.yaml', lab().daemon.configFile)
+  const words = ['bash', '-c', `${proxy}\n${text}`]
+  return (await namespace.exec(words, { timeoutMs: 60_000 }))
+    .replaceAll(/\bnode\/[\w.-]+/g, 'node/node-7')
+    .replaceAll(NODE_NAME, 'node-7')
+    .replace(/(?<=the kernel has not )ip_vs.*/, 'ip_vs')
 }
 
 const follow = (heading: string, block: number): Promise<void> => followSymptom(heading, block, run)
@@ -70,6 +77,7 @@ test('a firewall before a node port', async () => {
   await iptables('-I', ...rule)
   try {
     await follow('External access fails', 0)
+    await follow('External access fails', 2)
   } finally {
     await iptables('-D', ...rule)
   }
@@ -86,7 +94,10 @@ test('a change to ipvs on a kernel without it', async ({ skip }) => {
   await expect.poll(refused, { timeout: 20_000 }).toBe(before + 1)
   await follow('IPVS mode has no effect', 0)
   await follow('IPVS mode has no effect', 1)
-  lab().daemon.writeConfig({})
+  await lab().daemon.kill()
+  await follow('IPVS mode has no effect', 2)
+  await lab().daemon.start()
+  await lab().daemon.synced()
 })
 
 test('many rules', async () => {
@@ -116,4 +127,11 @@ test('what a node has recorded is explained elsewhere', async () => {
   await deploy(lab(), WEB)
   const answer = await printed('One file for those who help', 0)
   expect(answer).toMatch(/50 % {2}10\.180\.2\.1:80 gets it, from 10\.0\.0\.2/)
+})
+
+test('the rules of a node', async () => {
+  await deploy(lab(), WEB)
+  const rules = await printed('Look at the rules', 0)
+  expect(rules).toMatch(/^-A PREROUTING -j NPROXY-SERVICES$/m)
+  expect(rules).toMatch(/^Chain NPROXY-SERVICES \(\d+ references\)\n/m)
 })
