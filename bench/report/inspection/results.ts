@@ -18,7 +18,7 @@ export interface InspectionMachine {
 }
 
 /**
- * `none`: nobody reads. `page`: each second the status and the entries of one Service, and the changes as they come.
+ * `none`: there is no reader. `page`: each second the status and the entries of one Service, and the changes as they come.
  * `all`: the same with the entries of every Service.
  */
 export type ReaderName = 'none' | 'page' | 'all'

@@ -135,9 +135,14 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'makes every symptom of a page; spoilt-clusters, commands and differences have what it shows',
-    projects: ['kernel', 'server'],
-    files: ['test/kernel/inspection/symptoms-page.test.ts', 'test/server/symptoms-page.test.ts'],
+      'makes every symptom of a page; commands and differences have what it shows',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/symptoms-page.test.ts'],
+  },
+  {
+    reason: 'makes every symptom of a page; spoilt-clusters has what it shows',
+    projects: ['server'],
+    files: ['test/server/symptoms-page.test.ts'],
   },
   {
     reason: 'needs a Docker engine and its images',
