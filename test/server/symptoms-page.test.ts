@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DoctorCluster, startDoctorCluster } from '../support/doctor/doctor-cluster.ts'
 import { openShop } from '../support/doctor/shop.ts'
 import { SPOILT_CLUSTERS } from '../support/doctor/spoilt-clusters.ts'
-import { followSymptom } from '../support/pages/shown-command.ts'
+import { expectSymptomShown } from '../support/pages/shown-command.ts'
 
 /** The commands about objects of page: 'troubleshooting.md', each in a cluster that has the symptom. */
 /** A DNS server that is not there, and the one that stands for it in the page. */
@@ -20,15 +20,15 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.[Symbol.asyncDispose]())
 
-type Follow = (heading: string, block: number) => Promise<void>
+type ExpectShown = (heading: string, block: number) => Promise<void>
 
 /** Makes a symptom in a namespace of its own, which stands for `shop`; runs commands there. */
-async function make(what: string): Promise<Follow> {
+async function make(what: string): Promise<ExpectShown> {
   index += 1
   const namespace = `symptom-${index}`
   const shop = await openShop(cluster, namespace, index)
   const spoilt = SPOILT_CLUSTERS.find((one) => one.what === what)
-  expect(spoilt, what).toBeDefined()
+  expect(spoilt, `the spoilt cluster ${what}`).toBeDefined()
   const args = (await spoilt!.spoil(shop)) ?? []
   await keepToken(args)
   const run = async (script: string): Promise<string> => {
@@ -38,7 +38,7 @@ async function make(what: string): Promise<Follow> {
     const printed = await cluster.shell.program('bash', ['-c', here])
     return printed.replaceAll(namespace, 'shop').replaceAll(SILENT, SHOWN_SERVER)
   }
-  return (heading, block) => followSymptom(heading, block, run)
+  return (heading, block) => expectSymptomShown(heading, block, run)
 }
 
 /** The page has the file of a token in the folder of its reader. */
@@ -48,55 +48,55 @@ async function keepToken(args: readonly string[]): Promise<void> {
 }
 
 test('a Service that is not reachable', async () => {
-  const follow = await make('a label with a mistake')
-  await follow('Service not reachable', 0)
-  await follow('Service IP unreachable', 0)
+  const expectShown = await make('a label with a mistake')
+  await expectShown('Service not reachable', 0)
+  await expectShown('Service IP unreachable', 0)
 })
 
 test('connections that time out', async () => {
-  const follow = await make('Pods whose readiness probe fails')
-  await follow('Connection timeout', 0)
+  const expectShown = await make('Pods whose readiness probe fails')
+  await expectShown('Connection timeout', 0)
 })
 
 test('load that is not balanced', async () => {
-  const follow = await make('session affinity of the inspected Service')
-  await follow('Unbalanced load', 0)
+  const expectShown = await make('session affinity of the inspected Service')
+  await expectShown('Unbalanced load', 0)
 })
 
 test('names that do not resolve', async () => {
-  const follow = await make('session affinity of the inspected Service')
-  await follow('DNS resolution fails', 0)
-  await follow('DNS resolution fails', 1)
+  const expectShown = await make('session affinity of the inspected Service')
+  await expectShown('DNS resolution fails', 0)
+  await expectShown('DNS resolution fails', 1)
 })
 
 test('no access from outside', async () => {
-  const follow = await make('source ranges of the loopback alone')
-  await follow('External access fails', 1)
+  const expectShown = await make('source ranges of the loopback alone')
+  await expectShown('External access fails', 1)
 })
 
 test('a Pod that cannot use the API', async () => {
-  const follow = await make('a revoked binding')
-  await follow('Pod cannot reach the API', 0)
+  const expectShown = await make('a revoked binding')
+  await expectShown('Pod cannot reach the API', 0)
 })
 
 test('a permission that is denied', async () => {
-  const follow = await make('a deleted role')
-  await follow('Permission denied', 0)
-  await follow('Permission denied', 1)
+  const expectShown = await make('a deleted role')
+  await expectShown('Permission denied', 0)
+  await expectShown('Permission denied', 1)
 })
 
 test('a token of an account that is not there', async () => {
-  const follow = await make('a deleted account')
-  await follow('Token does not exist', 0)
-  await follow('Token does not exist', 1)
+  const expectShown = await make('a deleted account')
+  await expectShown('Token does not exist', 0)
+  await expectShown('Token does not exist', 1)
 })
 
 test('a token that has expired', async () => {
-  const follow = await make('a token that has expired')
-  await follow('Token expired', 0)
+  const expectShown = await make('a token that has expired')
+  await expectShown('Token expired', 0)
 })
 
 test('an image that cannot be pulled', async () => {
-  const follow = await make('a pull secret that is not there')
-  await follow('Image pull fails', 0)
+  const expectShown = await make('a pull secret that is not there')
+  await expectShown('Image pull fails', 0)
 })

@@ -66,9 +66,9 @@ function packetOf(
 /** An address of this node that serves node ports, of the family of the source if there is one. */
 function nodePortAddress(node: PacketRules, { src, inInterface }: ExplainRequest) {
   const given = parseIp(src)
-  const { servesNodePorts } = packetFacts(node, inInterface)
+  const facts = packetFacts(node, inInterface)
   return node.localAddresses.find(
-    (ip) => servesNodePorts(ip) && (given === undefined || familyOf(ip) === familyOf(given)),
+    (ip) => facts.servesNodePorts(ip) && (given === undefined || familyOf(ip) === familyOf(given)),
   )
 }
 

@@ -5,7 +5,7 @@ import { inspectionSocket } from '../../support/inspection/node-command.ts'
 import { sumOf } from '../../support/lab/metrics.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
-import { followSymptom, printedBy } from '../../support/pages/shown-command.ts'
+import { expectSymptomShown, printedBy } from '../../support/pages/shown-command.ts'
 
 /** The commands of a node of page: 'troubleshooting.md', each on a node that has the symptom. */
 const lab = useLab()
@@ -41,7 +41,8 @@ async function run(script: string): Promise<string> {
     .replace(/(?<=the kernel has not )ip_vs.*/, 'ip_vs')
 }
 
-const follow = (heading: string, block: number): Promise<void> => followSymptom(heading, block, run)
+const expectShown = (heading: string, block: number): Promise<void> =>
+  expectSymptomShown(heading, block, run)
 const printed = (heading: string, block: number): Promise<string> => printedBy(heading, block, run)
 
 async function iptables(...rule: readonly string[]): Promise<void> {
@@ -50,7 +51,7 @@ async function iptables(...rule: readonly string[]): Promise<void> {
 
 test('a Service without endpoints', async () => {
   await deploy(lab(), { ...WEB, endpoints: [] })
-  await follow('Service IP unreachable', 1)
+  await expectShown('Service IP unreachable', 1)
 })
 
 test('a rule of another program drops', async () => {
@@ -58,7 +59,7 @@ test('a rule of another program drops', async () => {
   const rule = ['FORWARD', '-d', '10.180.0.1', '-j', 'DROP']
   await iptables('-I', ...rule)
   try {
-    await follow('Connection timeout', 1)
+    await expectShown('Connection timeout', 1)
   } finally {
     await iptables('-D', ...rule)
   }
@@ -67,8 +68,8 @@ test('a rule of another program drops', async () => {
 test('clients that stay with their backend', async () => {
   await deploy(lab(), { ...WEB, spec: { ...WEB.spec, sessionAffinity: 'ClientIP' } })
   await lab().connect('pod', { source: POD, destination: VIP, port: 80, attempts: 12 })
-  await follow('Unbalanced load', 1)
-  await follow('Unbalanced load', 2)
+  await expectShown('Unbalanced load', 1)
+  await expectShown('Unbalanced load', 2)
 })
 
 test('a firewall before a node port', async () => {
@@ -76,8 +77,8 @@ test('a firewall before a node port', async () => {
   const rule = ['PREROUTING', '-t', 'mangle', '-p', 'tcp', '--dport', '30080', '-j', 'DROP']
   await iptables('-I', ...rule)
   try {
-    await follow('External access fails', 0)
-    await follow('External access fails', 2)
+    await expectShown('External access fails', 0)
+    await expectShown('External access fails', 2)
   } finally {
     await iptables('-D', ...rule)
   }
@@ -92,10 +93,10 @@ test('a change to ipvs on a kernel without it', async ({ skip }) => {
   lab().daemon.writeConfig({ mode: 'ipvs' })
   lab().daemon.signal('SIGHUP')
   await expect.poll(refused, { timeout: 20_000 }).toBe(before + 1)
-  await follow('IPVS mode has no effect', 0)
-  await follow('IPVS mode has no effect', 1)
+  await expectShown('IPVS mode has no effect', 0)
+  await expectShown('IPVS mode has no effect', 1)
   await lab().daemon.kill()
-  await follow('IPVS mode has no effect', 2)
+  await expectShown('IPVS mode has no effect', 2)
   await lab().daemon.start()
   await lab().daemon.synced()
 })
@@ -110,8 +111,8 @@ test('many rules', async () => {
   )
   await lab().api.apply(...services.flat())
   await lab().daemon.synced()
-  await follow('Rules too many, slow', 0)
-  await follow('Rules too many, slow', 1)
+  await expectShown('Rules too many, slow', 0)
+  await expectShown('Rules too many, slow', 1)
 })
 
 test('a node that is well', async () => {

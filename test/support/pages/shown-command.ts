@@ -9,7 +9,7 @@ const BIN = new URL('../../../bin', import.meta.url).pathname
 export type Run = (script: string) => Promise<string>
 
 /** Runs a command that the page on symptoms shows, counted from 0, and demands that it prints what the page shows. */
-export async function followSymptom(heading: string, block: number, run: Run): Promise<void> {
+export async function expectSymptomShown(heading: string, block: number, run: Run): Promise<void> {
   const [command, shown] = ['sh', 'text'].map(
     (language) => blocksOf(PAGE, heading, language)[block],
   )
@@ -17,7 +17,7 @@ export async function followSymptom(heading: string, block: number, run: Run): P
     throw new Error(`${PAGE} has no command ${block} with its output under “${heading}”`)
   }
   const printed = await run(scriptOf(command))
-  expect(shapeFaults(shown, printed), command).toEqual([])
+  expect(shapeFaults(shown, printed), `the output of ${command}`).toEqual([])
 }
 
 /** Runs the commands of a block of the page; answers all that they printed. */

@@ -134,8 +134,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/**/*.alone.test.ts'],
   },
   {
-    reason:
-      'makes every symptom of a page; commands and differences have what it shows',
+    reason: 'makes every symptom of a page; commands and differences have what it shows',
     projects: ['kernel'],
     files: ['test/kernel/inspection/symptoms-page.test.ts'],
   },
