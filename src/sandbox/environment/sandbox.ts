@@ -9,6 +9,7 @@ import { NODE_NAME, POD_NETWORK } from '../network/plan.ts'
 import { buildTopology } from '../network/topology.ts'
 import type { SandboxOptions } from '../run/arguments.ts'
 import type { Run } from '../run/run.ts'
+import { inspectionSocketOf } from './by-hand.ts'
 import { PodAgents } from './pod-agents.ts'
 
 /** Where a request comes from: the client, the node, or a pod by its name. */
@@ -85,7 +86,7 @@ function startDaemon({ run, options, node, agent, cluster }: DaemonParts): Daemo
   const flags = [
     `--kubeconfig=${cluster.controlPlane.kubeconfig}`,
     `--hostname-override=${NODE_NAME}`,
-    `--inspection-socket=${join(run.folder, 'inspect.sock')}`,
+    `--inspection-socket=${inspectionSocketOf(run)}`,
     `--proxy-mode=${options.mode}`,
     `--cluster-cidr=${POD_NETWORK}`,
     ...options.daemonFlags,

@@ -1,4 +1,5 @@
 import { readSlice, type SliceState } from '../cluster/slice-state.ts'
+import { explainCommand } from '../environment/by-hand.ts'
 import { flushCommand, otherTerminal, showCommand } from '../environment/by-hand-programs.ts'
 import type { Sandbox } from '../environment/sandbox.ts'
 import { serviceRow } from './screen/cluster-view.ts'
@@ -33,6 +34,7 @@ export class Model {
       mode: options.mode,
       api: cluster.controlPlane,
       terminal: otherTerminal(process.env),
+      explain: explainCommand(run),
       show: showCommand(options).join(' '),
       flush: flushCommand(options).join(' '),
       upMs: Date.now() - this.#began,

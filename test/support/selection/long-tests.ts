@@ -45,6 +45,18 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'starts a process for each plan; plan.test has iptables mode, and dry-run.test of src/sync the others over fakes',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/plan-modes.test.ts'],
+  },
+  {
+    reason:
+      'starts a process for each plan, two minutes in User-mode Linux; dry-run.test of src/sync has fakes',
+    projects: ['ipvs'],
+    files: ['test/kernel/inspection/plan.ipvs.test.ts'],
+  },
+  {
+    reason:
       'each command beside that of kubectl, completion in three shells; unit tests run the commands',
     projects: ['server'],
     files: ['test/server/orchctl.test.ts', 'test/server/completion.test.ts'],

@@ -8,9 +8,10 @@ export function commandsByHand({
   run,
   api,
   pods,
+  explain,
   show,
   flush,
-}: Pick<View, 'run' | 'api' | 'pods' | 'show' | 'flush'>): readonly string[] {
+}: Pick<View, 'run' | 'api' | 'pods' | 'explain' | 'show' | 'flush'>): readonly string[] {
   const place = { run, kubeconfig: api.adminKubeconfig }
   const pid = pods.find((pod) => pod.pid !== undefined)?.pid
   return [
@@ -18,6 +19,7 @@ export function commandsByHand({
     curlOf(place, REQUESTS.podToWeb),
     curlOf(place, REQUESTS.podReadsServices),
     ...(pid === undefined ? [] : [`kill -9 ${pid}`]),
+    `${enter(run, 'node')} ${explain}`,
     `${enter(run, 'node')} ${show}`,
     `${enter(run, 'node')} ${flush}`,
     `${enter(run, 'node')} curl -s http://127.0.0.1:10249/metrics`,

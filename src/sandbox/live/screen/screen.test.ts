@@ -20,6 +20,7 @@ const view: View = {
     adminKubeconfig: '/tmp/np-sandbox-7-Xa1/admin.kubeconfig',
   },
   terminal: 'in another terminal',
+  explain: 'bin/node-proxy explain 192.0.2.20 192.0.2.10:30080',
   show: 'iptables -t nat -S',
   flush: 'iptables -t nat -F',
   upMs: 61_000,

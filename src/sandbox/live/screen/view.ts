@@ -19,6 +19,8 @@ export interface View {
   readonly api: ApiAccess
   /** Where the commands are to be typed, in words. */
   readonly terminal: string
+  /** What to type on the node to learn what becomes of a connection. */
+  readonly explain: string
   /** What to type on the node to see the daemon's work, and to destroy it. */
   readonly show: string
   readonly flush: string
