@@ -231,9 +231,15 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'two minutes in User-mode Linux, where unit tests read what a kernel sent; of nftables, nftables/traffic-counters runs in every test',
+      'two minutes in User-mode Linux, where unit tests read what a kernel sent; of nftables, nftables/traffic-counters and unit tests run in every test',
     projects: ['nftables', 'ipvs'],
     files: ['test/kernel/traffic.test.ts'],
+  },
+  {
+    reason:
+      'twenty seconds of readings, which serve for a second each; unit tests read the same counters, and metrics the others',
+    projects: ['kernel'],
+    files: ['test/kernel/nftables/connections.test.ts'],
   },
   {
     reason:
