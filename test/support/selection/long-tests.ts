@@ -146,6 +146,16 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/**/*.alone.test.ts'],
   },
   {
+    reason: 'makes every symptom of a page; commands and differences have what it shows',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/symptoms-page.test.ts'],
+  },
+  {
+    reason: 'makes every symptom of a page; spoilt-clusters has what it shows',
+    projects: ['server'],
+    files: ['test/server/symptoms-page.test.ts'],
+  },
+  {
     reason: 'needs a Docker engine and its images',
     projects: ['docker'],
     files: ['test/docker/**/*.docker.test.ts'],
