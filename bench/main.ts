@@ -5,6 +5,7 @@ import { runApiserver } from './apiserver/run.ts'
 import { runAuth } from './auth/run.ts'
 import { runBenchmark } from './benchmark.ts'
 import { runDns } from './dns/run.ts'
+import { runInspection } from './inspection/run.ts'
 import { findIpvsPlace, runIpvs } from './ipvs/run.ts'
 import { removeNamespaces } from './lab/namespace.ts'
 import { enterControl } from './lab/topology.ts'
@@ -38,6 +39,7 @@ async function run(options: Options, folder: string): Promise<void> {
   if (wants('iptables')) await runBenchmark(options, folder)
   if (place !== undefined) await runIpvs(place, options, folder)
   if (wants('nftables')) await runNftables(options, folder)
+  if (wants('inspection')) await runInspection(options, folder)
   if (wants('page')) await runPage(options, folder)
   if (wants('dns')) await runDns(options, folder)
   if (wants('userspace') && missing === undefined) await runUserspace(options, folder)

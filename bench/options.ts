@@ -11,6 +11,7 @@ const MODES = [
   'apiserver',
   'auth',
   'dns',
+  'inspection',
   'page',
 ] as const
 
@@ -40,7 +41,7 @@ export interface Options {
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --modes=iptables,ipvs,nftables,userspace,apiserver,auth,dns,page
+  --modes=iptables,ipvs,nftables,userspace,apiserver,auth,dns,inspection,page
                                 default: all that this machine can do; ipvs in User-mode Linux
                                 where the kernel has no ip_vs
   --sizes=100,1000,5000,10000,50000x2,5000x50

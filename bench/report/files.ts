@@ -4,6 +4,7 @@ import type { ApiserverResults } from './apiserver/results.ts'
 import type { AuthResults } from './auth/results.ts'
 import type { BrowserResults } from './browser/results.ts'
 import type { DnsResults } from './dns/results.ts'
+import type { InspectionResults } from './inspection/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import type { NftablesResults } from './nftables/results.ts'
 import { resultsPage } from './page.ts'
@@ -18,6 +19,7 @@ const USERSPACE = 'results/userspace.json'
 const APISERVER = 'results/apiserver.json'
 const AUTH = 'results/auth.json'
 const DNS = 'results/dns.json'
+const INSPECTION = 'results/inspection.json'
 const PAGE = 'results/page.json'
 
 export function readResults(into: string): Results | undefined {
@@ -46,6 +48,10 @@ function readAuthResults(into: string): AuthResults | undefined {
 
 function readDnsResults(into: string): DnsResults | undefined {
   return read(join(into, DNS)) as DnsResults | undefined
+}
+
+function readInspectionResults(into: string): InspectionResults | undefined {
+  return read(join(into, INSPECTION)) as InspectionResults | undefined
 }
 
 function readBrowserResults(into: string): BrowserResults | undefined {
@@ -80,6 +86,10 @@ export function saveDnsResults(into: string, results: DnsResults): void {
   save(into, DNS, resultsText(results))
 }
 
+export function saveInspectionResults(into: string, results: InspectionResults): void {
+  save(into, INSPECTION, resultsText(results))
+}
+
 export function saveBrowserResults(into: string, results: BrowserResults): void {
   save(into, PAGE, resultsText(results))
 }
@@ -96,6 +106,7 @@ function save(into: string, name: string, text: string): void {
     apiserver: readApiserverResults(into),
     auth: readAuthResults(into),
     dns: readDnsResults(into),
+    inspection: readInspectionResults(into),
     browser: readBrowserResults(into),
   })
   writeFileSync(join(into, 'RESULTS.md'), page)

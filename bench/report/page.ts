@@ -6,6 +6,8 @@ import type { BrowserResults } from './browser/results.ts'
 import { browserSection } from './browser/section.ts'
 import type { DnsResults } from './dns/results.ts'
 import { dnsSection } from './dns/section.ts'
+import type { InspectionResults } from './inspection/results.ts'
+import { inspectionSection } from './inspection/section.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import { ipvsSection } from './ipvs/section.ts'
 import type { NftablesResults } from './nftables/results.ts'
@@ -34,6 +36,7 @@ export interface AllResults {
   readonly apiserver: ApiserverResults | undefined
   readonly auth: AuthResults | undefined
   readonly dns: DnsResults | undefined
+  readonly inspection: InspectionResults | undefined
   readonly browser: BrowserResults | undefined
 }
 
@@ -47,6 +50,7 @@ export function resultsPage(all: AllResults): string {
     all.apiserver && apiserverSection(all.apiserver),
     all.auth && authSection(all.auth),
     all.dns && dnsSection(all.dns),
+    all.inspection && inspectionSection(all.inspection),
     all.browser && browserSection(all.browser),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
 import type { CommandHost } from './commands/command/command-module.ts'
-import { commandOf } from './commands/commands.ts'
+import { COMMANDS, commandOf } from './commands/commands.ts'
 import { MODES } from './modes/mode-registry.ts'
 import { runProgram } from './program.ts'
 
@@ -10,7 +10,10 @@ const command = commandOf(args)
 const output = { stdout: process.stdout, stderr: process.stderr, version: packageVersion() }
 if (command === undefined) {
   const modes = MODES.map(({ name }) => name)
-  process.exitCode = await runProgram(args, { ...output, modes, loadDaemon })
+  process.exitCode = await runProgram(args, {
+    ...{ ...output, modes, loadDaemon },
+    subcommands: COMMANDS,
+  })
 } else {
   const { runCommand } = await import('./commands/run-command.ts')
   process.exitCode = await runCommand(command, args.slice(1), commandHost())

@@ -34,6 +34,8 @@ export interface Host extends Terminal {
   readonly modes: readonly string[]
   /** The settings of those modes and of the daemon; those of this build unless given. */
   readonly table?: NodeProxyTable
+  /** The commands beside the daemon, for the help; none unless given. */
+  readonly subcommands?: NonNullable<NodeProxyTable['subcommands']>
   loadDaemon(): Promise<Daemon>
 }
 
@@ -112,7 +114,8 @@ async function writeConfig(host: Host, path: string, { config }: LoadedConfigura
 
 async function help(host: Host): Promise<ExitCode> {
   const { helpText } = await import('../settings/help.ts')
-  return answers(host).print(helpText(tableOf(host)))
+  const { subcommands = [] } = host
+  return answers(host).print(helpText({ ...tableOf(host), subcommands }))
 }
 
 function answers(host: Host): Answers {

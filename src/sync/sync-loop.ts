@@ -6,6 +6,7 @@ import type { DeltaTracker, Drift } from './delta-tracker.ts'
 import { FlowQueue } from './flow-queue.ts'
 import type { NodeModel } from './node-model.ts'
 import type { SyncObserver } from './observer.ts'
+import { planRun } from './plan.ts'
 import { Throttle } from './throttle.ts'
 
 /** What a `SyncLoop` works with; all times in milliseconds. */
@@ -212,15 +213,15 @@ export class SyncLoop {
   /** Brings the kernel up to date. `effective`: of how many waiting callbacks the effect is in the kernel. */
   async #apply(): Promise<{ readonly wrote: boolean; readonly effective: number }> {
     const { model, mode, tracker, clock, observer } = this.#parts
+    const { program } = mode
     const queuedAt = this.#queuedAt
     this.#queuedAt = undefined
     const startedAt = clock.now()
     const waiting = this.#callbacks.length
     observer.begun()
-    observer.compiled(model.compile(startedAt))
-    this.#flows.add(model.takeStaleFlows())
-    tracker.want(mode.program.takeChanges())
-    const change = tracker.pending(startedAt)
+    const { services, change, flows } = planRun({ model, tracker, program }, startedAt)
+    observer.compiled(services)
+    this.#flows.add(flows)
     const failed = isEmpty(change) ? new Map() : await this.#write(change)
     if (queuedAt !== undefined || !isEmpty(change) || this.#hasFailed) {
       this.#hasFailed = false

@@ -58,6 +58,9 @@ test('commands of the documentation have flags that exist', async () => {
   expect(unknown(command, isKnown)).toEqual([])
 })
 
+/** Commands that take the flags of the daemon, too. */
+const WITH_DAEMON_FLAGS = ['plan']
+
 /** The flags of `node-proxy NAME`. */
 async function flagsOfCommand(entry: CommandEntry): Promise<[name: string, flags: string[]]> {
   const { define } = await entry.load()
@@ -67,7 +70,8 @@ async function flagsOfCommand(entry: CommandEntry): Promise<[name: string, flags
   const host = { stdout: stream, stderr: stream, version: '1', signal }
   define(command, { host, finish: () => undefined })
   const flags = command.options.flatMap(({ long }) => long ?? [])
-  return [`${nodeProxy.program} ${entry.name}`, ['--help', ...flags]]
+  const daemon = WITH_DAEMON_FLAGS.includes(entry.name) ? flagsOf(helpText(nodeProxy)) : []
+  return [`${nodeProxy.program} ${entry.name}`, ['--help', ...flags, ...daemon]]
 }
 
 function flagsOf(text: string): readonly string[] {

@@ -5,7 +5,7 @@ import { compareOutcomes } from './compare-outcomes.ts'
 import type { Expectation } from './expectation.ts'
 
 const CLIENT = '10.0.0.2' as IpAddress
-const PACKET = { src: CLIENT, dst: '172.30.0.1', port: 80 }
+const PACKET = { isOwnSource: false, src: CLIENT, dst: '172.30.0.1', port: 80 }
 const A = { ip: '10.1.0.1' as IpAddress, port: 8080, weight: 1 }
 const B = { ip: '10.1.0.2' as IpAddress, port: 8080, weight: 1 }
 
@@ -121,4 +121,10 @@ test('a socket of node-proxy forwards by the table; a socket of another process 
 test('a source that the kernel chooses is not compared', () => {
   const table = expected({ masquerade: 'yes' })
   expect(compareOutcomes({ ...PACKET, src: undefined }, table, both)).toEqual([])
+})
+
+test('masquerading may lead to the address that a process of this node has already', () => {
+  const table = expected({ masquerade: 'yes' })
+  expect(compareOutcomes({ ...PACKET, isOwnSource: true }, table, both)).toEqual([])
+  expect(compareOutcomes(PACKET, table, both)).not.toEqual([])
 })

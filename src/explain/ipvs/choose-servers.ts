@@ -7,6 +7,8 @@ import type { IpvsSnapshot, ListedService, PersistenceTemplate } from './ipvs-sn
 export interface ServerChance {
   readonly server: RealServerState
   readonly probability: number
+  /** The client keeps it for so many seconds; undefined: it is not bound. */
+  readonly secondsLeft: number | undefined
 }
 
 /** Schedulers that share by weight in the long run; hashes do so over many clients. */
@@ -45,20 +47,22 @@ export function chooseServers(
   packet: PacketState,
 ): readonly ServerChance[] | undefined {
   const kept = keptServer(snapshot, { service, servers }, packet)
-  if (kept !== undefined) return [{ server: kept, probability: 1 }]
+  if (kept !== undefined) return [kept]
   const open = servers.filter((one) => one.weight > 0 && !isFull(one))
   const { scheduler } = service.settings
   if (scheduler === 'fo') return first(open)
   if (!BY_WEIGHT.has(scheduler) && !EVENLY.has(scheduler)) return undefined
   const weightOf = (one: RealServerState) => (EVENLY.has(scheduler) ? 1 : one.weight)
   const total = open.reduce((sum, one) => sum + weightOf(one), 0)
-  return open.map((server) => ({ server, probability: weightOf(server) / total }))
+  return open.map((server) => ({
+    ...{ server, probability: weightOf(server) / total, secondsLeft: undefined },
+  }))
 }
 
 /** Failover: the server of the highest weight. */
 function first(open: readonly RealServerState[]): readonly ServerChance[] {
   const [server] = open.toSorted((a, b) => b.weight - a.weight)
-  return server === undefined ? [] : [{ server, probability: 1 }]
+  return server === undefined ? [] : [{ server, probability: 1, secondsLeft: undefined }]
 }
 
 function isFull({
@@ -73,7 +77,7 @@ function keptServer(
   { templates, expiresQuiescent }: IpvsSnapshot,
   { service, servers }: ListedService,
   packet: PacketState,
-): RealServerState | undefined {
+): ServerChance | undefined {
   const { persistence } = service.settings
   if (persistence === undefined) return undefined
   const client = networkOf(packet.src, persistence.prefix)
@@ -83,7 +87,8 @@ function keptServer(
   const server = servers.find(
     (one) => one.ip === template?.server && one.port === template.serverPort,
   )
-  return server !== undefined && (server.weight > 0 || !expiresQuiescent) ? server : undefined
+  if (server === undefined || (server.weight === 0 && expiresQuiescent)) return undefined
+  return { server, probability: 1, secondsLeft: template?.secondsLeft }
 }
 
 function isOf(

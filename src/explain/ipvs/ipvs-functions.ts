@@ -54,9 +54,13 @@ function schedule({ snapshot, facts, hook }: At, packet: PacketState): readonly 
     const isHeard = hook === 'output' || facts.addressType(packet.dst) === 'local'
     return [branchOf(packet, isHeard ? REFUSAL : dropOf(packet), steps)]
   }
-  return chances.map(({ server, probability }) => {
+  return chances.map(({ server, probability, secondsLeft }) => {
     const text = `real server ${hostPort(server.ip, server.port)}, weight ${server.weight}`
-    return { ...forward(snapshot, server, packet), probability, steps: [step(text)] }
+    const bound = secondsLeft === undefined ? {} : { secondsLeft }
+    return {
+      ...{ ...forward(snapshot, server, packet), probability },
+      steps: [{ ...step(text), ...bound }],
+    }
   })
 }
 

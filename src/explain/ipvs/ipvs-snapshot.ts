@@ -19,6 +19,8 @@ export interface PersistenceTemplate {
   readonly virtualPort: number
   readonly server: IpAddress
   readonly serverPort: number
+  /** Until the client is forgotten. */
+  readonly secondsLeft: number
 }
 
 /** What IPVS holds in one network namespace. */

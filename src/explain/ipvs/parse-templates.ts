@@ -10,16 +10,19 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
 
 /**
  * The persistence templates of /proc/net/ip_vs_conn: entries whose client port is 0. Columns: protocol, client, its port,
- * virtual address and port, real address and port, all hexadecimal but IPv6 addresses, which are in brackets.
+ * virtual address and port, real address and port, all hexadecimal but IPv6 addresses, which are in brackets; state; seconds.
  */
 export function parseTemplates(text: string): readonly PersistenceTemplate[] {
   return text.split('\n').flatMap((line) => {
-    const [protocol = '', from, fromPort, to, toPort, at, atPort] = line.trim().split(/\s+/)
+    const [protocol = '', from, fromPort, to, toPort, at, atPort, , seconds] = line
+      .trim()
+      .split(/\s+/)
     const [client, virtualIp, server] = [from, to, at].map(addressOf)
     if (client === undefined || virtualIp === undefined || server === undefined) return []
     if (Number.parseInt(fromPort ?? '', 16) !== 0) return []
     const ports = { virtualPort: hex(toPort), serverPort: hex(atPort) }
-    return [{ protocol: PROTOCOLS.get(protocol), client, virtualIp, server, ...ports }]
+    const secondsLeft = Number(seconds)
+    return [{ protocol: PROTOCOLS.get(protocol), client, virtualIp, server, ...ports, secondsLeft }]
   })
 }
 

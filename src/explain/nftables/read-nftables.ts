@@ -52,14 +52,16 @@ async function listEach(
   return listings
 }
 
-/** Undefined: there is no nft; a failed command: what it printed. */
+/** Undefined: there is no nft; a failed command: what it printed. Each takes seconds for a hundred thousand elements. */
 async function listOne(
   run: RunCommand,
   what: readonly string[],
 ): Promise<NftListing | CommandOutput | undefined> {
-  const json = await run('nft', ['-j', 'list', ...what])
+  const [json, text] = await Promise.all([
+    run('nft', ['-j', 'list', ...what]),
+    run('nft', ['-a', '-t', 'list', ...what]),
+  ])
   if (json.status === 127) return undefined
   if (json.status !== 0) return json
-  const text = await run('nft', ['-a', '-t', 'list', ...what])
   return text.status === 0 ? { json: json.stdout, text: text.stdout } : text
 }

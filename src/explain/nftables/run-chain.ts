@@ -5,6 +5,7 @@ import type { Hook, PacketState } from '../packet/packet-state.ts'
 import { evaluate } from './expressions/evaluate.ts'
 import { type Evaluation, isUnknown } from './expressions/evaluated.ts'
 import { lookUp, setOf } from './expressions/look-up.ts'
+import { secondsLeft } from './expressions/seconds-left.ts'
 import { isObject, type Json, type JsonObject, onlyMember, textOf } from './model/json.ts'
 import type { NftChain, NftRule, NftTable } from './model/ruleset.ts'
 import { applyStatement, applyText } from './statements/apply-statement.ts'
@@ -176,7 +177,11 @@ function unclear(context: NftContext, call: RuleCall, branch: Branch, what: stri
 }
 
 function withStep(context: NftContext, call: RuleCall, branch: Branch, text?: string): Branch {
-  return { ...branch, steps: [...branch.steps, stepOf(context, call, text)] }
+  const { table, hook, facts } = context
+  const left = secondsLeft(call.rule.statements, { packet: branch.packet, hook, table, facts })
+  const step = stepOf(context, call, text)
+  const found = left === undefined ? step : { ...step, secondsLeft: left }
+  return { ...branch, steps: [...branch.steps, found] }
 }
 
 function stepOf({ source }: NftContext, { chain, rule }: RuleCall, text = rule.text): Step {

@@ -10,6 +10,8 @@ export interface Step {
   readonly text: string
   /** Packets and bytes that the object has counted so far. */
   readonly counter?: { readonly packets: bigint; readonly bytes: bigint }
+  /** It decided by something that the kernel holds for a while, as a client of session affinity: seconds until it is gone. */
+  readonly secondsLeft?: number
 }
 
 /**

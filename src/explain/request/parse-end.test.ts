@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { parseEnd } from './parse-end.ts'
 
 test.each([
-  ['node', { kind: 'node' }],
+  ['node', { kind: 'node', port: undefined }],
+  ['node:30080', { kind: 'node', port: 30_080 }],
   ['10.0.0.1', { kind: 'address', ip: '10.0.0.1', port: undefined }],
   ['10.0.0.1:80', { kind: 'address', ip: '10.0.0.1', port: 80 }],
   ['fd00::1', { kind: 'address', ip: 'fd00::1', port: undefined }],
@@ -19,6 +20,7 @@ test.each([
   '',
   'web',
   '10.0.0.1:0',
+  'node:0',
   '10.0.0.1:65536',
   '10.0.0.256',
   'a/b/c',

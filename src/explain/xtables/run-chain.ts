@@ -1,6 +1,7 @@
 import { type Branch, branchOf, CONTINUE, extend, type Step } from '../packet/branch.ts'
 import { mergeBranches } from '../packet/merge-branches.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
+import { secondsLeft } from './matches/ip-sets.ts'
 import { testRule } from './matches/test-rule.ts'
 import type { Answer } from './model/answer.ts'
 import type { Chain, ListedRule, Table } from './model/ruleset.ts'
@@ -104,14 +105,16 @@ function withStep(branch: Branch, step: Step): Branch {
   return { ...branch, steps: [...branch.steps, step], verdict: CONTINUE }
 }
 
-function stepOf({ source }: ChainContext, { chain, listed }: RuleCall): Step {
+function stepOf({ source, world }: ChainContext, { chain, listed, branch }: RuleCall): Step {
   const { target, isGoto } = listed.rule
   const text = `${isGoto ? 'goes on in' : ''} ${target?.name ?? ''} ${optionsText(listed)}`.trim()
+  const left = secondsLeft(listed.rule, branch.packet, world)
   return {
     where: `${source} ${chain.name}`,
     object: `-A ${chain.name} ${listed.text}`,
     text,
     ...(listed.counter === undefined ? {} : { counter: listed.counter }),
+    ...(left === undefined ? {} : { secondsLeft: left }),
   }
 }
 

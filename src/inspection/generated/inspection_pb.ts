@@ -471,6 +471,8 @@ export type ExplainRequest = Message<"nodeproxy.inspection.v1.ExplainRequest"> &
   src: string;
 
   /**
+   * Empty, without a service: an address of this node that serves node ports.
+   *
    * @generated from field: string dst = 2;
    */
   dst: string;

@@ -30,6 +30,8 @@ export interface Conntrack {
    * NP_KERNEL_NETLINK when the table could not be read.
    */
   cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }>
+  /** How many flows `cut` would delete. Throws as it does. */
+  count(filters: readonly FlowFilter[]): Promise<number>
   /**
    * Deletes the flows that rules of this node translated to one of these local ports: all, or those
    * that have no answer yet.

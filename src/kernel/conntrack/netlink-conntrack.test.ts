@@ -173,3 +173,11 @@ test('damaged flows are skipped without an exception', () => {
     { numRuns: 2000 },
   )
 })
+
+test('counting finds what a cut would delete, and deletes nothing', async () => {
+  const { conntrack, deleted } = setUp()
+  expect(await conntrack.count([filter(), filter({ port: 54 })])).toBe(1)
+  expect(await conntrack.count([filter({ keep: new Set(['10.1.0.4:5353']) })])).toBe(0)
+  expect(deleted).toEqual([])
+  expect(await conntrack.cut([filter()])).toEqual({ deleted: 1 })
+})

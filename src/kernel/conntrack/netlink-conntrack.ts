@@ -36,13 +36,14 @@ export class NetlinkConntrack implements Conntrack {
 
   async cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }> {
     let deleted = 0
-    for (const family of [4, 6] as const) {
-      for (const protocol of ['UDP', 'SCTP', 'TCP'] as const) {
-        const mine = filters.filter((each) => each.family === family && each.protocol === protocol)
-        if (mine.length > 0) deleted += await this.#delete(await this.#stale(family, mine))
-      }
-    }
+    for (const mine of groupsOf(filters)) deleted += await this.#delete(await this.#stale(mine))
     return { deleted }
+  }
+
+  async count(filters: readonly FlowFilter[]): Promise<number> {
+    let count = 0
+    for (const mine of groupsOf(filters)) count += (await this.#stale(mine)).length
+    return count
   }
 
   async cutTranslatedTo(
@@ -70,8 +71,8 @@ export class NetlinkConntrack implements Conntrack {
   }
 
   /** Deletions of the flows that match these filters of one family and protocol. */
-  #stale(family: Family, filters: readonly FlowFilter[]): Promise<OutgoingMessage[]> {
-    const { protocol, port } = filters[0]!
+  #stale(filters: readonly FlowFilter[]): Promise<OutgoingMessage[]> {
+    const { family, protocol, port } = filters[0]!
     const matcher = new FlowMatcher(filters)
     const only = filters.every((filter) => filter.port === port) ? port : undefined
     return this.#deletions({ family, protocol, port: only }, (message) => {
@@ -113,6 +114,19 @@ export class NetlinkConntrack implements Conntrack {
     this.#session ??= new NetlinkSession(this.#open, this.#clock)
     return this.#session
   }
+}
+
+/** Filters by family and protocol: one group is one reading of the table. */
+function groupsOf(filters: readonly FlowFilter[]): readonly (readonly FlowFilter[])[] {
+  const families: readonly Family[] = [4, 6]
+  const protocols: readonly FlowProtocol[] = ['UDP', 'SCTP', 'TCP']
+  return families
+    .flatMap((family) =>
+      protocols.map((protocol) =>
+        filters.filter((each) => each.family === family && each.protocol === protocol),
+      ),
+    )
+    .filter((group) => group.length > 0)
 }
 
 function refused(what: string, errno: number): NodeProxyError {

@@ -29,6 +29,8 @@ export interface CommandIptablesOptions {
   readonly backend?: IptablesVariant | undefined
   /** Milliseconds after which `iptables-restore` is stopped; 180,000 by default. */
   readonly restoreTimeoutMs?: number
+  /** A restore is parsed, compared with what the kernel can do, and not committed (`--test`). */
+  readonly onlyTests?: boolean
 }
 
 /** Reads the iptables variant from `iptables --version`; throws NP_KERNEL_IPTABLES when there is none. */
@@ -63,7 +65,8 @@ class CommandIptables implements Iptables {
     this.backend = found.backend
     this.version = found.version
     const interval = waitsByPolling(found.version) ? ['-W', '100000'] : []
-    this.#restoreArgs = ['--noflush', ...LOCK_WAIT, ...interval]
+    const test = options.onlyTests === true ? ['--test'] : []
+    this.#restoreArgs = ['--noflush', ...test, ...LOCK_WAIT, ...interval]
   }
 
   async save(family: Family, table: TableName, options?: SaveOptions): Promise<SavedTable> {

@@ -60,7 +60,10 @@ export type Expression =
       readonly to?: Register
       readonly isInverted?: true
     }
-  /** Adds, renews or removes an element of a set with the flag `dynamic`. `timeout`: milliseconds. */
+  /**
+   * Adds, renews or removes an element of a set with the flag `dynamic`. `timeout`: milliseconds; `counts`: the element
+   * counts the packets that meet this rule.
+   */
   | {
       readonly type: 'dynamic'
       readonly operation: 'add' | 'update' | 'delete'
@@ -68,6 +71,7 @@ export type Expression =
       readonly key: Register
       readonly data?: Register
       readonly timeout?: number
+      readonly counts?: true
     }
   | {
       readonly type: 'nat'

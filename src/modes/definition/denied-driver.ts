@@ -1,3 +1,4 @@
+import { NodeProxyError } from '../../lib/error.ts'
 import type { MissingRequirement } from '../mode.ts'
 import type { ModeDefinition } from './mode-definition.ts'
 import type { ModeDriver } from './mode-driver.ts'
@@ -17,6 +18,10 @@ export function deniedDriver<C>(
     prepare: async () => readiness,
     spec() {
       throw new TypeError(`the ${name} mode is not prepared`)
+    },
+    view: async () => {
+      const { code, what, remedy } = missing
+      throw new NodeProxyError(code, `mode ${name}: ${what}`, { hint: remedy })
     },
     tune: () => {},
     loopbackGuards: () => undefined,

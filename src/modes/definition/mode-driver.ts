@@ -3,6 +3,7 @@ import type { NetfilterConfiguration } from '../netfilter/settings/configuration
 import type { ModeInputs } from '../netfilter/settings/mode-inputs.ts'
 import type { ModeReview } from './mode-review.ts'
 import type { ModeSpec } from './mode-spec.ts'
+import type { ModeView } from './mode-view.ts'
 import type { PendingCleanup } from './pending-cleanup.ts'
 
 /** What `prepare` found: `Probe`, with a code for each missing requirement. */
@@ -41,6 +42,8 @@ export interface ModeDriver<C = unknown> {
   spec(inputs: ModeInputs<C>): ModeSpec
   /** Sets the sysctls that mode and configuration need; called again after every change of the configuration. */
   tune(config: NetfilterConfiguration & C): void
+  /** The mode over a kernel that it only reads, for these inputs: nothing is prepared, tried, loaded or written. */
+  view(inputs: ModeInputs<C>): Promise<ModeView>
   /**
    * The rules that must be in the kernel before route_localnet is 1, because other hosts could reach
    * 127.0.0.0/8 without them; undefined: the mode does not need route_localnet.

@@ -2,7 +2,16 @@ import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import type { TouchedObject } from '../../kernel/nftables/notifications/object-collector.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import { Mutex } from '../../lib/mutex.ts'
-import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
+import type {
+  ApplyResult,
+  Change,
+  Digest,
+  ForeignChange,
+  Mode,
+  ObjectKey,
+  Probe,
+  ReadTraffic,
+} from '../mode.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { GAPS } from './gaps.ts'
 import { applyChange } from './kernel/apply.ts'
@@ -11,9 +20,10 @@ import { foreignChange } from './kernel/foreign-change.ts'
 import { keepTranslating } from './kernel/guard.ts'
 import { createManagedState, type ManagedState } from './kernel/managed-state.ts'
 import { observe } from './kernel/observe.ts'
-import { readTraffic } from './kernel/read-traffic.ts'
 import { probeNftables } from './probe.ts'
 import type { NftablesProgram } from './program/program.ts'
+import { forgetConnections } from './traffic/forget-connections.ts'
+import { readTraffic } from './traffic/read-traffic.ts'
 
 /** Objects of a change, beyond which its notifications are not read. */
 const HEARD_OBJECTS = 200
@@ -29,7 +39,7 @@ export class NftablesMode implements Mode {
   readonly name = 'nftables'
   readonly gaps = GAPS
   readonly program: NftablesProgram
-  readonly readTraffic: Mode['readTraffic']
+  readonly readTraffic: ReadTraffic | undefined
   readonly #kernel: NftablesDependencies
   readonly #state: ManagedState
   /** Calls of `sync` and of a clean-up never overlap. */
@@ -41,7 +51,7 @@ export class NftablesMode implements Mode {
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
     this.readTraffic = settings.countsTraffic
-      ? async () => ({ totals: await readTraffic(this.#state), backends: new Map() })
+      ? (isWanted) => readTraffic(this.#state, isWanted)
       : undefined
   }
 
@@ -52,7 +62,9 @@ export class NftablesMode implements Mode {
   apply(change: Change): Promise<ApplyResult> {
     return this.#known(async () => {
       await this.#guard()
-      return this.#unheard(change, () => applyChange(change, this.#state))
+      const result = await this.#unheard(change, () => applyChange(change, this.#state))
+      await forgetConnections(this.#state, change.unset)
+      return result
     })
   }
 

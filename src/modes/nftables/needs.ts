@@ -35,7 +35,7 @@ function chainNeeds(table: Table, settings: NetfilterSettings): readonly Need[] 
   return [
     {
       what: 'chains that translate addresses',
-      commands: hooks(CHAIN.prerouting, CHAIN.output, CHAIN.postrouting),
+      commands: hooks(CHAIN.prerouting, CHAIN.input, CHAIN.output, CHAIN.postrouting),
       remedy: load('nft_chain_nat'),
     },
     {
@@ -89,7 +89,22 @@ function setNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
       ],
       remedy: 'use a kernel with nf_tables sets (CONFIG_NF_TABLES, Linux 5.6 or newer)',
     },
+    ...(settings.countsTraffic ? [counters(table, settings)] : []),
   ]
+}
+
+function counters(table: Table, settings: NetfilterSettings): Need {
+  const chain = baseChains(settings, table.family).find(({ name }) => name === CHAIN.translated)
+  return {
+    what: 'counters that packets add',
+    commands: [
+      ...[SET.connections, SET.remembered, SET.rememberedNodePorts].flatMap((set) =>
+        setOf(table, settings, set),
+      ),
+      ...rulesOf(table, ...(chain?.rules ?? [])),
+    ],
+    remedy: load('nft_counter'),
+  }
 }
 
 /** One of the fixed sets. */

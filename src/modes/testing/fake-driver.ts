@@ -46,6 +46,9 @@ export function fakeDriver<C>(name: string, options: FakeDriverOptions<C> = {}):
       return { mode: name, settings, minPeriodMs: 0, verifyPeriodMs: 30_000, build }
     },
     periods: () => ({ syncPeriod: 30_000, minSyncPeriod: 0 }),
+    view: async () => {
+      throw new TypeError(`${name} is not to be read`)
+    },
     tune: (config) => void tuned.push(config),
     loopbackGuards: () => undefined,
     isServing: async () => driver.serving,

@@ -9,7 +9,7 @@ import { PolicyRoutes, ROUTE_TABLES } from '../netfilter/policy-routes.ts'
 import { SetMembers } from '../netfilter/sets/set-members.ts'
 import type { ForwarderState } from './forwarder-state.ts'
 import { keptSets, OWNED_CHAINS, PREFIX, SET_REFUSED } from './names.ts'
-import { UserspaceProgram } from './program.ts'
+import { type PortsByFamily, UserspaceProgram } from './program.ts'
 import { redirectPorts } from './redirect-ports.ts'
 import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
@@ -29,6 +29,8 @@ export interface UserspaceDependencies {
   readonly forwarderState?: ForwarderState
   /** Absent: packets come in at listeners of this machine, and the kernel is left alone. */
   readonly kernel?: RedirectKernel
+  /** Without a forwarder: the ports of the one of another process, for the rules. */
+  readonly ports?: PortsByFamily
 }
 
 /** The kernel objects of this mode, by kind; each part remembers what it read and wrote last. */
@@ -52,10 +54,13 @@ export interface ManagedState {
 /** Builds the parts for these settings. Throws TypeError for `transparent` without a kernel. */
 export function createManagedState(
   settings: UserspaceSettings,
-  { forwarderState, kernel }: UserspaceDependencies,
+  { forwarderState, kernel, ports }: UserspaceDependencies,
 ): ManagedState {
   const { listening } = settings
-  const program = new UserspaceProgram(settings, forwarderState?.forwarder.ports ?? new Map())
+  const program = new UserspaceProgram(
+    settings,
+    forwarderState?.forwarder.ports ?? ports ?? new Map(),
+  )
   const isRedirecting = listening.kind === 'transparent'
   if (isRedirecting && kernel === undefined) {
     throw new TypeError('a transparent listening needs a kernel to redirect packets')

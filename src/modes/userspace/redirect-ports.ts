@@ -1,6 +1,7 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { Family } from '../../lib/ip.ts'
 import { CHAIN } from './names.ts'
+import type { PortsByFamily } from './program.ts'
 
 const TO_PORT = / -j DNAT --to-destination :(\d+)$/
 
@@ -17,6 +18,20 @@ export async function redirectPorts(
         if (port !== undefined) ports.add(Number(port))
       }
     }
+  }
+  return ports
+}
+
+/** The ports of each family to which rules in the kernel translate; 0: no rule does. */
+export async function portsInKernel(iptables: Iptables): Promise<PortsByFamily> {
+  const portIn = async (family: Family, chain: string) => {
+    const rules = (await iptables.listChain(family, 'nat', chain)) ?? []
+    return Number(rules.map((rule) => TO_PORT.exec(rule)?.[1]).find(Boolean) ?? 0)
+  }
+  const ports = new Map<Family, { readonly pods: number; readonly others: number }>()
+  for (const family of [4, 6] as const) {
+    const pods = await portIn(family, CHAIN.pods)
+    ports.set(family, { pods, others: await portIn(family, CHAIN.redirect) })
   }
   return ports
 }

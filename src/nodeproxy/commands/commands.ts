@@ -28,6 +28,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./record/record-command.ts'),
   },
   {
+    name: 'plan',
+    summary:
+      'show what a configuration, a mode or a manifest would change in the kernel, and change nothing',
+    load: () => import('./plan/plan-command.ts'),
+  },
+  {
     name: 'doctor',
     summary: 'show why Services do not work on this node',
     load: () => import('./doctor/doctor-command.ts'),

@@ -1,6 +1,5 @@
 import type { ModeDefinition } from '../../modes/definition/mode-definition.ts'
 import { type SettingsTable, settingsTable } from '../../settings/table.ts'
-import { COMMANDS } from '../commands/commands.ts'
 import { MODES } from '../modes/mode-registry.ts'
 import { COMMAND_FLAGS } from './command-line.ts'
 import { deriveAddresses } from './derived-addresses.ts'
@@ -19,7 +18,6 @@ export function settingsTableOf(modes: readonly ModeDefinition[]): NodeProxyTabl
     program: 'node-proxy',
     about:
       "node-proxy watches Services and their endpoints and makes this node's kernel forward packets accordingly.",
-    subcommands: COMMANDS,
     fields: fieldsOf(modes),
     kind: { apiVersion: 'proxy.config.orch.io/v1alpha1', kind: 'NodeProxyConfiguration' },
     foreignKinds: [

@@ -10,7 +10,7 @@ import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Protocol } from '../../resources/types.ts'
 import { backendMessage } from './backend-message.ts'
-import type { DesiredState, PacketRules } from './desired-state.ts'
+import type { DesiredRules, DesiredState, PacketRules } from './desired-state.ts'
 import { packetFacts } from './packet-facts.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
@@ -22,6 +22,8 @@ export function explainMessage(
 ): MessageInitShape<typeof ExplainResponseSchema> | string {
   const packet = packetOf(table, rules, request)
   if (typeof packet === 'string') return packet
+  const unserved = rules.unserved?.find((one) => one.protocol === packet.protocol)
+  if (unserved !== undefined) return untouched(packet, rules, unserved.reason)
   const found = explain(table, packet, packetFacts(rules, request.inInterface))
   const { dst, port, protocol } = packet
   const entry = found.entry === undefined ? undefined : table.get(found.entry)
@@ -36,13 +38,20 @@ export function explainMessage(
   }
 }
 
+/** A packet of a protocol that the mode does not serve. */
+function untouched({ dst, port, protocol }: Packet, { mode }: DesiredRules, reason: string) {
+  return { dst, port, protocol, mode, outcome: 'unhandled', reasons: [reason] }
+}
+
 function packetOf(
   table: ForwardingTable,
   node: PacketRules,
   request: ExplainRequest,
 ): Packet | string {
   if (request.service !== '') return packetToService(table, node, request)
-  const dst = parseIp(request.dst)
+  const dst = request.dst === '' ? nodePortAddress(node, request) : parseIp(request.dst)
+  if (dst === undefined && request.dst === '')
+    return `dst: no address of this node serves node ports`
   if (dst === undefined) return `dst: ${quote(request.dst)} is no IP address`
   const src = sourceOf(node, request, familyOf(dst))
   if (src === undefined) return noSource(request, familyOf(dst))
@@ -52,6 +61,15 @@ function packetOf(
   const { port } = request
   if (port < 1 || port > 65_535) return `port: ${port} is not between 1 and 65535`
   return { src, dst, port, protocol }
+}
+
+/** An address of this node that serves node ports, of the family of the source if there is one. */
+function nodePortAddress(node: PacketRules, { src, inInterface }: ExplainRequest) {
+  const given = parseIp(src)
+  const facts = packetFacts(node, inInterface)
+  return node.localAddresses.find(
+    (ip) => facts.servesNodePorts(ip) && (given === undefined || familyOf(ip) === familyOf(given)),
+  )
 }
 
 function sourceOf(

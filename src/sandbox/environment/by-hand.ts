@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import { ACCOUNT_FILES } from '../agent/account-files.ts'
 import { PUBLIC } from '../cluster/pod-manifest.ts'
 import { CLIENT_IP, NODE_IP } from '../network/plan.ts'
-import { namespaceOf, type Run } from '../run/run.ts'
+import { inspectionSocketOf, namespaceOf, type Run } from '../run/run.ts'
 import type { Request } from './request.ts'
 
 /** What commands for a terminal need to know of a sandbox. */
@@ -54,11 +53,6 @@ export function unlabelOf(pod: string, { socket, authorization }: ApiAccess): st
 /** How to run a command in the namespace of node or client: `ip netns exec np-sandbox-4711-client`. */
 export function enter(run: string, sender: 'client' | 'node'): string {
   return `ip netns exec ${namespaceOf(run, sender)}`
-}
-
-/** Where the sandbox's node-proxy answers `node-proxy explain` and the like. */
-export function inspectionSocketOf({ folder }: Pick<Run, 'folder'>): string {
-  return join(folder, 'inspect.sock')
 }
 
 /** What becomes of a connection of the client to a node port, as node-proxy explains it on the node. */

@@ -8,8 +8,7 @@ import type { Namespace } from '../network/namespace.ts'
 import { NODE_NAME, POD_NETWORK } from '../network/plan.ts'
 import { buildTopology } from '../network/topology.ts'
 import type { SandboxOptions } from '../run/arguments.ts'
-import type { Run } from '../run/run.ts'
-import { inspectionSocketOf } from './by-hand.ts'
+import { inspectionSocketOf, type Run } from '../run/run.ts'
 import { PodAgents } from './pod-agents.ts'
 
 /** Where a request comes from: the client, the node, or a pod by its name. */

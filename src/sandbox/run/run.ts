@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 /**
  * One run of the sandbox. Its name carries the process id of its owner, and
  * everything that it makes carries its name, so that a later run can recognise what
@@ -8,6 +9,11 @@ export interface Run {
   readonly name: string
   /** Scratch folder: the cluster's data, kubeconfig and logs. */
   readonly folder: string
+}
+
+/** Where the sandbox's node-proxy answers `node-proxy explain` and the like. */
+export function inspectionSocketOf({ folder }: Pick<Run, 'folder'>): string {
+  return join(folder, 'inspect.sock')
 }
 
 const NAME = /^(np-sandbox-(\d+))(?:-|$)/

@@ -6,7 +6,7 @@ export const serviceMetrics = {
     name: 'service_connections_total',
     type: 'counter',
     labels: ['service_namespace', 'service_name'],
-    help: 'Connections and UDP flows that were sent to a backend of a Service, in the modes iptables, ipvs and userspace. Of more than 500 Services those that had the most traffic first have a row of their own; the others are counted together under an empty name. Each backend: node-proxy traffic.',
+    help: 'Connections and UDP flows that were sent to a backend of a Service; in mode nftables with nftables.trafficCounters. Of more than 500 Services those that had the most traffic first have a row of their own; the others are counted together under an empty name. Each backend: node-proxy traffic.',
   },
   servicePackets: {
     name: 'service_packets_total',

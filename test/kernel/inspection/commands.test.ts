@@ -78,7 +78,9 @@ describe('explain', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^TCP from 10\.0\.0\.2, by cbr0 to 172\.30\.41\.1:80\n\nThe kernel:\n/)
     expect(stdout).toContain('50 %  10.180.0.1:80 gets it, from 10.0.0.2')
-    expect(stdout).toContain('deliver to 10.180.0.1:80 10.180.2.1:80, for ns/two:/TCP/4')
+    expect(stdout).toContain(
+      'deliver, for ns/two:/TCP/4 (mode iptables)\n    50 %  10.180.0.1:80, on this node',
+    )
     expect(stdout).toContain('iptables nat PREROUTING: -A PREROUTING -j NPROXY-SERVICES')
     expect(stdout).not.toContain('otherwise')
   })

@@ -103,8 +103,11 @@ test('who is remembered, and how one or all are forgotten', async () => {
   expect(['10.180.0.1:80', '10.180.2.2:80']).toContain(await connect())
 })
 
-test('count packets', async () => {
-  const [printed] = await follow('Count packets')
+test('count connections and packets', async () => {
+  const [printed] = await follow('Count connections and packets')
+  expect(printed).toMatch(
+    new RegExp(`${WEB.destination} . tcp . 80 . 10.180.\\d.\\d . 80 counter packets [1-9]`),
+  )
   expect(printed).toMatch(new RegExp(`${WEB.destination} . tcp . 80 counter packets [1-9]`))
   expect(printed).toContain('tcp . 30080 counter packets 0')
 })

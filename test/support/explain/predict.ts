@@ -25,7 +25,8 @@ export async function predict(lab: Lab, packet: LabPacket): Promise<readonly Wal
   return await lab.node.agent.call('explain', { start, alsoListening })
 }
 
-function interfaceOf(from: LabHost): string | undefined {
+/** The interface by which packets of a host of the lab come; undefined: from a process of the node. */
+export function interfaceOf(from: LabHost): string | undefined {
   if (from === 'node') return undefined
   return from === 'pod' ? BRIDGE : 'eth0'
 }

@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
 import type { ConnectOutcome, Transport } from '../agent/protocol.ts'
 import { disagreements } from '../explain/agreement.ts'
-import { predict } from '../explain/predict.ts'
+import { predicted } from '../explain/compare.ts'
+import { desiredDifferences } from '../explain/desired.ts'
+import { type LabPacket, predict } from '../explain/predict.ts'
 import type { ProxyConfig } from '../lab/daemon-config.ts'
 import type { Attempt, Lab, LabHost } from '../lab/lab.ts'
 import type { ApiObject } from '../lab/objects.ts'
@@ -93,9 +95,10 @@ async function tryFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[
     nodeAddresses: await lab.nodeAddresses(),
     ...(flow.sticky === undefined ? {} : { distinct: flow.sticky.distinct }),
   }
-  const { outcomes, prediction } = await send(lab, flow, endpoints)
+  const { outcomes, prediction, differences } = await send(lab, flow, endpoints)
   return [
     ...judge(expected, outcomes),
+    ...differences.map((one) => `explain says of an unchanged kernel: ${one}`),
     ...disagreements({ ...predictionOf(flow), prediction }, outcomes),
     ...remember(flow, outcomes, memory),
   ]
@@ -107,22 +110,32 @@ function predictionOf(flow: LabFlow) {
   return { dst: flow.dst, port: flow.dport, isExhaustive }
 }
 
-async function send(
-  lab: Lab,
-  flow: LabFlow,
-  endpoints: readonly string[],
-): Promise<{ outcomes: ConnectOutcome[]; prediction: readonly WalkOutcome[] }> {
+/** What was said of a flow before its packets, and what became of them. */
+interface Sent {
+  readonly outcomes: readonly ConnectOutcome[]
+  readonly prediction: readonly WalkOutcome[]
+  /** Where node-proxy wants something else than was predicted. */
+  readonly differences: readonly string[]
+}
+
+async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Promise<Sent> {
   const bound = flow.from === 'node-lb-ip' ? [`addr add ${flow.src}/32 dev lo`] : []
   await lab.node.namespace.ip(bound)
   try {
-    const from = placeOf(flow.from)
+    const packet = packetOf(flow)
+    const { from } = packet
     await lab.site(from, flow.src)
-    const packet = { from, src: flow.src, dst: flow.dst, port: flow.dport, protocol: flow.proto }
     const prediction = await predict(lab, packet)
-    return { prediction, outcomes: await lab.connect(from, attemptOf(flow, endpoints.length)) }
+    const differences = await desiredDifferences(lab, packet, prediction)
+    const outcomes = await lab.connect(from, attemptOf(flow, endpoints.length))
+    return { prediction, differences, outcomes }
   } finally {
     await lab.node.namespace.ip(bound.map((line) => line.replace('addr add', 'addr del')))
   }
+}
+
+function packetOf({ from, src, dst, dport: port, proto: protocol }: LabFlow): LabPacket {
+  return { from: placeOf(from), src, dst, port, protocol }
 }
 
 /**
@@ -174,9 +187,24 @@ function clientOf({ src, dst, dport }: LabFlow): string {
 
 /** The node itself answers: the daemon's health check of a Service. */
 async function checkHttp(lab: Lab, flow: LabFlow): Promise<string[]> {
-  const { agent } = await lab.site(placeOf(flow.from), flow.src)
+  const packet = packetOf(flow)
+  const { agent } = await lab.site(packet.from, flow.src)
+  const prediction = await predict(lab, packet)
+  const differences = await desiredDifferences(lab, packet, prediction)
   const reply = await agent.call('http', { url: `http://${flow.dst}:${flow.dport}/` })
-  const wanted = flow.http
+  return [
+    ...differences.map((one) => `explain says of an unchanged kernel: ${one}`),
+    ...prediction
+      .filter((one) => one.kind !== 'delivered' || one.to !== 'local')
+      .map((one) => `explain predicted: ${predicted(one)}`),
+    ...replyFaults(flow.http, reply),
+  ]
+}
+
+function replyFaults(
+  wanted: LabFlow['http'],
+  reply: { readonly status: number; readonly body: string },
+): string[] {
   if (wanted === undefined) return []
   const faults = reply.status === wanted.status ? [] : [`status ${reply.status}`]
   const said: unknown = JSON.parse(reply.body)

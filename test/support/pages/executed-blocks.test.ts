@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { blocksWithoutTest, otherBlocks } from './executed-blocks.ts'
 
 const FOLDER = new URL('../../', import.meta.url)
-const TESTS = globSync(['server/*.test.ts', 'kernel/nftables/*.test.ts'], { cwd: FOLDER }).map(
-  (name) => readFileSync(new URL(name, FOLDER), 'utf8'),
-)
+const TESTS = globSync(['server/*.test.ts', 'kernel/{inspection,nftables}/*.test.ts'], {
+  cwd: FOLDER,
+}).map((name) => readFileSync(new URL(name, FOLDER), 'utf8'))
 
-test.each(['security.md', 'encryption.md', 'nftables.md'])(
+test.each(['security.md', 'encryption.md', 'nftables.md', 'troubleshooting.md'])(
   'a test runs every command of %s',
   (page) => {
     expect(blocksWithoutTest(page, TESTS)).toEqual([])
@@ -16,7 +16,7 @@ test.each(['security.md', 'encryption.md', 'nftables.md'])(
 
 /** Only root, and only a machine with systemd, can run them. */
 test('commands that no test runs are few', () => {
-  const pages = ['security.md', 'encryption.md', 'nftables.md']
+  const pages = ['security.md', 'encryption.md', 'nftables.md', 'troubleshooting.md']
   expect(pages.flatMap((page) => otherBlocks(page))).toEqual([
     expect.stringMatching(/^journalctl /),
   ])

@@ -5,13 +5,15 @@ const MARKS: Readonly<Record<string, RegExp>> = {
   'security.md': /page: 'security\.md'|openSecurityPage\(\)/,
   'encryption.md': /page: 'encryption\.md'/,
   'nftables.md': /page: 'nftables\.md'/,
+  'troubleshooting.md': /page: 'troubleshooting\.md'/,
 }
 
 /** Sections that `operatePage` runs before every command. */
 const ALWAYS: readonly string[] = ['Prepare the shell']
 
 /** A section, and the number of a block, or every block of it. */
-const FOLLOWED = /\b(?:follow\(|prepare:)\s*(['"])(.*?)\1\s*(?:,\s*(\d+)\s*,?\s*\))?/g
+const FOLLOWED =
+  /\b(?:follow\(|expectShown\(|printed\(|prepare:)\s*(['"])(.*?)\1\s*(?:,\s*(\d+)\s*,?\s*\))?/g
 
 /**
  * The blocks of commands of a page that none of these tests runs: `Rotate the key, block 1`. Tests write the

@@ -45,6 +45,18 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'starts a process for each plan; plan.test has iptables mode, and dry-run.test of src/sync the others over fakes',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/plan-modes.test.ts'],
+  },
+  {
+    reason:
+      'starts a process for each plan, two minutes in User-mode Linux; dry-run.test of src/sync has fakes',
+    projects: ['ipvs'],
+    files: ['test/kernel/inspection/plan.ipvs.test.ts'],
+  },
+  {
+    reason:
       'each command beside that of kubectl, completion in three shells; unit tests run the commands',
     projects: ['server'],
     files: ['test/server/orchctl.test.ts', 'test/server/completion.test.ts'],
@@ -143,6 +155,16 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/**/*.alone.test.ts'],
   },
   {
+    reason: 'makes every symptom of a page; commands and differences have what it shows',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/symptoms-page.test.ts'],
+  },
+  {
+    reason: 'makes every symptom of a page; spoilt-clusters has what it shows',
+    projects: ['server'],
+    files: ['test/server/symptoms-page.test.ts'],
+  },
+  {
     reason: 'needs a Docker engine and its images',
     projects: ['docker'],
     files: ['test/docker/**/*.docker.test.ts'],
@@ -218,9 +240,15 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'two minutes in User-mode Linux, where unit tests read what a kernel sent; of nftables, nftables/traffic-counters runs in every test',
+      'two minutes in User-mode Linux, where unit tests read what a kernel sent; of nftables, nftables/traffic-counters and unit tests run in every test',
     projects: ['nftables', 'ipvs'],
     files: ['test/kernel/traffic.test.ts'],
+  },
+  {
+    reason:
+      'twenty seconds of readings, which serve for a second each; unit tests read the same counters, and metrics the others',
+    projects: ['kernel'],
+    files: ['test/kernel/nftables/connections.test.ts'],
   },
   {
     reason:

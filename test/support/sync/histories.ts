@@ -133,7 +133,8 @@ function daemon<Kernel, Failure>(
   return { loop, failed }
 }
 
-function remember(state: State, events: readonly ClusterEvent[]): void {
+/** Notes the last event of each object. */
+export function remember(state: State, events: readonly ClusterEvent[]): void {
   for (const event of events) {
     const key = `${event.kind} ${event.kind === 'service' ? event.key : event.name}`
     if (event.value === undefined) state.delete(key)

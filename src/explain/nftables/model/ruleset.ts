@@ -27,6 +27,8 @@ export interface NftSet {
   readonly name: string
   readonly isMap: boolean
   readonly elements: readonly Json[]
+  /** Whether its elements have timeouts. */
+  readonly isTemporary: boolean
 }
 
 export interface NftTable {
@@ -70,6 +72,9 @@ function addObject(
   const elements = isList(listed['elem']) ? listed['elem'] : []
   owner.sets.set(textOf(listed['name']), {
     ...{ name: textOf(listed['name']), isMap: map !== undefined, elements },
+    isTemporary: isList(listed['flags'])
+      ? listed['flags'].includes('timeout')
+      : listed['flags'] === 'timeout' || listed['timeout'] !== undefined,
   })
 }
 

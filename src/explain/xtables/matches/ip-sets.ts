@@ -4,9 +4,12 @@ import {
   findElement,
   type IpSet,
   type SetAnswer,
+  type SetElement,
   type SetLookup,
   type SetSide,
 } from '../model/ip-set.ts'
+import type { Rule } from '../model/rule.ts'
+import type { XtablesWorld } from '../model/xtables-world.ts'
 import { allOf, type MatchTest, MODIFIER } from './match-test.ts'
 
 /** `-m set`. Counters of elements are not looked at. */
@@ -19,6 +22,26 @@ export const ipSets: MatchTest = allOf({
   '--update-counters': MODIFIER,
   '--update-subcounters': MODIFIER,
 })
+
+/** Seconds until the kernel deletes an element by which a rule applies; undefined: it has none of that kind. */
+export function secondsLeft(
+  { matches }: Rule,
+  packet: PacketState,
+  { sets }: XtablesWorld,
+): number | undefined {
+  const references = matches
+    .filter(({ name }) => name === 'set')
+    .flatMap(({ options }) => options)
+    .filter(({ name, isNegated }) => name === '--match-set' && !isNegated)
+  for (const { values } of references) {
+    const [name = '', flags = ''] = values
+    if (sets.get(name)?.isTemporary !== true) continue
+    const found = lookUp(sets, { name, flags, packet })
+    if (!('unknown' in found) && found.element?.secondsLeft !== undefined)
+      return found.element.secondsLeft
+  }
+  return undefined
+}
 
 /** A reference to a set in a rule: `--match-set NAME src,dst`. */
 export interface SetReference {
@@ -63,7 +86,10 @@ function lookUpOne(set: IpSet, reference: SetReference): SetAnswer {
     (one) => one.set === set.name && one.element === own,
   )
   if (change === undefined) return findElement(set, lookup)
-  const element = { text: own, parts: own.split(','), isException: false, mark: undefined }
+  const element: SetElement = {
+    ...{ text: own, parts: own.split(','), isException: false },
+    ...{ mark: undefined, secondsLeft: undefined },
+  }
   return { element: change.isAdded ? element : undefined }
 }
 

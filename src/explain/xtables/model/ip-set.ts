@@ -24,6 +24,8 @@ export interface SetElement {
   /** Excepts its addresses from a wider network of the set. */
   readonly isException: boolean
   readonly mark: { readonly value: number; readonly mask: number } | undefined
+  /** Seconds until the kernel deletes it; undefined: it stays. */
+  readonly secondsLeft: number | undefined
 }
 
 /** A set of `ipset save`. */
@@ -32,6 +34,8 @@ export interface IpSet {
   /** `hash:ip,port`. */
   readonly type: string
   readonly elements: readonly SetElement[]
+  /** Whether its elements have timeouts. */
+  readonly isTemporary: boolean
 }
 
 /** `absent`; the element that decides; or why it is not known. */

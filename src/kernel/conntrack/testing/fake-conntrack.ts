@@ -38,6 +38,10 @@ export class FakeConntrack implements Conntrack {
     this.flows = this.flows.filter((flow) => !filters.some((filter) => isStale(flow, filter)))
     return { deleted: before - this.flows.length }
   }
+
+  async count(filters: readonly FlowFilter[]): Promise<number> {
+    return this.flows.filter((flow) => filters.some((filter) => isStale(flow, filter))).length
+  }
 }
 
 function isStale(flow: FakeFlow, filter: FlowFilter): boolean {

@@ -148,11 +148,15 @@ const READERS: Readonly<Record<string, Reader>> = {
     const operation = number.keyOf(number.DYNAMIC, fields.be32(3))
     const [set, key] = [fields.text(1), fields.register(4)]
     const [data, timeout] = [fields.register(5), fields.be64(6)]
-    if (!operation || set === undefined || key === undefined) return undefined
+    const does = fields.nested(7)
+    const counts = does !== undefined && isCounter(does)
+    const isOther = (does !== undefined && !counts) || fields.nested(10) !== undefined
+    if (!operation || set === undefined || key === undefined || isOther) return undefined
     return {
       ...{ type: 'dynamic', operation, set, key },
       ...(data === undefined ? {} : { data }),
       ...(timeout ? { timeout } : {}),
+      ...(counts ? { counts } : {}),
     }
   },
   nat(fields) {
@@ -175,6 +179,11 @@ const READERS: Readonly<Record<string, Reader>> = {
     return isPort ? { type: 'reject', with: 'portUnreachable' } : undefined
   },
   counter: () => ({ type: 'counter' }),
+}
+
+function isCounter(expression: Buffer): boolean {
+  const name = findAttribute(expression, EXPRESSION.name)
+  return name !== undefined && attributeText(name) === 'counter'
 }
 
 function conntrackKey(value: number | undefined, family: Family): ConntrackKey | undefined {

@@ -75,6 +75,7 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
       to.text(1, one.set).be32(3, number.DYNAMIC[one.operation]).be32(4, one.key)
       if (one.data !== undefined) to.be32(5, one.data)
       if (one.timeout) to.be64(6, BigInt(one.timeout))
+      if (one.counts) to.nest(7, () => to.text(EXPRESSION.name, 'counter'))
       return
     case 'nat':
       to.be32(1, number.NAT[one.to]).be32(2, one.family === 4 ? 2 : 10)

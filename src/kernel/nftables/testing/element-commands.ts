@@ -155,7 +155,7 @@ function isSameData(a: Element['data'], b: Element['data']): boolean {
 
 /** A range of single numbers is two elements of the kernel; one up to the largest number has no end. */
 function halvesOf(element: Element, { set, now }: ElementWork): readonly HeldElement[] {
-  const { timeout = 0, comment, data } = element
+  const { timeout = 0, comment, data, counter } = element
   const key = whole(element.key)
   const keyEnd = element.keyEnd && whole(element.keyEnd)
   const times = { timeout, expiresAt: timeout > 0 ? now + timeout : undefined }
@@ -165,6 +165,8 @@ function halvesOf(element: Element, { set, now }: ElementWork): readonly HeldEle
     ...(keyEnd && !hasBounds ? { keyEnd } : {}),
     ...(data === undefined ? {} : { data: Buffer.isBuffer(data) ? whole(data) : data }),
     ...(comment === undefined ? {} : { comment }),
+    // Of an element that a packet adds.
+    ...(counter === undefined ? {} : { counter }),
   }
   const halves: HeldElement[] = [{ element: first, endsRange: false, ...times }]
   const behind = keyEnd && hasBounds ? next(keyEnd, set.keyLength) : undefined

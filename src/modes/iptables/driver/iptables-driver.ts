@@ -8,6 +8,7 @@ import { type IptablesDependencies, IptablesMode } from '../mode.ts'
 import { CHAIN } from '../names.ts'
 import { probeIptables } from '../probe.ts'
 import type { IptablesConfiguration } from './configuration.ts'
+import { viewIptables } from './view-iptables.ts'
 
 const MISSING = 'NP_IPTABLES_KERNEL'
 
@@ -45,6 +46,7 @@ export function iptablesDriver(parts: IptablesDriverParts): ModeDriver<IptablesC
         build: () => new IptablesMode(own, kernel()),
       }
     },
+    view: async (inputs) => viewIptables(settings(inputs), parts),
     tune: () => {},
     loopbackGuards: ({ iptables }) => (iptables.localhostNodePorts ? MARTIANS : undefined),
     isServing: async () => (await parts.iptables.listChain(4, 'nat', CHAIN.services)) !== undefined,

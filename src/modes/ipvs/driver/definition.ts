@@ -35,6 +35,7 @@ function createDriver(host: ModeHost): ModeDriver<IpvsConfiguration> {
     ...{ iptables, modules, sysctl, clock, log, hasIpvs },
     release: release(),
     open: async () => (await code()).openIpvs({ iptables, sets, clock, families }),
+    view: async (settings) => (await code()).openIpvsToRead({ iptables, sets, clock }, settings),
     openForCleanup: async () => (await code()).openIpvsForCleanup({ iptables, sets, clock }),
   })
 }

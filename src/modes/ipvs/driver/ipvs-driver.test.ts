@@ -74,6 +74,9 @@ function rig(states: Readonly<Record<string, ModuleState>> = {}, release = '6.1.
     hasIpvs: () => world.hasIpvs,
     open: openFor('forwarding'),
     openForCleanup: openFor('cleanup'),
+    view: async () => {
+      throw new TypeError('nothing is to be read')
+    },
   })
   return { driver, clock, lines, sysctl, modules, world, built, runtimes, chains }
 }

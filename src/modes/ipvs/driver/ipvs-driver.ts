@@ -7,6 +7,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
 import type { ModeSpec } from '../../definition/mode-spec.ts'
+import type { ModeView } from '../../definition/mode-view.ts'
 import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
 import type { Missing, MissingRequirement } from '../../mode.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
@@ -40,6 +41,8 @@ export interface IpvsDriverParts {
   readonly open: () => Promise<IpvsRuntime>
   /** For a mode that is only removed. */
   readonly openForCleanup: () => Promise<IpvsRuntime>
+  /** For a mode that only reads. */
+  readonly view: (settings: IpvsSettings) => Promise<ModeView>
 }
 
 /** The mode itself looks at a part of its virtual servers every second. */
@@ -89,6 +92,10 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
       verifyPeriodMs: runtime.hasRuleMonitor ? VERIFY_MS : syncPeriod,
       build: () => runtime.build(settings),
     }
+  }
+
+  view(inputs: ModeInputs<IpvsConfiguration>): Promise<ModeView> {
+    return this.#parts.view(ipvsSettings(inputs))
   }
 
   periods({ ipvs }: IpvsConfiguration): Periods {

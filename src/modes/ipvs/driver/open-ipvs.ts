@@ -15,11 +15,14 @@ import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
+import type { ModeView } from '../../definition/mode-view.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
 import { IpvsMode } from '../mode.ts'
 import { OWNED_CHAINS } from '../objects/owned-chains.ts'
+import type { IpvsSettings } from '../settings.ts'
 import { hasIpvs } from './has-ipvs.ts'
 import type { IpvsRuntime } from './ipvs-runtime.ts'
+import { viewIpvs } from './view-ipvs.ts'
 
 /** What the ipvs mode shares with the other modes of this process. */
 export interface IpvsRuntimeOptions {
@@ -39,6 +42,17 @@ export async function openIpvs({ families, ...base }: IpvsRuntimeOptions): Promi
 /** Opens it to be removed: without a monitor, and no kernel module is loaded to look. */
 export function openIpvsForCleanup(base: Omit<IpvsRuntimeOptions, 'families'>): IpvsRuntime {
   return runtime(base, noopMonitor, hasIpvs() ? undefined : absentIpvs)
+}
+
+/** Opens it to read; no kernel module is loaded for it. */
+export function openIpvsToRead(
+  base: Omit<IpvsRuntimeOptions, 'families'>,
+  settings: IpvsSettings,
+): ModeView {
+  const { clock } = base
+  const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
+  const ipvs = hasIpvs() ? new NetlinkIpvs(requestTransport(NETLINK_GENERIC), clock) : undefined
+  return viewIpvs(settings, { ...base, ipvs, routes })
 }
 
 function runtime(

@@ -27,7 +27,7 @@ export interface NetfilterSettings {
   readonly hairpin: 'bpf' | 'rules'
   /** Rules can match whether a packet has a socket (xt_socket); absent: they cannot. */
   readonly matchesSockets?: boolean
-  /** Count packets and bytes of each Service; absent: nothing is counted. Only the nftables mode reads it. */
+  /** Count connections, packets and bytes of each Service; absent: nothing is counted. Only the nftables mode reads it. */
   readonly countsTraffic?: true
   readonly families: readonly Family[]
 }

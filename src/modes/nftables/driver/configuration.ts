@@ -3,7 +3,7 @@ export interface NftablesConfiguration {
   readonly nftables: {
     /** Kubernetes' own field for this mode: masquerades like `iptables.masqueradeAll`, which holds for all modes. */
     readonly masqueradeAll: boolean
-    /** Count packets and bytes of each Service. */
+    /** Count connections, packets and bytes of each Service. */
     readonly trafficCounters: boolean
     readonly syncPeriod: number
     readonly minSyncPeriod: number

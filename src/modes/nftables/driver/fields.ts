@@ -15,7 +15,7 @@ export const nftablesFields: FieldsOf<NftablesConfiguration> = {
     flag: 'nftables-traffic-counters',
     type: boolean,
     fallback: false,
-    doc: 'Count packets and bytes of each Service, in both directions, as `nodeproxy_service_packets_total` and `nodeproxy_service_bytes_total`. The kernel then looks up each packet of a Service once more.',
+    doc: 'Count packets and bytes of each Service, in both directions, as `nodeproxy_service_packets_total` and `nodeproxy_service_bytes_total`, and connections of each Service and endpoint. The kernel then looks up each packet of a Service once more.',
     reload: 'live',
   },
   'nftables.syncPeriod': {

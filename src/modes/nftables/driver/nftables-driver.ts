@@ -13,6 +13,7 @@ import { NftablesMode } from '../mode.ts'
 import { probeNftables } from '../probe.ts'
 import type { NftablesConfiguration } from './configuration.ts'
 import { forwardCaveats } from './forward-policy.ts'
+import { viewNftables } from './view-nftables.ts'
 
 const MISSING = 'NP_NFTABLES_KERNEL'
 
@@ -74,6 +75,7 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
         build: () => new NftablesMode(own, runtime),
       }
     },
+    view: async (inputs) => viewNftables(settings(inputs), (await open()).nftables),
     tune: () => {},
     loopbackGuards: ({ iptables }) => (iptables.localhostNodePorts ? GUARDS : undefined),
     async isServing() {

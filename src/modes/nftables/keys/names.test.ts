@@ -102,7 +102,8 @@ test('a set of backends leads to the maps of its clients, which packets fill', (
     expect(clientMapOf(backends)).toBe(names.clients(pool))
     expect(portMapOf(backends, 6)).toBe(names.ports(pool))
     expect(portMapOf(backends, 4)).toBeUndefined()
-    expect([names.clients(pool), names.ports(pool)].map(isFilledByPackets)).toEqual([true, true])
+    const filled = [names.clients(pool), names.ports(pool), SET.connections]
+    expect(filled.map(isFilledByPackets)).toEqual([true, true, true])
     expect([names.clients(pool), names.ports(pool)].map(isBackendSet)).toEqual([false, false])
   }
 })

@@ -29,6 +29,7 @@ export const SET = {
   remembered: 'remembered',
   rememberedNodePorts: 'remembered-node-ports',
   clusterAddresses: 'cluster-ips',
+  connections: 'connections',
   trafficIn: 'traffic-in',
   trafficOut: 'traffic-out',
   nodePortTrafficIn: 'node-port-traffic-in',
@@ -38,12 +39,13 @@ export const SET = {
 } as const
 
 /**
- * Chains that stand however many Services there are. The first six are called by the kernel. No name is a
+ * Chains that stand however many Services there are. The first seven are called by the kernel. No name is a
  * keyword of nft (as `reject` is), which could not parse what it prints.
  */
 export const CHAIN = {
   prerouting: 'prerouting',
   output: 'output',
+  input: 'input',
   postrouting: 'postrouting',
   filterInput: 'filter-input',
   filterForward: 'filter-forward',
@@ -52,7 +54,7 @@ export const CHAIN = {
   dispatchNodePorts: 'dispatch-node-ports',
   unserved: 'unserved',
   rejected: 'rejected',
-  remember: 'remember',
+  translated: 'translated',
   countPrerouting: 'count-prerouting',
   countOutput: 'count-output',
   count: 'count',
@@ -94,9 +96,9 @@ export function affinityNames(id: EntryId): AffinityNames {
   }
 }
 
-/** Whether packets fill this map, so that nothing in it is wanted or foreign. */
+/** Whether packets fill this set or map, so that nothing in it is wanted or foreign. */
 export function isFilledByPackets(set: string): boolean {
-  return set.startsWith('affinity-')
+  return set === SET.connections || set.startsWith('affinity-')
 }
 
 /** A set of the backends of one entry with affinity. */

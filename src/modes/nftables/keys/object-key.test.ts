@@ -40,7 +40,9 @@ const isByPort: ReadonlySet<string> = new Set([
   ...[SET.nodePorts, SET.insideNodePorts, SET.nodePortEndpoints, SET.insideNodePortEndpoints],
   ...[SET.noEndpointNodePorts, SET.rememberedNodePorts],
 ])
-const ofNoFrontend: readonly string[] = [SET.sameByte, SET.nodePortAddresses, SET.clusterAddresses]
+const ofNoFrontend: readonly string[] = [
+  ...[SET.sameByte, SET.nodePortAddresses, SET.clusterAddresses, SET.connections],
+]
 
 test.each([4, 6] as const)('an element of any map of IPv%s belongs to its frontend', (of) => {
   const address = fc.uint8Array({ minLength: of === 4 ? 4 : 16, maxLength: of === 4 ? 4 : 16 })

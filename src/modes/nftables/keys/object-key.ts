@@ -85,14 +85,19 @@ export function ownerLength(family: Family, set: string): number {
 }
 
 /**
- * The object to which an element belongs, by its map and key alone. Undefined: a client that a packet added,
- * which is of no object. A frontend of a protocol that no Service has is an object of its own, never wanted.
+ * The object to which an element belongs, by its map and key alone. Undefined: one that a packet added, which
+ * is of no object. A frontend of a protocol that no Service has is an object of its own, never wanted.
  */
 export function keyOfElement(family: Family, set: string, key: Buffer): ObjectKey | undefined {
   if (isFilledByPackets(set)) return undefined
   if (set === SET.clusterAddresses) return keyOf(family, 'address', readAddress(key))
   const isByAddress = BY_ADDRESS.has(set)
   if (!isByAddress && !BY_PORT.has(set)) return keyOf(family, 'set', set)
+  return frontendOfElement(family, key, isByAddress)
+}
+
+/** By the beginning of a key: address . proto . port, of a node port proto . port. */
+export function frontendOfElement(family: Family, key: Buffer, isByAddress: boolean): ObjectKey {
   const at = isByAddress ? (family === 4 ? 4 : 16) : 0
   const port = key.readUInt16BE(at + 4)
   const protocol = readProtocol(key.subarray(at)) ?? `protocol ${key[at] ?? 0}`

@@ -80,7 +80,7 @@ test('rules are counted', () => {
     rules: { table: 'node-proxy', count },
   })
   expect(chain('choose-2-off-cluster')).toEqual(rules(2))
-  expect(chain('remember')).toEqual(rules(6))
+  expect(chain('translated')).toEqual(rules(9))
   expect(program.describe(VIP)).toEqual({ kind: 'frontend', family: 4 })
   program.replace(id('a'), undefined)
   expect(chain('choose-2-off-cluster')).toEqual(rules(0))

@@ -84,6 +84,11 @@ export class NftablesProgram implements Program {
     return this.#wanted.keys()
   }
 
+  /** All of the families that are served. */
+  *entries(): Iterable<ForwardingEntry> {
+    for (const { entry } of this.#entries.values()) yield entry
+  }
+
   /** The entry from which an object is rendered; undefined: it is of none, or not wanted. */
   entryOf(key: ObjectKey): ForwardingEntry | undefined {
     const owner = this.#owners.get(key)

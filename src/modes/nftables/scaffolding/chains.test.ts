@@ -15,18 +15,19 @@ const SERVICE = 'daddr . l4proto . dport'
 const base = (overrides: Partial<NetfilterSettings> = {}, family: 4 | 6 = 4) =>
   showBase(settings(overrides), family)
 
-test('the kernel calls six chains; masquerade comes before that of others', () => {
+test('the kernel calls seven chains; masquerade comes before that of others', () => {
   const hooks = baseChains(settings(), 4).map(({ name, spec: { hook } }) =>
     hook ? `${name}: ${hook.type} ${hook.hook} ${hook.priority}` : name,
   )
   expect(hooks).toEqual([
     'prerouting: nat prerouting -101',
     'output: nat output -101',
+    'input: nat input 99',
     'postrouting: nat postrouting 99',
     'filter-input: filter input 0',
     'filter-forward: filter forward 0',
     'filter-output: filter output 0',
-    ...['dispatch', 'dispatch-node-ports', 'unserved', 'rejected', 'remember'],
+    ...['dispatch', 'dispatch-node-ports', 'unserved', 'rejected', 'translated'],
   ])
 })
 
@@ -120,9 +121,9 @@ test('a kernel that routes loopback is guarded against its neighbours, in IPv4',
 test.each([
   [4, '255.0.0.0'],
   [6, 'ff00::'],
-] as const)('IPv%s: affinity, hairpin, the mark', (family, firstByte) => {
-  const [remember, hairpin = '', ...marked] = base({}, family)['postrouting'] ?? []
-  expect(remember).toBe(`ct direction == 00 ${TRANSLATED} jump remember`)
+] as const)('IPv%s: counting and affinity, hairpin, the mark', (family, firstByte) => {
+  const [once, hairpin = '', ...marked] = base({}, family)['postrouting'] ?? []
+  expect(once).toBe(`${TRANSLATED} jump translated`)
   expect(hairpin.split('@same-byte')).toHaveLength(family === 4 ? 5 : 17)
   expect(hairpin).toMatch(new RegExp(`^${TRANSLATED} saddr & `))
   expect(hairpin).toMatch(
@@ -145,18 +146,25 @@ test('marks follow the configured bit, the highest as well', () => {
   ])
 })
 
-test('a connection is remembered by where it was sent, in each protocol', () => {
+test('the first packet of a connection is remembered by where it was sent, in each protocol, and counted where that is wanted', () => {
+  const chains = base()
+  expect(chains['input']).toEqual([`${TRANSLATED} jump translated`])
   const port = 'l4proto . ct original protoDestination'
-  expect(base()['remember']).toEqual(
-    ['06', '11', '84'].flatMap((protocol) => [
-      `l4proto == ${protocol} ct original daddr . ${port} vmap @remembered`,
-      `l4proto == ${protocol} ${port} vmap @remembered-node-ports`,
-    ]),
+  const rules = ['06', '11', '84'].map((protocol) => [
+    `l4proto == ${protocol} ct original daddr . ${port} vmap @remembered`,
+    `l4proto == ${protocol} ${port} vmap @remembered-node-ports`,
+    `l4proto == ${protocol} return`,
+  ])
+  expect(chains['translated']).toEqual(rules.flat())
+  const key = `ct original daddr . ${port} . ct reply saddr . ct reply protoSource`
+  const counter = `update @connections { ${key} timeout 86400000ms counter }`
+  expect(base({ countsTraffic: true })['translated']).toEqual(
+    rules.flatMap((own) => [own[2]?.replace('return', counter), ...own]),
   )
 })
 
 test.each([4, 6] as const)('no rule of IPv%s uses a register that holds nothing', (family) => {
-  const given = { dropMartians: true, localhostNodePorts: true } as const
+  const given = { dropMartians: true, localhostNodePorts: true, countsTraffic: true } as const
   expect(JSON.stringify(base(given, family))).not.toContain('nothing')
 })
 

@@ -5,6 +5,8 @@ import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import { CHAIN, SET, TRAFFIC_SETS } from '../keys/names.ts'
 import {
   bits,
+  CHOSEN_PORT,
+  chosenAddress,
   DESTINATION_PORT,
   destinationAddress,
   ORIGINAL_PORT,
@@ -29,6 +31,8 @@ interface BaseChain {
  */
 /** Before the chains of iptables and of kube-proxy, so that stale rules of another Service proxy decide nothing. */
 const PRIORITY = { destination: -101, filter: 0, source: 99 } as const
+/** A backend that gets no connection of a frontend for so long begins at 0: a day. */
+const COUNTED_MS = 86_400_000
 const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
 
 /** Chains that stand however many Services there are. */
@@ -51,6 +55,11 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
       rules: dispatch,
     },
     { name: CHAIN.output, spec: called('nat', 'output', PRIORITY.destination), rules: dispatch },
+    {
+      name: CHAIN.input,
+      spec: called('nat', 'input', PRIORITY.source),
+      rules: [ONCE_TRANSLATED],
+    },
     {
       name: CHAIN.postrouting,
       spec: called('nat', 'postrouting', PRIORITY.source),
@@ -82,7 +91,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
         rule(statement.reject('portUnreachable')),
       ],
     },
-    { name: CHAIN.remember, spec: {}, rules: remember(family) },
+    { name: CHAIN.translated, spec: {}, rules: translated(settings, family) },
     ...(settings.countsTraffic ? counting(family, called) : []),
   ]
 }
@@ -91,6 +100,9 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
 function rule(...statements: readonly statement.Statement[]): Rule {
   return { expressions: statements.flat() }
 }
+
+/** In the two hooks of which each connection meets one, once: it is forwarded, or delivered on this node. */
+const ONCE_TRANSLATED = rule(match.IS_TRANSLATED, statement.jump(CHAIN.translated))
 
 /** Of a packet with destination address, protocol and port. */
 function frontendFields(family: Family) {
@@ -158,12 +170,12 @@ function unserved(settings: NetfilterSettings, family: Family): readonly Rule[] 
   ]
 }
 
-/** First affinity; then masquerade, of a pod that reaches itself and of what has the mark. */
+/** First counting and affinity; then masquerade, of a pod that reaches itself and of what has the mark. */
 function postrouting(settings: NetfilterSettings, family: Family): readonly Rule[] {
   const mark = 1 << settings.masqueradeBit
   const masquerade = statement.masquerade(settings.randomFully)
   return [
-    rule(match.IS_ORIGINAL, match.IS_TRANSLATED, statement.jump(CHAIN.remember)),
+    ONCE_TRANSLATED,
     rule(match.IS_TRANSLATED, ...sameAddresses(family), masquerade),
     rule(statement.hasNotMark(mark), statement.verdict('return')),
     rule(statement.clearMark(mark)),
@@ -184,16 +196,23 @@ function sameAddresses(family: Family): readonly statement.Statement[] {
   })
 }
 
-/** nft takes the original port only behind a protocol, so there is a rule for each. */
-function remember(family: Family): readonly Rule[] {
+/**
+ * Counts the connection where that is wanted, by where it was sent and where it was translated to, then remembers its client. Chains of type
+ * nat see the first packet of each connection alone, so further ones cost nothing. nft takes the original port only
+ * behind a protocol, so there are rules for each; it would print the port of the backend, if that were read from the packet,
+ * without the protocol.
+ */
+function translated({ countsTraffic }: NetfilterSettings, family: Family): readonly Rule[] {
+  const address = originalDestination(family)
+  const port = [PROTOCOL, ORIGINAL_PORT]
+  const key = [address, ...port, chosenAddress(family), CHOSEN_PORT]
   return (['TCP', 'UDP', 'SCTP'] as const).flatMap((protocol) => {
-    const port = [PROTOCOL, ORIGINAL_PORT]
+    const is = match.isProtocol(protocol)
     return [
-      rule(
-        match.isProtocol(protocol),
-        statement.verdictOf(SET.remembered, originalDestination(family), ...port),
-      ),
-      rule(match.isProtocol(protocol), statement.verdictOf(SET.rememberedNodePorts, ...port)),
+      ...(countsTraffic ? [rule(is, statement.count(SET.connections, COUNTED_MS, ...key))] : []),
+      rule(is, statement.verdictOf(SET.remembered, address, ...port)),
+      rule(is, statement.verdictOf(SET.rememberedNodePorts, ...port)),
+      rule(is, statement.verdict('return')),
     ]
   })
 }

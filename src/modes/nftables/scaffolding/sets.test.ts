@@ -28,6 +28,24 @@ test.each([
   }
 })
 
+test.each([
+  [4, 'ipv4_addr'],
+  [6, 'ipv6_addr'],
+] as const)('what counts in IPv%s is there where that is wanted', (family, address) => {
+  const specs = new Map(
+    baseSets(settings({ countsTraffic: true }), family).map(({ name, spec }) => [name, spec]),
+  )
+  const port = ['inet_proto', 'inet_service']
+  expect(specs.get('traffic-in')).toEqual({ key: [address, ...port], hasCounters: true })
+  expect(specs.get('node-port-traffic-out')).toEqual({ key: port, hasCounters: true })
+  expect(specs.get('connections')).toEqual({
+    key: [address, ...port, address, 'inet_service'],
+    ...{ isDynamic: true, hasTimeouts: true, size: 131_072 },
+  })
+  const without = [...setsOf(family).keys()]
+  expect(without.filter((name) => /traffic|connections/.test(name))).toEqual([])
+})
+
 test('two addresses are equal exactly where each pair of bytes is in the set', () => {
   for (const [family, length] of [
     [4, 4],

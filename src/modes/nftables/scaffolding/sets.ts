@@ -10,6 +10,12 @@ interface BaseSet {
   readonly elements: readonly Element[]
 }
 
+/**
+ * Pairs of frontend and backend that are counted at most. The lowest 16 bits are 0, as in `../program/affinity.ts`: the set
+ * starts small.
+ */
+const COUNTED = { isDynamic: true, hasTimeouts: true, size: 2 ** 17 } as const
+
 /** Sets and maps that stand however many Services there are, with the elements that no Service has. */
 export function baseSets(settings: NetfilterSettings, family: Family): readonly BaseSet[] {
   const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
@@ -33,7 +39,7 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
     [SET.sourceRanges, { key: [...frontend, ip], isInterval: true }],
     [SET.remembered, { key: frontend, ...verdicts }],
     [SET.rememberedNodePorts, { key: port, ...verdicts }],
-    ...(settings.countsTraffic ? trafficSets(frontend, port) : []),
+    ...(settings.countsTraffic ? trafficSets(frontend, port, ip) : []),
   ]
   const networks = restrictedTo(settings, family)
   const addresses: BaseSet = {
@@ -48,10 +54,11 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
   ]
 }
 
-/** They count what the frontends have in them. */
+/** Packets by frontend, which have an element in each direction; connections by frontend and backend, added by packets. */
 function trafficSets(
   frontend: readonly FieldType[],
   port: readonly FieldType[],
+  ip: FieldType,
 ): readonly (readonly [string, SetSpec])[] {
   const counting = { hasCounters: true } as const
   return [
@@ -59,6 +66,7 @@ function trafficSets(
     [SET.trafficOut, { key: frontend, ...counting }],
     [SET.nodePortTrafficIn, { key: port, ...counting }],
     [SET.nodePortTrafficOut, { key: port, ...counting }],
+    [SET.connections, { key: [...frontend, ip, 'inet_service'], ...COUNTED }],
   ]
 }
 

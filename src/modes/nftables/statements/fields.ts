@@ -66,6 +66,13 @@ export function originalDestination(family: Family): Field {
 
 export const ORIGINAL_PORT = conntrack('protoDestination', 'original')
 
+/** To which backend the connection was translated: from there come its replies. */
+export function chosenAddress(family: Family): Field {
+  return { ...conntrack('saddr', 'reply'), words: wordsOf(family) }
+}
+
+export const CHOSEN_PORT = conntrack('protoSource', 'reply')
+
 /** The kernel's type of an address: RTN_LOCAL and others. */
 export function addressType(of: 'saddr' | 'daddr'): Field {
   return { words: 1, load: (to) => [{ type: 'fib', result: 'type', of, to }] }
@@ -93,7 +100,7 @@ function meta(key: MetaKey): Field {
   return { words: 1, load: (to) => [{ type: 'meta', key, to }] }
 }
 
-function conntrack(key: ConntrackKey, direction?: 'original'): Field {
+function conntrack(key: ConntrackKey, direction?: 'original' | 'reply'): Field {
   return {
     words: 1,
     load: (to) => [{ type: 'ct', key, ...(direction ? { direction } : {}), to }],

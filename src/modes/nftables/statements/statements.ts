@@ -82,6 +82,13 @@ export function update(map: string, element: MapElement): Statement {
   return change('update', map, element)
 }
 
+/** Counts the packet in the element with this key, which is added where it is not there; its timeout begins anew. */
+export function count(set: string, timeout: number, ...key: readonly Field[]): Statement {
+  const { expressions, first } = loadAll(key)
+  const counter = { operation: 'update', set, key: first, timeout, counts: true } as const
+  return [...expressions, { type: 'dynamic', ...counter }]
+}
+
 /** Removes the element with this key, if there is one, whatever its data. */
 export function remove(map: string, element: MapElement): Statement {
   return change('delete', map, element)

@@ -74,12 +74,14 @@ export class RuleText {
     return undefined
   }
 
-  #change({ operation, set, key, data, timeout }: Extract<Expression, { type: 'dynamic' }>) {
+  #change({ operation, set, key, data, ...does }: Extract<Expression, { type: 'dynamic' }>) {
     const spec = this.#sets.get(set)
     const client = this.#key(key, spec?.key ?? [])
     const value = this.#key(data ?? 0, (spec?.data ?? []) as readonly FieldType[])
-    const until = timeout === undefined ? '' : ` timeout ${timeout}ms`
-    return `${operation} @${set} { ${client}${until} : ${value} }`
+    const until = does.timeout === undefined ? '' : ` timeout ${does.timeout}ms`
+    const counter = does.counts ? ' counter' : ''
+    const target = spec?.data === undefined ? '' : ` : ${value}`
+    return `${operation} @${set} { ${client}${until}${counter}${target} }`
   }
 
   #load(register: number, loaded: Loaded): undefined {

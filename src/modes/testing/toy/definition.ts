@@ -93,6 +93,9 @@ function createDriver(_host: ModeHost, world: ToyWorld): ModeDriver<ToyConfigura
         return world.build()
       },
     }),
+    view: async () => {
+      throw new TypeError('there is nothing to see of a toy')
+    },
     tune: () => void calls.push('tune'),
     loopbackGuards: () => undefined,
     isServing: async () => false,

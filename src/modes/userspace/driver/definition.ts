@@ -42,6 +42,7 @@ function createDriver({ netfilter, families, clock, log }: ModeHost): UserspaceD
     ...{ netfilter, clock, log },
     open: async (config, entry, former) =>
       (await code()).openUserspace({ config, entry, former, families, netfilter, clock, log }),
+    view: async (settings) => (await code()).openUserspaceToRead(settings, { netfilter, clock }),
     leftovers: (inputs) => {
       if (!netfilter.ok) return undefined
       const { iptables, sets } = netfilter.parts

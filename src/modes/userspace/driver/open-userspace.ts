@@ -9,6 +9,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { openFilesLimit } from '../../../lib/open-files-limit.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
+import type { ModeView } from '../../definition/mode-view.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
 import { ownMark } from '../../netfilter/mark.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
@@ -17,11 +18,13 @@ import { ForwarderState } from '../forwarder-state.ts'
 import { type RedirectKernel, UserspaceMode } from '../mode.ts'
 import { OWNED_CHAINS } from '../names.ts'
 import { openForwarder } from '../pool/open-forwarder.ts'
+import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
 import { forwarderOptions } from './forwarder-options.ts'
 import type { CleanupRuntime } from './pending-cleanup.ts'
 import type { UserspaceRuntime } from './userspace-runtime.ts'
+import { viewUserspace } from './view-userspace.ts'
 
 /** The default of every system, where this one reports none. */
 const USUAL_OPEN_FILES = 1_024
@@ -81,6 +84,16 @@ export function openUserspaceForCleanup({
   const { close, ...sockets } = openSockets(clock)
   const kernel = { iptables, sets, clock, ...sockets, monitor: noopMonitor }
   return { build: (settings) => new UserspaceMode(settings, { kernel }), close }
+}
+
+/** Opens it to read, without workers; packets for `bound` listeners meet nothing in the kernel. */
+export function openUserspaceToRead(
+  settings: UserspaceSettings,
+  { netfilter, clock }: Pick<UserspaceRuntimeOptions, 'netfilter' | 'clock'>,
+): Promise<ModeView> {
+  const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
+  const isInKernel = settings.listening.kind === 'transparent' && netfilter.ok
+  return viewUserspace(settings, isInKernel ? { ...netfilter.parts, routes, clock } : undefined)
 }
 
 async function openRedirect({

@@ -60,6 +60,9 @@ function rig(netfilter: NetfilterAccess = ROOT) {
   const rig = { closing: closing.promise }
   const driver = new UserspaceDriver({
     ...{ netfilter, clock, log },
+    view: async () => {
+      throw new TypeError('nothing is to be read')
+    },
     async open(_config, entry, former) {
       if (world.openError !== undefined) throw world.openError
       const runtime: Opened = {

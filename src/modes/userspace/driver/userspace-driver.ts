@@ -5,12 +5,14 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
 import type { ModeReview } from '../../definition/mode-review.ts'
 import type { ModeSpec } from '../../definition/mode-spec.ts'
+import type { ModeView } from '../../definition/mode-view.ts'
 import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
 import type { Missing, MissingRequirement, Probe } from '../../mode.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
 import { ownMark } from '../../netfilter/mark.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import type { UserspaceSettings } from '../settings.ts'
 import { listenErrors, reviewBindings } from './binding-conditions.ts'
 import { chooseEntry } from './choose-entry.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
@@ -28,6 +30,8 @@ export interface UserspaceDriverParts {
     entry: UserspaceRuntime['entry'],
     former: UserspaceRuntime | undefined,
   ) => Promise<UserspaceRuntime>
+  /** For a mode that only reads. */
+  readonly view: (settings: UserspaceSettings) => Promise<ModeView>
   /** Removes what an earlier run may have left; undefined where there are no rules. */
   readonly leftovers: (
     inputs: () => ModeInputs<UserspaceConfiguration>,
@@ -86,6 +90,15 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
       verifyPeriodMs: runtime.hasRuleMonitor ? VERIFY_MS : syncPeriod,
       build: () => runtime.build(settings),
     }
+  }
+
+  async view(inputs: ModeInputs<UserspaceConfiguration>): Promise<ModeView> {
+    const choice = chooseEntry(inputs.config, this.#parts.netfilter)
+    if (choice.ok) return this.#parts.view(userspaceSettings(inputs, choice.entry))
+    const [first] = choice.missing
+    const code = first?.code ?? 'NP_USERSPACE_KERNEL'
+    const what = choice.missing.map((each) => each.what).join('; ')
+    throw new NodeProxyError(code, what, { hint: first?.remedy ?? '' })
   }
 
   periods({ userspace }: UserspaceConfiguration): Periods {

@@ -3,7 +3,7 @@ import type {
   ExplainResponse,
 } from '../../../inspection/generated/inspection_pb.ts'
 
-/** The request to a forwarding table: by `service`, or by `dst` and `port`. */
+/** The request to a forwarding table: by `service`, by `dst` and `port`, or by `port` alone: a node port. */
 export type DesiredQuery = Pick<
   ExplainRequest,
   'src' | 'dst' | 'port' | 'protocol' | 'inInterface' | 'service'

@@ -12,7 +12,9 @@ Examples:
   node-proxy explain 10.0.0.2 172.30.0.10:80         a Pod to the address of a Service
   node-proxy explain 10.0.0.2 shop/web:http          the same by name
   node-proxy explain 203.0.113.7 192.168.0.2:30080   a client outside to a node port
+  node-proxy explain 203.0.113.7 node:30080          the same at an address that serves node ports
   node-proxy explain node shop/web                   a process of this node
+  node-proxy explain 10.0.0.2:40000 shop/web         a connection that exists already
   node-proxy explain --from node7.tar.gz 10.0.0.2 shop/web   elsewhere, without root
 `
 
@@ -27,8 +29,8 @@ interface Flags extends SocketFlags, QueryFlags {
 /** `node-proxy explain`: what happens to the first packet of a connection on this node, and why. */
 export function define(command: Command, { host, finish }: CommandContext): void {
   command
-    .argument('<source>', 'an address, or "node": a process of this node')
-    .argument('<destination>', 'ADDRESS:PORT, or NAMESPACE/NAME[:PORT] of a Service')
+    .argument('<source>', 'ADDRESS[:PORT], or "node": a process of this node')
+    .argument('<destination>', 'ADDRESS:PORT, node:PORT, or NAMESPACE/NAME[:PORT] of a Service')
     .option('-p, --protocol <protocol>', 'tcp, udp or sctp', 'tcp')
     .option('-i, --interface <name>', 'by which the packet comes; otherwise that of the route back')
     .option(

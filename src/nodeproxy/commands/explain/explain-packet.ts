@@ -1,5 +1,5 @@
 import { compareOutcomes } from '../../../explain/comparison/compare-outcomes.ts'
-import type { Expectation } from '../../../explain/comparison/expectation.ts'
+import type { TrackedConnections } from '../../../explain/connections/read-connections.ts'
 import type { WalkOutcome } from '../../../explain/walk/walk-outcome.ts'
 import { type WalkWorld, walkPacket } from '../../../explain/walk/walk-packet.ts'
 import { arrivalInterface } from '../../../explain/world/first-hop.ts'
@@ -8,6 +8,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { familyOf, type IpAddress } from '../../../lib/ip.ts'
 import type { Protocol } from '../../../resources/types.ts'
 import type { DesiredQuery } from './desired-query.ts'
+import { expectationOf } from './expectation-of.ts'
 import type { KnownNode } from './known-node.ts'
 import type { Query } from './parse-query.ts'
 
@@ -25,6 +26,8 @@ export interface Explanation {
   readonly observed: readonly WalkOutcome[]
   /** Where the kernel does otherwise than node-proxy wants. */
   readonly differences: readonly string[]
+  /** Connections to the destination that the kernel has already; a text: why they are not known. */
+  readonly connections: TrackedConnections | string
 }
 
 /**
@@ -37,15 +40,20 @@ export async function explainPacket(node: KnownNode, query: Query): Promise<Expl
   const inInterface = await interfaceOf(world, query, src)
   const desired = await node.desired(requestOf(query, { src, inInterface }))
   const { dst, port, protocol } = destinationOf(query, desired)
-  const srcPort = query.source.kind === 'address' ? query.source.port : undefined
+  const family = familyOf(dst)
+  const srcPort = query.source.port
   const observed = await walkPacket(world, {
-    ...{ family: familyOf(dst), protocol, src, srcPort, dst, dstPort: port, inInterface },
+    ...{ family, protocol, src, srcPort, dst, dstPort: port, inInterface },
   })
+  const isOwn = (ip: IpAddress) => world.facts.addressType(ip) === 'local'
+  const isOwnSource = src === undefined || isOwn(src)
   const differences =
     typeof desired === 'string'
       ? []
-      : compareOutcomes({ src, dst, port }, expectationOf(desired), observed)
-  return { src, dst, port, protocol, inInterface, desired, observed, differences }
+      : compareOutcomes({ src, isOwnSource, dst, port }, expectationOf(desired), observed)
+  const ends = { family, protocol, from: src ?? isOwn, srcPort, dst, dstPort: port }
+  const connections = await node.connections(ends)
+  return { src, dst, port, protocol, inInterface, desired, observed, differences, connections }
 }
 
 async function interfaceOf(world: WalkWorld, query: Query, src: IpAddress | undefined) {
@@ -62,9 +70,11 @@ function requestOf(
   { destination, protocol }: Query,
   { src = '', inInterface = '' }: { src?: string | undefined; inInterface?: string | undefined },
 ): DesiredQuery {
-  return destination.kind === 'service'
-    ? { src, inInterface, service: destination.service, dst: '', port: 0, protocol: '' }
-    : { src, inInterface, service: '', dst: destination.ip, port: destination.port ?? 0, protocol }
+  if (destination.kind === 'service') {
+    return { src, inInterface, service: destination.service, dst: '', port: 0, protocol: '' }
+  }
+  const dst = destination.kind === 'node' ? '' : destination.ip
+  return { src, inInterface, service: '', dst, port: destination.port ?? 0, protocol }
 }
 
 function destinationOf({ destination, protocol }: Query, desired: ExplainResponse | string) {
@@ -73,14 +83,4 @@ function destinationOf({ destination, protocol }: Query, desired: ExplainRespons
   }
   const found = desired as ExplainResponse
   return { dst: found.dst as IpAddress, port: found.port, protocol: found.protocol as Protocol }
-}
-
-function expectationOf(desired: ExplainResponse): Expectation {
-  const { outcome, backends, masquerade, hasAffinity, ownPorts } = desired
-  return {
-    outcome: outcome as Expectation['outcome'],
-    backends: backends.map(({ ip, port, weight }) => ({ ip: ip as IpAddress, port, weight })),
-    masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
-    ...{ hasAffinity, ownPorts: new Set(ownPorts) },
-  }
 }

@@ -1,8 +1,12 @@
 import { toJson } from '@bufbuild/protobuf'
 import { observedWords, percent } from '../../../explain/comparison/compare-outcomes.ts'
+import type { TrackedConnection } from '../../../explain/connections/tracked-connection.ts'
 import type { Step } from '../../../explain/packet/branch.ts'
 import type { WalkOutcome } from '../../../explain/walk/walk-outcome.ts'
-import { ExplainResponseSchema } from '../../../inspection/generated/inspection_pb.ts'
+import {
+  type ExplainResponse,
+  ExplainResponseSchema,
+} from '../../../inspection/generated/inspection_pb.ts'
 import { hostPort, type IpAddress } from '../../../lib/ip.ts'
 import type { Explanation } from './explain-packet.ts'
 
@@ -22,10 +26,13 @@ export function explanationText(explanation: Explanation): string {
     ...differences.map((one) => `  ${one}`),
     ...(differences.length === 0 ? [] : ['']),
     'The kernel:',
-    ...observed.map((one) => `  ${percent(one.probability).padStart(6)}  ${observedWords(one)}`),
+    ...observed.map(
+      (one) => `  ${percent(one.probability).padStart(6)}  ${observedWords(one)}${boundWords(one)}`,
+    ),
     '',
     'node-proxy:',
     ...desiredLines(desired),
+    ...connectionLines(explanation),
     '',
     observed.length === 1 ? 'The way:' : 'The way of the likeliest:',
     ...(likeliest?.steps ?? []).map((one) => `  ${stepText(one)}`),
@@ -43,12 +50,62 @@ function headOf({ src, dst, port, protocol, inInterface }: Explanation): string 
 function desiredLines(desired: Explanation['desired']): readonly string[] {
   if (typeof desired === 'string') return [`  not known: ${desired}`]
   const { outcome, entry, backends, reasons, hint, mode } = desired
-  const list = backends.map(({ ip, port }) => hostPort(ip as IpAddress, port)).join(' ')
   return [
-    `  ${outcome}${list === '' ? '' : ` to ${list}`}${entry === '' ? '' : `, for ${entry}`} (mode ${mode})`,
+    `  ${outcome}${entry === '' ? '' : `, for ${entry}`} (mode ${mode})`,
+    ...backendLines(backends),
+    ...seenLines(desired),
     ...reasons.map((reason) => `  ${reason}`),
     ...(hint === '' ? [] : [`  ${hint}`]),
   ]
+}
+
+/** With session affinity: how long the kernel still remembers that this client has this backend. */
+function boundWords({ kind, steps }: WalkOutcome): string {
+  const left = steps.findLast(({ secondsLeft }) => secondsLeft !== undefined)?.secondsLeft
+  if (kind !== 'delivered' || left === undefined) return ''
+  return `, as earlier connections of this client; forgotten after ${left} s without one`
+}
+
+/** Each backend with its share of new connections. */
+function backendLines(backends: ExplainResponse['backends']): readonly string[] {
+  const total = backends.reduce((sum, { weight }) => sum + weight, 0)
+  return backends.map(({ ip, port, weight, isLocal }) => {
+    const share = total === 0 ? '' : percent(weight / total)
+    return `  ${share.padStart(6)}  ${hostPort(ip as IpAddress, port)}${isLocal ? ', on this node' : ''}`
+  })
+}
+
+const SEEN: Readonly<Record<string, string>> = {
+  yes: 'backends see an address of this node',
+  no: 'backends see the address of the client',
+  toItself: 'backends see the address of the client, but the client itself sees one of this node',
+}
+
+function seenLines({ masquerade }: ExplainResponse): readonly string[] {
+  const seen = SEEN[masquerade]
+  return seen === undefined ? [] : [`  ${seen}`]
+}
+
+/** Nothing where there are none. */
+function connectionLines({ connections }: Explanation): readonly string[] {
+  if (typeof connections === 'string') return ['', `Connections: not known: ${connections}`]
+  const { listed, count } = connections
+  if (count === 0) return []
+  return [
+    '',
+    'Connections that exist stay with their backend:',
+    ...listed.map((one) => `  ${connectionText(one)}`),
+    ...(count > listed.length ? [`  and ${count - listed.length} more`] : []),
+  ]
+}
+
+function connectionText(connection: TrackedConnection): string {
+  const { original, reply, state, secondsLeft, isAnswered } = connection
+  const client = hostPort(original.src, original.srcPort)
+  const backend = hostPort(reply.src, reply.srcPort)
+  const seen = hostPort(reply.dst, reply.dstPort)
+  const how = `${state === '' ? '' : `${state}, `}${isAnswered ? '' : 'without an answer, '}`
+  return `${client} to ${backend}, which sees ${seen}; ${how}forgotten after ${secondsLeft} s`
 }
 
 function stepText({ where, object, text, counter }: Step): string {
@@ -59,17 +116,18 @@ function stepText({ where, object, text, counter }: Step): string {
 
 /** An explanation for programs: one JSON object, with the text for their users. */
 export function explanationJson(explanation: Explanation): string {
-  const { src = null, inInterface = null, desired, observed, ...rest } = explanation
+  const { src = null, inInterface = null, desired, observed, connections, ...rest } = explanation
   const known =
     typeof desired === 'string'
       ? { desired: null, desiredUnknown: desired }
       : { desired: toJson(ExplainResponseSchema, desired, { alwaysEmitImplicit: true }) }
+  const existing =
+    typeof connections === 'string'
+      ? { connections: null, connectionsUnknown: connections }
+      : { connections }
   const words = { isWell: isWell(explanation), text: explanationText(explanation) }
   const json = {
-    src,
-    inInterface,
-    ...rest,
-    ...known,
+    ...{ src, inInterface, ...rest, ...known, ...existing },
     observed: observed.map(outcomeJson),
     ...words,
   }

@@ -1,3 +1,8 @@
+import {
+  type ConnectionQuery,
+  readConnections,
+  type TrackedConnections,
+} from '../../../explain/connections/read-connections.ts'
 import type { WalkWorld } from '../../../explain/walk/walk-packet.ts'
 import { openLocalReaders } from '../../../explain/world/local-readers.ts'
 import { readWorld } from '../../../explain/world/read-world.ts'
@@ -14,6 +19,8 @@ import { recordedDesired } from './recorded-desired.ts'
 export interface KnownNode {
   readonly world: WalkWorld
   readonly desired: ReadDesired
+  /** Connections that the kernel has already; a text: why they are not known. */
+  readonly connections: (query: ConnectionQuery) => Promise<TrackedConnections | string>
   /** Ends the readers, which the routes of this node are queried with. */
   close(): Promise<void>
 }
@@ -23,7 +30,12 @@ export async function readThisNode(socket: string): Promise<KnownNode> {
   const readers = openLocalReaders()
   const close = () => readers.close()
   try {
-    return { world: await readWorld(readers), desired: (query) => inspect(socket, query), close }
+    return {
+      world: await readWorld(readers),
+      desired: (query) => inspect(socket, query),
+      connections: (query) => readConnections(readers.run, query),
+      close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -35,20 +47,21 @@ export async function readRecordedNode(path: string): Promise<KnownNode> {
   const files: BundleFiles = await readBundle(path)
   try {
     const world = await recordedWorld(worldOfFiles(files))
-    return { world, desired: recordedDesired(files), close: async () => undefined }
+    const connections = async () => 'connections are not recorded'
+    return { world, desired: recordedDesired(files), connections, close: async () => undefined }
   } catch (error) {
     throw bundleError('is no whole bundle of node-proxy record', path, error)
   }
 }
 
-/** A Service by its name cannot be found without node-proxy; an address can be explained without it. */
+/** A Service by its name, or a node port, cannot be found without node-proxy; an address can be explained without it. */
 async function inspect(socket: string, query: DesiredQuery): Promise<ExplainResponse | string> {
   const client = openInspection(socket)
   try {
     return await client.explain({ ...query })
   } catch (error) {
     const isAbsent = error instanceof NodeProxyError && error.code === 'NP_INSPECTION_UNREACHABLE'
-    if (!isAbsent || query.service !== '') throw error
+    if (!isAbsent || query.dst === '') throw error
     return `${error.message}; ${error.hint ?? ''}`
   } finally {
     client.close()

@@ -1,4 +1,5 @@
 import { parseEnd, type WrittenEnd } from '../../../explain/request/parse-end.ts'
+import { hostPort } from '../../../lib/ip.ts'
 import { quote } from '../../../lib/quote.ts'
 import type { Protocol } from '../../../resources/types.ts'
 
@@ -11,7 +12,7 @@ export interface QueryFlags {
 /** The packet as it was written. */
 export interface Query {
   readonly source: Exclude<WrittenEnd, { kind: 'service' }>
-  readonly destination: Exclude<WrittenEnd, { kind: 'node' }>
+  readonly destination: WrittenEnd
   readonly protocol: Protocol
   readonly inInterface: string | undefined
 }
@@ -29,11 +30,11 @@ export function parseQuery(from: string, to: string, flags: QueryFlags): Query |
     return `SOURCE ${quote(from)}: write an IP address, or node for a process of this node`
   }
   const destination = parseEnd(to)
-  if (destination === undefined || destination.kind === 'node') {
-    return `DESTINATION ${quote(to)}: write ADDRESS:PORT, or NAMESPACE/NAME[:PORT] of a Service`
+  if (destination === undefined) {
+    return `DESTINATION ${quote(to)}: write ADDRESS:PORT, node:PORT, or NAMESPACE/NAME[:PORT] of a Service`
   }
-  if (destination.kind === 'address' && destination.port === undefined) {
-    return `DESTINATION ${quote(to)}: add the port, as in ${to.includes(':') ? `[${destination.ip}]` : destination.ip}:80`
+  if (destination.kind !== 'service' && destination.port === undefined) {
+    return `DESTINATION ${quote(to)}: add the port, as in ${exampleOf(destination)}`
   }
   const protocol = PROTOCOLS.get(flags.protocol.toLowerCase())
   if (protocol === undefined) return `--protocol ${quote(flags.protocol)}: write tcp, udp or sctp`
@@ -42,4 +43,8 @@ export function parseQuery(from: string, to: string, flags: QueryFlags): Query |
     return `--interface ${quote(inInterface)}: write the name of an interface of this node`
   }
   return { source, destination, protocol, inInterface }
+}
+
+function exampleOf(end: Exclude<WrittenEnd, { kind: 'service' }>): string {
+  return end.kind === 'node' ? 'node:30080' : hostPort(end.ip, 80)
 }

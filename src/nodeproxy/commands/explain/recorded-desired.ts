@@ -18,8 +18,8 @@ export function recordedDesired(files: BundleFiles): ReadDesired {
   const state = text === undefined ? undefined : parseDesired(text)
   return async (query) => {
     if (state === undefined) {
-      if (query.service === '') return ABSENT
-      throw new NodeProxyError('NP_INSPECTION_REFUSED', `service: ${ABSENT}`, {
+      if (query.dst !== '') return ABSENT
+      throw new NodeProxyError('NP_INSPECTION_REFUSED', `destination: ${ABSENT}`, {
         hint: 'give the address and port of the Service',
       })
     }

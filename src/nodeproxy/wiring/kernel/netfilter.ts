@@ -17,13 +17,18 @@ export interface NetfilterOptions {
   readonly runner: ProgramRunner
   readonly clock: Clock
   readonly variant: IptablesVariantChoice
+  /** Restores are only tested. */
+  readonly onlyTests?: boolean
 }
 
 /** Opens netfilter for a process with CAP_NET_ADMIN. @returns what is missing when there is no iptables (NP_KERNEL_IPTABLES) */
 export async function openNetfilter(options: NetfilterOptions): Promise<NetfilterAccess> {
-  const { runner, clock, variant } = options
+  const { runner, clock, variant, onlyTests = false } = options
   try {
-    const iptables = await openIptables({ runner, backend: variant === '' ? undefined : variant })
+    const iptables = await openIptables({
+      ...{ runner, onlyTests },
+      backend: variant === '' ? undefined : variant,
+    })
     const families = await workingFamilies(iptables)
     const parts: Netfilter = {
       iptables,

@@ -6,6 +6,7 @@ import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../kernel/netlink/transp
 import type { ProgramRunner } from '../../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../../kernel/spawner/spawner.ts'
 import { ProcSysctl } from '../../../kernel/sysctl/proc-sysctl.ts'
+import { readOnlySysctl } from '../../../kernel/sysctl/read-only-sysctl.ts'
 import { KernelTraces } from '../../../kernel/traces/kernel-traces.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { NetfilterAccess } from '../../../modes/netfilter/access.ts'
@@ -21,18 +22,22 @@ export interface KernelOptions {
   readonly clock: Clock
   readonly variant: IptablesVariantChoice
   readonly rights: Rights
+  /** Nothing is written: settings stay, and iptables only tests what it is to restore. */
+  readonly readOnly?: boolean
 }
 
 /**
  * Opens the kernel of this network namespace; only to be read when this process has no right to write rules. Where
  * there is no iptables, `netfilter` reports that, and all else works.
  */
-export async function openKernel({ clock, variant, rights }: KernelOptions): Promise<Kernel> {
+export async function openKernel(options: KernelOptions): Promise<Kernel> {
+  const { clock, variant, rights, readOnly = false } = options
   if (!rights.netAdmin) return openKernelWithoutRules(clock, NO_RULES)
   const runner = new Spawner()
   try {
-    const netfilter = await openNetfilter({ runner, clock, variant })
-    return withRights(netfilter, { clock, runner })
+    const netfilter = await openNetfilter({ runner, clock, variant, onlyTests: readOnly })
+    const kernel = withRights(netfilter, { clock, runner })
+    return readOnly ? { ...kernel, sysctl: readOnlySysctl(kernel.sysctl) } : kernel
   } catch (error) {
     await runner.close()
     throw error

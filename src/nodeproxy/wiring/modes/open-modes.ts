@@ -28,7 +28,7 @@ export async function openModes(
   config: NodeProxyConfiguration,
   { log, modes = MODES }: OpenModesParts,
 ): Promise<OpenModes> {
-  const facts = { families: kernel.families, ...(await extensionsOf(kernel)) }
+  const facts = await kernelFacts(kernel)
   if (kernel.rights.ok) log.info(facts, 'what this kernel can do')
   const trial: Trial = (tried) => ({
     config: tried,
@@ -47,6 +47,11 @@ export function driversOf(
   log: Logger,
 ): readonly ModeDriver[] {
   return modes.map((mode) => mode.createDriver({ rights, netfilter, families, sysctl, clock, log }))
+}
+
+/** What rules can use in this kernel. */
+export async function kernelFacts(kernel: Kernel): Promise<OpenModes['facts']> {
+  return { families: kernel.families, ...(await extensionsOf(kernel)) }
 }
 
 /** The iptables extensions that rules can use. */

@@ -59,6 +59,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
       isFirst = false
       parts.onWritten(run.failed)
       log.debug({ set: set.length, unset: unset.length, ms: run.durationMs }, 'applied')
+      log.trace(run.change, 'the objects of this run')
     },
     drifted(drift, by) {
       for (const { key, kind } of drift)

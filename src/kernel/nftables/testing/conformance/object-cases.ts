@@ -34,9 +34,9 @@ const ERESTART = 85
 
 const ONE = { key: bytes(10, 0, 0, 1) }
 const MASQUERADE: Expression = { type: 'masquerade', isFullyRandom: true }
-const update = (name: string): readonly Expression[] => [
+const update = (name: string, does: { readonly counts?: true } = {}): readonly Expression[] => [
   SOURCE,
-  { type: 'dynamic', operation: 'update', set: name, key: 8 },
+  { type: 'dynamic', operation: 'update', set: name, key: 8, ...does },
 ]
 
 /** Chains c0 → c1 → … → c`jumps`, of which the kernel calls the first. */
@@ -276,6 +276,17 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
     name: 'a rule fills a set whose size is fixed',
     given: [table, chain('a'), set('s', { ...ADDRESSES, size: 9 })],
     commands: [rule('a', ...update('s'))],
+    refused: { command: 0, errno: EOPNOTSUPP },
+  },
+  {
+    name: 'a rule counts in a set that rules fill',
+    given: [table, chain('a'), set('s', { ...ADDRESSES, isDynamic: true })],
+    commands: [rule('a', ...update('s', { counts: true }))],
+  },
+  {
+    name: 'a rule counts in a set that they do not',
+    given: [table, chain('a'), set('s', { ...ADDRESSES, size: 9 })],
+    commands: [rule('a', ...update('s', { counts: true }))],
     refused: { command: 0, errno: EOPNOTSUPP },
   },
   {

@@ -1,0 +1,59 @@
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
+import type { ClusterStore } from '../cluster/cluster-store.ts'
+import type { EntryId } from '../forwarding/entry.ts'
+import type { NodeContext } from '../forwarding/node-context.ts'
+import { ForwardingTable } from '../forwarding/table.ts'
+import type { Digest, Mode, ObjectKey } from '../modes/mode.ts'
+import { DeltaTracker } from './delta-tracker.ts'
+import { NodeModel } from './node-model.ts'
+import { type Plan, planRun } from './plan.ts'
+
+/** What a dry run works with. */
+export interface DryRunParts {
+  /** The cluster as it is listed. */
+  readonly store: ClusterStore
+  /** What is to happen to it; empty: nothing. */
+  readonly changes: readonly ClusterEvent[]
+  readonly mode: Pick<Mode, 'program' | 'observe'>
+  readonly nodeContext: () => NodeContext
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** What a run would do, and what it was computed from. */
+export interface DryRun extends Plan {
+  /** With the changes. */
+  readonly table: ForwardingTable
+  /** What the kernel holds of the mode. */
+  readonly held: ReadonlyMap<ObjectKey, Digest>
+  /** The entries that an object belongs to, or belonged to before the changes; none for what all Services share. */
+  readonly ownersOf: (key: ObjectKey) => readonly EntryId[]
+}
+
+/**
+ * What the loop of a daemon that starts now would write, or that of one that runs and gets the changes next: the
+ * cluster is compiled, the kernel is read, and nothing is written.
+ */
+export async function dryRun(parts: DryRunParts): Promise<DryRun> {
+  const { store, changes, mode, nodeContext, now } = parts
+  const { program } = mode
+  const tracker = new DeltaTracker()
+  const held = await mode.observe()
+  tracker.saw(held)
+  const table = new ForwardingTable(nodeContext())
+  const model = new NodeModel({ store, table, program, nodeContext })
+  model.recompileAll()
+  const before = new Map<ObjectKey, readonly EntryId[]>()
+  if (changes.length > 0) {
+    model.compile(now)
+    tracker.want(program.takeChanges())
+    for (const key of tracker.wantedKeys()) before.set(key, program.ownersOf(key))
+    model.apply(changes)
+  }
+  const plan = planRun({ model, tracker, program }, now)
+  const ownersOf = (key: ObjectKey): readonly EntryId[] => {
+    const owners = program.ownersOf(key)
+    return owners.length > 0 ? owners : (before.get(key) ?? [])
+  }
+  return { ...plan, table, held, ownersOf }
+}

@@ -1,0 +1,30 @@
+import { compareOutcomes } from '../../../src/explain/comparison/compare-outcomes.ts'
+import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
+import { openInspection } from '../../../src/inspection/client/inspection-client.ts'
+import { expectationOf } from '../../../src/nodeproxy/commands/explain/expectation-of.ts'
+import { inspectionSocket } from '../inspection/node-command.ts'
+import type { Lab } from '../lab/lab.ts'
+import { interfaceOf, type LabPacket } from './predict.ts'
+
+/**
+ * Where the forwarding table of the lab's daemon says otherwise than the kernel of the prediction. With packets that do
+ * as predicted, an empty list says the same of the table and of the packets.
+ */
+export async function desiredDifferences(
+  lab: Lab,
+  { from, src, dst, port, protocol = 'TCP' }: LabPacket,
+  prediction: readonly WalkOutcome[],
+): Promise<readonly string[]> {
+  const client = openInspection(inspectionSocket(lab))
+  try {
+    const inInterface = interfaceOf(from) ?? ''
+    const desired = await client.explain({ src, dst, port, protocol, inInterface })
+    return compareOutcomes(
+      { src, isOwnSource: from === 'node', dst, port },
+      expectationOf(desired),
+      prediction,
+    )
+  } finally {
+    client.close()
+  }
+}

@@ -1,0 +1,32 @@
+import { expect } from 'vitest'
+import { blocksOf } from './page-section.ts'
+import { shapeFaults } from './shown-output.ts'
+
+const PAGE = 'troubleshooting.md'
+const BIN = new URL('../../../bin', import.meta.url).pathname
+
+/** Runs a script; answers all that it printed, to standard error, too. */
+export type Run = (script: string) => Promise<string>
+
+/** Runs a command that the page on symptoms shows, counted from 0, and demands that it prints what the page shows. */
+export async function expectSymptomShown(heading: string, block: number, run: Run): Promise<void> {
+  const [command, shown] = ['sh', 'text'].map(
+    (language) => blocksOf(PAGE, heading, language)[block],
+  )
+  if (command === undefined || shown === undefined) {
+    throw new Error(`${PAGE} has no command ${block} with its output under “${heading}”`)
+  }
+  const printed = await run(scriptOf(command))
+  expect(shapeFaults(shown, printed), `the output of ${command}`).toEqual([])
+}
+
+/** Runs the commands of a block of the page; answers all that they printed. */
+export async function printedBy(heading: string, block: number, run: Run): Promise<string> {
+  const command = blocksOf(PAGE, heading, 'sh')[block]
+  if (command === undefined) throw new Error(`${PAGE} has no command ${block} under “${heading}”`)
+  return await run(scriptOf(command))
+}
+
+function scriptOf(command: string): string {
+  return `{ PATH=${BIN}:$PATH\n${command}} 2>&1; true`
+}
