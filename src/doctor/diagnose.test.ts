@@ -11,6 +11,7 @@ import {
   service,
   slice,
 } from './testing/healthy-cluster.ts'
+import { LOOK_ALIKES } from './testing/look-alikes.ts'
 
 const notReady = (one: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...one,
@@ -236,6 +237,12 @@ describe('diagnose', () => {
     cluster.pods[1] = notReady(cluster.pods[1]!)
     cluster.pods.push({ ...pod('job-1', { app: 'job' }), status: { phase: 'Succeeded' } })
     expect(diagnose(evidenceOf(cluster))).toEqual([])
+  })
+
+  test.each(LOOK_ALIKES)('$what has nothing', ({ change, more }) => {
+    const cluster = healthyCluster()
+    change(cluster)
+    expect(diagnose(evidenceOf(cluster, more))).toEqual([])
   })
 
   test.each(CASES)(

@@ -1,4 +1,5 @@
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { accountOf, isInspected } from '../evidence/inspected-object.ts'
@@ -16,8 +17,10 @@ export const apiToken: Check = {
       .filter(isPresent)
       .flatMap((pod) => {
         const wrong =
-          otherAudience(pod, evidence) ??
-          (isInspected('pod', pod, inspected) ? notMounted(pod, evidence) : undefined)
+          rejectedAudience(pod, evidence) ??
+          (isInspected('pod', pod, inspected)
+            ? (doubtfulAudience(pod, evidence) ?? notMounted(pod, evidence))
+            : undefined)
         return wrong === undefined ? [] : [{ ...head(pod), ...wrong }]
       }),
 }
@@ -29,22 +32,61 @@ const TOKEN_FOLDERS = ['kubernetes.io', 'orch.io'].map(
   (brand) => `/var/run/secrets/${brand}/serviceaccount`,
 )
 
-function otherAudience(pod: JsonObject, { server }: ClusterEvidence): Wrong | undefined {
+/** The token that a Pod sends to the API server is for another audience than is known to be accepted. */
+export interface ForeignToken {
+  readonly pod: JsonObject
+  readonly audience: string
+}
+
+/** Those tokens, of all Pods. */
+export function foreignTokens(evidence: ClusterEvidence): readonly ForeignToken[] {
+  return evidence
+    .all('pods')
+    .filter(isPresent)
+    .flatMap((pod) => {
+      const audience = foreignAudience(pod, evidence)
+      return audience === undefined ? [] : [{ pod, audience }]
+    })
+}
+
+function foreignAudience(pod: JsonObject, { server }: ClusterEvidence): string | undefined {
   if (server === undefined || server.audiences.length === 0) return undefined
   const mounts = arrayAt(pod, 'spec', 'containers').flatMap((one) => arrayAt(one, 'volumeMounts'))
   const volumes = mounts
     .filter((one) => TOKEN_FOLDERS.includes(stringAt(one, 'mountPath').replace(/\/$/, '')))
     .map((one) => stringAt(one, 'name'))
-  const audience = tokensOf(pod, volumes)
+  return tokensOf(pod, volumes)
     .map((token) => stringAt(token, 'audience'))
     .find((one) => one !== '' && !server.audiences.includes(one))
-  if (audience === undefined) return undefined
+}
+
+function rejectedAudience(pod: JsonObject, evidence: ClusterEvidence): Wrong | undefined {
+  const audience = foreignAudience(pod, evidence)
+  const { audiences = [], rejectedAudiences = [] } = evidence.server ?? {}
+  if (audience === undefined || !rejectedAudiences.includes(audience)) return undefined
   return {
-    cause: `the token that it sends to the API server is for ${JSON.stringify(audience)}, and is rejected (401)`,
-    evidence: [`the API server accepts tokens for ${server.audiences.join(', ')}`],
-    remedy: 'remove the audience of the projected token, or mount that token at another path',
+    cause: `the token that it sends to the API server is for ${quote(audience)}, and is rejected (401)`,
+    evidence: [
+      `the API server rejects a token for ${quote(audience)}, and accepts those for ${audiences.join(', ')}`,
+    ],
+    remedy: REMEDY,
   }
 }
+
+/** Nothing shows that it is rejected: servers accept more audiences than they publish, if they are configured so. */
+function doubtfulAudience(pod: JsonObject, evidence: ClusterEvidence): Wrong | undefined {
+  const audience = foreignAudience(pod, evidence)
+  if (audience === undefined) return undefined
+  return {
+    cause: `the token that it sends to the API server is for ${quote(audience)}, which is not the issuer of that server`,
+    evidence: [
+      `the issuer is ${evidence.server?.issuer ?? ''}; whether --api-audiences has ${quote(audience)}, too, could not be queried`,
+    ],
+    remedy: REMEDY,
+  }
+}
+
+const REMEDY = 'remove the audience of the projected token, or mount that token at another path'
 
 /** The projected tokens of a Pod in these volumes; undefined: in all of them. */
 function tokensOf(pod: JsonObject, names?: readonly string[]): readonly Json[] {
@@ -72,7 +114,7 @@ function head(pod: JsonObject) {
     check: apiToken.name,
     symptom: 'Pod cannot reach the API',
     object: `pod/${keyOf(pod)}`,
-    affects: [`serviceaccount/${accountOf(pod)}`],
+    affects: [],
     commands: [`orchctl -n ${namespaceOf(pod)} get pod ${nameOf(pod)} -o yaml`],
   } as const
 }

@@ -50,7 +50,7 @@ function addressProblem(target: string): Wrong | undefined {
 function aliasProblem(service: JsonObject, evidence: ClusterEvidence): Wrong | undefined {
   const path = [keyOf(service)]
   for (let at: JsonObject | undefined = service; at !== undefined; ) {
-    const key = serviceOfName(targetOf(at))
+    const key = serviceOfName(targetOf(at), evidence.clusterDomain)
     if (key === undefined) return undefined
     const isLoop = path.includes(key)
     path.push(key)
@@ -81,8 +81,8 @@ function missing(key: string, target: string, evidence: ClusterEvidence): Wrong 
 }
 
 /** `namespace/name` of a name such as `web.shop.svc.cluster.local`; undefined: it is a name of no Service. */
-function serviceOfName(target: string): string | undefined {
+function serviceOfName(target: string, clusterDomain: string): string | undefined {
   const [name, namespace, svc, ...domain] = target.split('.')
-  const isOfCluster = domain.length === 0 || domain.join('.') === 'cluster.local'
+  const isOfCluster = domain.length === 0 || domain.join('.') === clusterDomain
   return svc === 'svc' && isOfCluster ? `${namespace}/${name}` : undefined
 }

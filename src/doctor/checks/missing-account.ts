@@ -3,37 +3,67 @@ import { TOKEN_SECRET_TYPES } from '../../resources/names.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { accountOf } from '../evidence/inspected-object.ts'
-import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+import { keyOf, namespaceOf } from '../evidence/objects.ts'
+import { templatePod, workloadName, workloads } from '../evidence/workloads.ts'
 import { accountOfSecret } from './token-secret.ts'
 
-/** A Pod, a token Secret or a binding that names a ServiceAccount which is not there. */
+/**
+ * A Pod or a token Secret that names a ServiceAccount which is not there; or what makes Pods: the API server refuses them, so
+ * that there are none.
+ */
 export const missingAccount: Check = {
   name: 'missing-account',
   find: (evidence) => {
     if (!evidence.has('serviceaccounts')) return []
-    return [...pods(evidence), ...tokenSecrets(evidence)]
+    return [...users(evidence), ...tokenSecrets(evidence)]
   },
 }
 
-function pods(evidence: ClusterEvidence): readonly Finding[] {
-  const named = evidence.all('pods').map((pod) => ({
-    pod,
-    account: accountOf(pod),
-  }))
+interface User {
+  readonly account: string
+  /** `pod/shop/web-1` */
+  readonly object: string
+  readonly isPod: boolean
+}
+
+function users(evidence: ClusterEvidence): readonly Finding[] {
+  const named: readonly User[] = [
+    ...evidence.all('pods').map((pod) => {
+      return { account: accountOf(pod), object: `pod/${keyOf(pod)}`, isPod: true }
+    }),
+    ...workloads(evidence).map((one) => {
+      return { account: accountOf(templatePod(one)), object: workloadName(one), isPod: false }
+    }),
+  ]
   const missing = named.filter(({ account }) => !evidence.exists('serviceaccounts', account))
   const byAccount = Map.groupBy(missing, ({ account }) => account)
-  return [...byAccount].map(([account, users]) => ({
+  return [...byAccount].map(([account, all]) => ({
     check: missingAccount.name,
     symptom: 'Token does not exist',
     object: `serviceaccount/${account}`,
-    affects: users.map(({ pod }) => `pod/${keyOf(pod)}`),
+    affects: all.map(({ object }) => object),
     cause: `the ServiceAccount ${account} does not exist`,
-    evidence: [`${users.length} Pods run as it, the first is pod/${nameOf(users[0]!.pod)}`],
-    remedy:
-      'create the ServiceAccount, then replace its Pods: their tokens are those of an account that is gone',
+    evidence: usersText(all),
+    remedy: all.some(({ isPod }) => isPod)
+      ? 'create the ServiceAccount, then replace its Pods: their tokens are those of an account that is gone'
+      : 'create the ServiceAccount, or correct serviceAccountName of the template',
     commands: [createCommand(account)],
   }))
 }
+
+function usersText(all: readonly User[]): readonly string[] {
+  const pods = all.filter(({ isPod }) => isPod)
+  const shown = (object: string): string => object.replace(/\/.*\//, '/')
+  const makers = all.filter(({ isPod }) => !isPod).slice(0, SHOWN)
+  return [
+    ...pods
+      .slice(0, 1)
+      .map(({ object }) => `${pods.length} Pods run as it, the first is ${shown(object)}`),
+    ...makers.map(({ object }) => `${shown(object)} cannot create Pods: they would run as it`),
+  ]
+}
+
+const SHOWN = 3
 
 function tokenSecrets(evidence: ClusterEvidence): readonly Finding[] {
   return evidence.all('secrets').flatMap((secret): Finding[] => {

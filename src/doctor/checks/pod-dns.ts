@@ -48,6 +48,7 @@ function problemOf(pod: JsonObject, evidence: ClusterEvidence): Wrong | undefine
       remedy: `set dnsPolicy to ${isOnHost ? 'ClusterFirstWithHostNet' : 'ClusterFirst'}`,
     }
   }
+  const { clusterDomain } = evidence
   const servers = dnsAddresses(evidence)
   const isOfCluster = config.nameservers.some((one) => servers.includes(one))
   if (policy === 'none' && servers.length > 0 && !isOfCluster) {
@@ -62,7 +63,7 @@ function problemOf(pod: JsonObject, evidence: ClusterEvidence): Wrong | undefine
     return {
       cause: 'its search list has no domain of Services: only complete names resolve',
       evidence: [`its dnsConfig.searches are ${config.searches.join(', ') || 'empty'}`],
-      remedy: `add ${namespaceOf(pod)}.svc.cluster.local and svc.cluster.local to dnsConfig.searches`,
+      remedy: `add ${namespaceOf(pod)}.svc.${clusterDomain} and svc.${clusterDomain} to dnsConfig.searches`,
     }
   }
   return config.options.get('ndots') === '0'

@@ -1,10 +1,14 @@
-import { type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { type JsonObject, valueAt } from '../../lib/json.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check } from '../evidence/finding.ts'
 import { isInspected } from '../evidence/inspected-object.ts'
 import { keyOf, labelsOf, nameOf, namespaceOf, selectorOf, selects } from '../evidence/objects.ts'
+import { templatePod, type Workload, workloadName, workloads } from '../evidence/workloads.ts'
 
-/** The inspected Service is of a Deployment with zero replicas. That is meant so: of other Services it is no finding. */
+/**
+ * The inspected Service is of a Deployment or StatefulSet with zero replicas. That is meant so: of other Services it is no
+ * finding.
+ */
 export const scaledToZero: Check = {
   name: 'scaled-to-zero',
   find: (evidence, inspected) =>
@@ -12,42 +16,38 @@ export const scaledToZero: Check = {
       .all('services')
       .filter((service) => isInspected('service', service, inspected))
       .flatMap((service) => {
-        const deployment = emptyDeployment(service, evidence)
-        if (deployment === undefined) return []
-        const name = nameOf(deployment)
+        const workload = emptyWorkload(service, evidence)
+        if (workload === undefined) return []
+        const { kind } = workload
+        const name = nameOf(workload.object)
         return [
           {
             check: scaledToZero.name,
             symptom: 'Service not reachable' as const,
-            object: `deployment/${keyOf(deployment)}`,
+            object: workloadName(workload),
             affects: [`service/${keyOf(service)}`],
-            cause: `the Deployment ${name} has 0 replicas: service/${nameOf(service)} has no Pods`,
-            evidence: ['the selector of the Service matches the template of the Deployment'],
-            remedy: 'scale the Deployment',
-            commands: [`orchctl -n ${namespaceOf(service)} scale deployment/${name} --replicas=1`],
+            cause: `the ${kind} ${name} has 0 replicas: service/${nameOf(service)} has no Pods`,
+            evidence: [`the selector of the Service matches the template of the ${kind}`],
+            remedy: `scale the ${kind}`,
+            commands: [
+              `orchctl -n ${namespaceOf(service)} scale ${kind.toLowerCase()}/${name} --replicas=1`,
+            ],
           },
         ]
       }),
 }
 
-/** The Deployment with zero replicas whose Pods a Service without Pods would select. */
-export function emptyDeployment(
+/** The workload with zero replicas whose Pods a Service without Pods would select. */
+export function emptyWorkload(
   service: JsonObject,
   evidence: ClusterEvidence,
-): JsonObject | undefined {
+): Workload | undefined {
   const selector = selectorOf(service)
   if (selector === undefined || evidence.podsOf(service).length > 0) return undefined
-  return evidence
-    .all('deployments')
-    .find(
-      (one) =>
-        namespaceOf(one) === namespaceOf(service) &&
-        valueAt(one, 'spec', 'replicas') === 0 &&
-        selects(selector, labelsOf(templateOf(one))),
-    )
-}
-
-function templateOf(deployment: JsonObject): JsonObject {
-  const metadata = valueAt(deployment, 'spec', 'template', 'metadata') ?? {}
-  return { name: stringAt(deployment, 'metadata', 'name'), metadata }
+  return workloads(evidence).find((one) => {
+    const pod = templatePod(one)
+    const isEmpty = valueAt(one.object, 'spec', 'replicas') === 0
+    const isHere = namespaceOf(pod) === namespaceOf(service)
+    return isEmpty && isHere && selects(selector, labelsOf(pod))
+  })
 }

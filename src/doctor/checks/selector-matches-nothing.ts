@@ -13,7 +13,7 @@ import {
   selectorOf,
   selects,
 } from '../evidence/objects.ts'
-import { emptyDeployment } from './scaled-to-zero.ts'
+import { emptyWorkload } from './scaled-to-zero.ts'
 
 /** A Service whose selector matches no Pod of its namespace: it has no endpoints, and refuses every connection. */
 export const selectorMatchesNothing: Check = {
@@ -31,7 +31,7 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
   const pods = evidence.podsIn(namespace).filter(isPresent)
   if (pods.some((pod) => selects(selector, labelsOf(pod)))) return []
   // Without Pods on purpose.
-  if (emptyDeployment(service, evidence) !== undefined) return []
+  if (emptyWorkload(service, evidence) !== undefined) return []
   const near = nearestPod(selector, pods)
   const elsewhere = evidence
     .all('pods')

@@ -19,6 +19,7 @@ export type EvidenceKind =
   | 'nodes'
   | 'networkpolicies'
   | 'deployments'
+  | 'statefulsets'
 
 /** What was read of a cluster: the objects of each kind, or why they could not be read. */
 export type EvidenceObjects = Readonly<Partial<Record<EvidenceKind, readonly JsonObject[]>>>
@@ -29,6 +30,8 @@ export interface FurtherEvidence {
   readonly server?: ServerFacts
   /** By node; empty: no node could be queried. */
   readonly traffic?: readonly TrafficFacts[]
+  /** The domain of Services, `cluster.local` unless given. */
+  readonly clusterDomain?: string
 }
 
 /** The objects of a cluster at one moment. A kind that could not be read has none, and `has` says so. */
@@ -43,11 +46,15 @@ export class ClusterEvidence {
   readonly server: ServerFacts | undefined
   /** What nodes have counted. */
   readonly traffic: readonly TrafficFacts[]
+  /** The domain of Services. */
+  readonly clusterDomain: string
 
-  constructor(objects: EvidenceObjects, { server, traffic = [] }: FurtherEvidence = {}) {
+  constructor(objects: EvidenceObjects, more: FurtherEvidence = {}) {
+    const { server, traffic = [], clusterDomain = 'cluster.local' } = more
     this.#objects = objects
     this.server = server
     this.traffic = traffic
+    this.clusterDomain = clusterDomain
     this.#pods = Map.groupBy(this.all('pods'), namespaceOf)
     this.#slices = Map.groupBy(
       this.all('endpointslices'),
@@ -57,6 +64,13 @@ export class ClusterEvidence {
       const about = objectAt(event, 'involvedObject')
       return `${stringAt(about, 'kind')}/${stringAt(about, 'namespace')}/${stringAt(about, 'name')}`
     })
+  }
+
+  /** The same objects, with what became known later. */
+  with(more: FurtherEvidence): ClusterEvidence {
+    const { server, traffic, clusterDomain } = this
+    const known = { traffic, clusterDomain, ...(server !== undefined && { server }) }
+    return new ClusterEvidence(this.#objects, { ...known, ...more })
   }
 
   /** Whether a kind was read; checks that need it find nothing otherwise. */

@@ -2,6 +2,8 @@
 export interface ServerFacts {
   /** `iss` of its tokens. */
   readonly issuer: string
-  /** Whom tokens must be for to be accepted by it. */
+  /** Audiences whose tokens it accepts, as far as they are known: it publishes its issuer alone. */
   readonly audiences: readonly string[]
+  /** Audiences whose tokens it was seen to reject. */
+  readonly rejectedAudiences?: readonly string[]
 }

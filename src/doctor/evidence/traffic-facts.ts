@@ -5,7 +5,7 @@ export interface BackendConnections {
   readonly connections: number
 }
 
-/** What a node has counted for a Service, since its counters were made. */
+/** What a node has counted for one port and family of a Service, since its counters were made. */
 export interface TrafficFacts {
   readonly node: string
   /** `namespace/name` */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
+import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
 import type { FurtherEvidence } from '../evidence/cluster-evidence.ts'
 import type { InspectedObject } from '../evidence/inspected-object.ts'
 import { node, type Objects, pod, service } from './healthy-cluster.ts'
@@ -44,6 +45,11 @@ const finding = (check: string, object: string, cause: string | RegExp) => ({
   cause,
 })
 
+const EXHAUSTED = {
+  ...{ type: LOAD_BALANCER_CONDITION, status: 'False', reason: 'PoolExhausted' },
+  message: 'No pool has an IPv4 address left.',
+}
+
 /** Causes by policies, addresses, names and tokens. */
 export const FURTHER_CASES: readonly DoctorCase[] = [
   {
@@ -73,6 +79,16 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
       cluster.services.push(service('other', {}, alias('WEB.shop.svc')))
     },
     finding: finding('external-name', 'service/shop/web', 'shop/web -> shop/other -> shop/web'),
+  },
+  {
+    what: 'an ExternalName of a Service that is not there, in another domain',
+    spoil: webIs({
+      type: 'ExternalName',
+      externalName: 'wbe.shop.svc.example.org',
+      selector: {},
+    }),
+    more: { clusterDomain: 'example.org' },
+    finding: finding('external-name', 'service/shop/web', /shop\/wbe, which does not exist/),
   },
   {
     what: 'an ExternalName of a Service that is not there',
@@ -208,8 +224,23 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
         { name: 'own', projected: { sources: [{ serviceAccountToken: { audience: 'vault' } }] } },
       ],
     }),
-    more: { server: { issuer: 'https://a', audiences: ['https://a'] } },
+    more: {
+      server: { issuer: 'https://a', audiences: ['https://a'], rejectedAudiences: ['vault'] },
+    },
     finding: finding('api-token', 'pod/shop/web-1', /is for "vault", and is rejected/),
+  },
+  {
+    what: 'a token for an audience of which nothing is known, in the inspected Pod',
+    spoil: firstPod({
+      containers: [{ name: 'main', volumeMounts: [apiMount] }],
+      volumes: [
+        { name: 'own', projected: { sources: [{ serviceAccountToken: { audience: 'vault' } }] } },
+      ],
+    }),
+    inspected: webPod,
+    more: { server: { issuer: 'https://a', audiences: ['https://a'] } },
+    finding: finding('api-token', 'pod/shop/web-1', /which is not the issuer of that server/),
+    seen: 'could not be queried',
   },
   {
     what: 'no token in the inspected Pod',
@@ -252,6 +283,31 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
     spoil: (cluster) => scaleToZero(cluster),
     inspected: web,
     finding: finding('scaled-to-zero', 'deployment/shop/web', /has 0 replicas/),
+  },
+  {
+    what: 'a StatefulSet without replicas, of the inspected Service',
+    spoil: (cluster) => {
+      scaleToZero(cluster)
+      cluster.statefulsets.push(...cluster.deployments.splice(0))
+    },
+    inspected: web,
+    finding: finding('scaled-to-zero', 'statefulset/shop/web', /the StatefulSet web has 0/),
+  },
+  {
+    what: 'a Deployment for an account that is not there, so without Pods',
+    spoil: (cluster) => {
+      const metadata = { namespace: 'shop', name: 'web' }
+      const template = { metadata: {}, spec: { serviceAccountName: 'gone' } }
+      cluster.deployments.push({ kind: 'Deployment', metadata, spec: { template } })
+    },
+    finding: finding('missing-account', 'serviceaccount/shop/gone', /shop\/gone does not exist/),
+    seen: 'deployment/web cannot create Pods',
+  },
+  {
+    what: 'a pool of load balancers that is exhausted',
+    spoil: webIs({ type: 'LoadBalancer' }, { status: { conditions: [EXHAUSTED] } }),
+    finding: finding('load-balancer-pending', 'service/shop/web', /no pool has an address left/),
+    seen: 'No pool has an IPv4 address left.',
   },
   ...(
     [

@@ -96,6 +96,7 @@ export function healthyCluster(): Objects {
     nodes: [node('node-a')],
     networkpolicies: [],
     deployments: [],
+    statefulsets: [],
   }
 }
 

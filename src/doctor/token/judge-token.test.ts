@@ -35,6 +35,7 @@ const ofSecret = (uid: string): JsonObject => ({
 test.each<[string, JsonObject, string]>([
   ['is over', claims({ exp: seconds - 1 }), 'token-expired'],
   ['begins later', claims({ nbf: seconds + 120 }), 'token-not-yet-valid'],
+  ['was issued later', claims({ iat: seconds + 120 }), 'token-not-yet-valid'],
   ['is of another issuer', claims({ iss: 'https://b' }), 'token-issuer'],
   ['is for others', claims({ aud: 'vault' }), 'token-audience'],
   ['is of a Pod that is gone', claims({}, { pod: { name: 'p', uid: 'u' } }), 'token-bound-object'],

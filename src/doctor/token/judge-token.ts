@@ -146,10 +146,12 @@ function otherAudience(token: TokenEvidence, { server }: ClusterEvidence): Wrong
   if (!isProven && (!isOther || token.isAcceptedForItsAudience === false)) return undefined
   return {
     ...{ check: 'token-audience', symptom: 'Permission denied' },
-    cause: `the token is for ${audiences.map(quote).join(', ')}, and not for the API server`,
+    cause: `the token is for ${audiences.map(quote).join(', ')}, and not for the API server${isProven ? '' : ', as far as is known'}`,
     evidence: [
       ...(server === undefined ? [] : [`the API server accepts ${server.audiences.join(', ')}`]),
-      ...(isProven ? ['the API server says that it is valid for its own audience'] : []),
+      isProven
+        ? 'the API server says that it is valid for its own audience'
+        : 'the API server was not queried about the token; it may accept further audiences (--api-audiences)',
     ],
     remedy: 'request a token without an audience for the API server',
   }

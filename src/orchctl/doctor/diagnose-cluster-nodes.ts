@@ -1,6 +1,8 @@
+import { sessionAffinity } from '../../doctor/checks/session-affinity.ts'
 import { diagnoseNodes } from '../../doctor/diagnose-nodes.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { decodeNodeFacts, type NodeFacts } from '../../doctor/evidence/node-facts.ts'
+import { unbalancedLoad } from '../../doctor/node-checks/unbalanced-load.ts'
 import type { CommandContext } from '../command/context.ts'
 import type { NodeFlags } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
@@ -46,5 +48,18 @@ export function concerning(findings: readonly Finding[], key: string): readonly 
   return findings.filter(
     ({ affects }) =>
       affects.includes(`service/${key}`) || !affects.some((one) => one.startsWith('service/')),
+  )
+}
+
+/** Findings of nodes without the unbalanced load of Services whose session affinity was found by their counters. */
+export function unexplained(
+  findings: readonly Finding[],
+  ofObjects: readonly Finding[],
+): readonly Finding[] {
+  const sticky = ofObjects.filter(({ check }) => check === sessionAffinity.name)
+  const explained = new Set(sticky.map(({ object }) => object))
+  return findings.filter(
+    ({ check, affects }) =>
+      check !== unbalancedLoad.name || !affects.some((one) => explained.has(one)),
   )
 }

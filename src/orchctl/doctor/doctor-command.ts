@@ -15,10 +15,12 @@ import { selectedObject } from '../selection/selected.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { usageError } from '../usage/usage-error.ts'
 import { accessFindings } from './access-findings.ts'
-import { concerning, diagnoseClusterNodes } from './diagnose-cluster-nodes.ts'
+import { concerning, diagnoseClusterNodes, unexplained } from './diagnose-cluster-nodes.ts'
 import { dnsFindings } from './dns-findings.ts'
 import { tokenFindings } from './inspected-token.ts'
 import { readEvidence } from './read-evidence.ts'
+import { withTraffic } from './read-traffic.ts'
+import { reviewAudiences } from './review-audiences.ts'
 
 const ABOUT = `
 Exit code 0: nothing was found; 1: something was. What you may not read is not checked, and
@@ -80,8 +82,10 @@ async function doctor(
   const { namespace } = await context.session()
   const inspected = args.length === 0 ? undefined : await inspectedObject(args, context)
   const isWhole = inspected !== undefined || allNamespaces === true || flags.tokenFile !== undefined
-  const { evidence, unread } = await readEvidence(isWhole ? undefined : namespace, context)
+  const { evidence: read, unread } = await readEvidence(isWhole ? undefined : namespace, context)
   for (const [kind, why] of unread) context.notice(`not checked: ${kind}: ${why}`)
+  const { clusterDomain } = flags
+  const evidence = (await reviewAudiences(read, context)).with({ clusterDomain })
   const findings = await allFindings(evidence, inspected, { flags, context })
   const isTerminal = context.host.stdout.isTTY === true
   if (output === 'json') context.print(jsonText([...findings] as never, { isTerminal }))
@@ -103,11 +107,14 @@ async function allFindings(
       ? []
       : await dnsFindings({ dnsServer, clusterDomain }, evidence, context)
   const ofAccess = can === undefined ? [] : await accessFindings(can, inspected, evidence, context)
-  const onNodes = flags.nodes === true ? await diagnoseClusterNodes(context, flags) : []
+  const isOnNodes = flags.nodes === true
+  const counted = isOnNodes ? await withTraffic(evidence, inspected, context, flags) : evidence
+  const onNodes = isOnNodes ? await diagnoseClusterNodes(context, flags) : []
+  const ofObjects = diagnose(counted, inspected)
   // A broken binding explains a refusal: it comes before.
   return [
-    ...[...ofToken, ...ofDns, ...diagnose(evidence, inspected), ...ofAccess],
-    ...ofInspected(onNodes, inspected),
+    ...[...ofToken, ...ofDns, ...ofObjects, ...ofAccess],
+    ...unexplained(ofInspected(onNodes, inspected), ofObjects),
   ]
 }
 

@@ -1,13 +1,18 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
 import { expect, onTestFinished, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
 import { startCluster } from '../../../test/support/inspection/cluster.ts'
 import { startRemoteNode } from '../../../test/support/inspection/remote-node.ts'
+import type { IdentityApi } from '../../apiserver/testing/identity-api.ts'
 import { certificates } from '../../client/testing/test-certificates.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { healthyNode, outcome, walk } from '../../doctor/testing/healthy-node.ts'
+import { ServiceTrafficSchema } from '../../inspection/generated/inspection_pb.ts'
+import { fakeSource } from '../../inspection/http/testing/source.ts'
+import type { InspectionSource } from '../../inspection/service/inspection-source.ts'
 import { runOrchctl } from '../program.ts'
 
 const FIREWALLED = healthyNode({
@@ -23,12 +28,12 @@ const FIREWALLED = healthyNode({
 })
 
 /** The nodes `n1`, which serves these facts, and `n2`, which has no address. */
-async function start(facts: unknown) {
+async function start(facts: unknown, source: Partial<InspectionSource> = {}) {
   const authority = await newTestAuthority('nodes')
   const cluster = await startCluster()
   const words: (readonly string[])[] = []
   const node = await startRemoteNode({
-    ...{ cluster, serving: await authority.server() },
+    ...{ cluster, serving: await authority.server(), source: fakeSource(source) },
     readDocument: async (command) => {
       words.push(command)
       return { json: JSON.stringify(facts) }
@@ -49,7 +54,7 @@ async function start(facts: unknown) {
     ...['--inspection-port', String(node.port), '--inspection-certificate-authority', nodes],
   ]
   return {
-    words,
+    ...{ words, cluster },
     doctor: (...more: readonly string[]) => orchctl(folder, ['doctor', ...more, ...flags]),
   }
 }
@@ -89,4 +94,88 @@ test('a node that sends something else is not checked', async () => {
   const { code, out, err } = await doctor('--nodes')
   expect([code, out]).toEqual([0, 'nothing was found\n'])
   expect(err).toContain('node n1: its node-proxy sends facts of another version')
+})
+
+const ENTRY = 'shop/web:web/TCP/4'
+
+/** A load of 120 connections at the first of two backends, in the last second and before. */
+const STICKY = healthyNode({
+  loads: [
+    {
+      ...{ entry: ENTRY, service: 'shop/web', affinitySeconds: 10_800 },
+      backends: [120, 0].map((connections, index) => ({
+        ...{ ip: `10.0.0.${index + 1}`, port: 8080, connections, connectionsNow: 0 },
+      })),
+    },
+  ],
+})
+
+async function makeStickyService({ api }: Awaited<ReturnType<typeof startCluster>>): Promise<void> {
+  await mayListServices(api)
+  await api.make('/api/v1/namespaces', { metadata: { name: 'shop' } })
+  await api.make('/api/v1/namespaces/shop/services', {
+    metadata: { name: 'web' },
+    spec: { sessionAffinity: 'ClientIP', ports: [{ port: 80 }] },
+  })
+  await api.make('/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices', {
+    metadata: { name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
+    ...{ addressType: 'IPv4', ports: [{ port: 8080 }] },
+    endpoints: ['10.0.0.1', '10.0.0.2'].map((address) => ({ addresses: [address] })),
+  })
+}
+
+async function mayListServices(api: IdentityApi): Promise<void> {
+  const roles = '/apis/rbac.authorization.k8s.io/v1'
+  const rules = [
+    { apiGroups: [''], resources: ['services'], verbs: ['get', 'list'] },
+    { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
+  ]
+  await api.make(`${roles}/clusterroles`, { metadata: { name: 'services' }, rules })
+  const apiGroup = 'rbac.authorization.k8s.io'
+  await api.make(`${roles}/clusterrolebindings`, {
+    metadata: { name: 'services' },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'services' },
+    subjects: [{ apiGroup, kind: 'User', name: 'reader' }],
+  })
+}
+
+test('session affinity is judged by the counters of the nodes, each port by itself', async () => {
+  const asked: string[] = []
+  const { doctor, cluster } = await start(STICKY, {
+    async *traffic(service) {
+      asked.push(service)
+      const backend = (entry: string, ip: string, port: number, connections?: bigint) => ({
+        ...{ entry, ip, port, traffic: connections === undefined ? {} : { connections } },
+      })
+      yield create(ServiceTrafficSchema, {
+        service,
+        backends: [
+          backend(ENTRY, '10.0.0.1', 8080, 120n),
+          backend(ENTRY, '10.0.0.2', 8080, 0n),
+          // Not all are counted: this port is not judged.
+          backend('shop/web:other/TCP/4', '10.0.0.1', 9090, 900n),
+          backend('shop/web:other/TCP/4', '10.0.0.2', 9090),
+        ],
+      })
+    },
+  })
+  await makeStickyService(cluster)
+  const { out } = await doctor('service/web', '-n', 'shop', '--nodes', '-o', 'json')
+  const findings = JSON.parse(out) as readonly Finding[]
+  // The unbalanced load that the node reports has the same cause.
+  expect(findings.map(({ check }) => check)).toEqual(['session-affinity'])
+  expect(findings[0]!.evidence).toEqual([
+    'on n1, 10.0.0.1:8080 got 120 of 120 connections',
+    'clients behind one address (NAT, a proxy, a load balancer) are one client',
+  ])
+  expect(asked).toEqual(['shop/web'])
+})
+
+test('a node that counts nothing of the Service leaves what the objects show', async () => {
+  const { doctor, cluster } = await start(healthyNode())
+  await makeStickyService(cluster)
+  const { out } = await doctor('service/web', '-n', 'shop', '--nodes', '-o', 'json')
+  const findings = JSON.parse(out) as readonly Finding[]
+  expect(findings.map(({ check }) => check)).toEqual(['session-affinity'])
+  expect(findings[0]!.evidence).toHaveLength(1)
 })

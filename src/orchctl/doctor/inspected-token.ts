@@ -7,6 +7,7 @@ import { isJsonObject, type Json, type JsonObject, valueAt } from '../../lib/jso
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/context.ts'
 import { usageError } from '../usage/usage-error.ts'
+import { reviewToken } from './review-token.ts'
 
 /** A token has no more bytes. */
 const LIMIT = 64 * 1024
@@ -25,11 +26,11 @@ export async function tokenFindings(
       'a token is a JWT: three parts, joined by dots',
     )
   }
-  const isAccepted = await review(token, [], context)
+  const isAccepted = await reviewToken(token, [], context)
   const audiences = [valueAt(payload, 'aud') ?? []].flat().filter((one) => typeof one === 'string')
   const isAcceptedForItsAudience =
     isAccepted === false && audiences.length > 0
-      ? await review(token, audiences, context)
+      ? await reviewToken(token, audiences, context)
       : undefined
   const found = judgeToken(
     { payload, now: Date.now(), isAccepted, isAcceptedForItsAudience },
@@ -45,26 +46,6 @@ function claimsOf(token: string): JsonObject | undefined {
   } catch {
     return undefined
   }
-}
-
-/** What the API server says of a token; undefined: the user may not query it. */
-async function review(
-  token: string,
-  audiences: readonly string[],
-  context: CommandContext,
-): Promise<boolean | undefined> {
-  const { api } = await context.session()
-  const answer = await api.request({
-    method: 'POST',
-    path: '/apis/authentication.k8s.io/v1/tokenreviews',
-    body: {
-      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
-      spec: { token, ...(audiences.length > 0 && { audiences: [...audiences] }) },
-    },
-  })
-  if (answer.ok) return valueAt(answer.value.body, 'status', 'authenticated') === true
-  context.notice(`the API server was not queried about the token: ${answer.failure.message}`)
-  return undefined
 }
 
 async function readToken(file: string, { host }: CommandContext): Promise<string> {

@@ -22,7 +22,11 @@ const KINDS: Readonly<Record<EvidenceKind, string>> = {
   nodes: 'nodes',
   networkpolicies: 'networkpolicies.networking.k8s.io',
   deployments: 'deployments.apps',
+  statefulsets: 'statefulsets.apps',
 }
+
+/** Kinds that orch-server does not have; without them nothing is missing. */
+const OPTIONAL: ReadonlySet<EvidenceKind> = new Set(['statefulsets'])
 
 /** The objects that the user may read, and what he may not. */
 export interface ReadEvidence {
@@ -42,7 +46,10 @@ export async function readEvidence(
   const unread = new Map<EvidenceKind, string>()
   const read = async ([kind, word]: readonly [EvidenceKind, string]): Promise<void> => {
     const resource = await catalogue.named(word).catch(() => undefined)
-    if (resource === undefined) return void unread.set(kind, 'the server does not serve it')
+    if (resource === undefined) {
+      if (!OPTIONAL.has(kind)) unread.set(kind, 'the server does not serve it')
+      return
+    }
     const result = await listPages(api, { path: pathOf(resource, namespace) }, PAGE_SIZE)
     if (!result.ok) return void unread.set(kind, result.failure.message)
     const found = result.pages.flatMap(objectsOf)

@@ -6,7 +6,7 @@ import { createTransport } from '../../client/http/transport.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { hostPort } from '../../lib/ip.ts'
-import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/context.ts'
 import { createApi } from '../session/api.ts'
@@ -20,10 +20,17 @@ export type NodeResult =
   | { readonly ok: true; readonly body: JsonObject }
   | { readonly ok: false; readonly error: NodeProxyError }
 
+/** A list of a node-proxy, one JSON object a line, or why there is none. */
+export type NodeLines =
+  | { readonly ok: true; readonly lines: readonly JsonObject[] }
+  | { readonly ok: false; readonly error: NodeProxyError }
+
 /** Reads the node-proxy of one node. */
 export interface NodeInspection {
   /** A document, such as `/inspection/v1/status`. */
   get(path: string, query?: Query): Promise<NodeResult>
+  /** A list, such as `/inspection/v1/traffic`. */
+  lines(path: string, query?: Query): Promise<NodeLines>
   close(): Promise<void>
 }
 
@@ -76,7 +83,27 @@ export async function openNodeInspection(
       if (result.ok) return { ok: true, body: result.value.body }
       return { ok: false, error: nodeError(name, result.failure) }
     },
+    async lines(path, query = {}) {
+      const result = await api.requestText({ path, query })
+      if (!result.ok) return { ok: false, error: nodeError(name, result.failure) }
+      const lines = parsedLines(result.text)
+      if (lines !== undefined) return { ok: true, lines }
+      const message = `the node-proxy of node ${quote(name)} answered ${quote(path)} with something else than JSON`
+      return { ok: false, error: new NodeProxyError('NP_ORCHCTL_NODE', message) }
+    },
     close: () => transport.close(),
+  }
+}
+
+/** Undefined: a line is no JSON object. */
+function parsedLines(text: string): readonly JsonObject[] | undefined {
+  try {
+    const lines = text.split('\n').filter((line) => line !== '')
+    const values = lines.map((line) => JSON.parse(line) as Json)
+    const objects = values.filter(isJsonObject)
+    return objects.length === values.length ? objects : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -3,7 +3,12 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
 import type { NodeFlags } from './node-flags.ts'
-import { type NodeResult, openNodeInspection } from './node-inspection.ts'
+import {
+  type NodeInspection,
+  type NodeLines,
+  type NodeResult,
+  openNodeInspection,
+} from './node-inspection.ts'
 
 /** Nodes that are read at the same time. */
 const MAX_AT_ONCE = 16
@@ -12,9 +17,9 @@ const MAX_AT_ONCE = 16
 const TIMEOUT_MS = 20_000
 
 /** What one node answered. */
-export interface NodeDocument {
+export interface NodeAnswer<T = NodeResult> {
   readonly node: string
-  readonly result: NodeResult
+  readonly result: T
 }
 
 export interface ReadNodesOptions extends NodeFlags {
@@ -26,32 +31,55 @@ export interface ReadNodesOptions extends NodeFlags {
 }
 
 /** Reads a document of each node, some at the same time. The answers are in the order of the nodes. */
-export async function readNodes(
+export function readNodes(
   nodes: readonly JsonObject[],
   context: CommandContext,
   options: ReadNodesOptions,
-): Promise<readonly NodeDocument[]> {
-  const answers: NodeDocument[] = []
+): Promise<readonly NodeAnswer[]> {
+  const { path, query } = options
+  return ofEachNode(nodes, context, options, (inspection) => inspection.get(path, query))
+}
+
+/** Reads a list of each node in the same way. */
+export function readLinesOfNodes(
+  nodes: readonly JsonObject[],
+  context: CommandContext,
+  options: ReadNodesOptions,
+): Promise<readonly NodeAnswer<NodeLines>[]> {
+  const { path, query } = options
+  return ofEachNode(nodes, context, options, (inspection) => inspection.lines(path, query))
+}
+
+type Failed = Extract<NodeResult, { readonly ok: false }>
+
+async function ofEachNode<T>(
+  nodes: readonly JsonObject[],
+  context: CommandContext,
+  options: ReadNodesOptions,
+  read: (inspection: NodeInspection) => Promise<T>,
+): Promise<readonly NodeAnswer<T | Failed>[]> {
+  const answers: NodeAnswer<T | Failed>[] = []
+  const { timeoutMs = TIMEOUT_MS, ...flags } = options
   const queue = nodes.entries()
   const work = async (): Promise<void> => {
     for (const [index, node] of queue) {
+      const opened = () => openNodeInspection(node, context, { ...flags, timeoutMs })
       const name = stringAt(node, 'metadata', 'name')
-      answers[index] = { node: name, result: await readNode(node, context, options) }
+      answers[index] = { node: name, result: await readNode(opened, read) }
     }
   }
   await Promise.all(Array.from({ length: MAX_AT_ONCE }, work))
   return answers
 }
 
-async function readNode(
-  node: JsonObject,
-  context: CommandContext,
-  { path, query, timeoutMs = TIMEOUT_MS, ...flags }: ReadNodesOptions,
-): Promise<NodeResult> {
+async function readNode<T>(
+  open: () => Promise<NodeInspection>,
+  read: (inspection: NodeInspection) => Promise<T>,
+): Promise<T | Failed> {
   try {
-    const inspection = await openNodeInspection(node, context, { ...flags, timeoutMs })
+    const inspection = await open()
     try {
-      return await inspection.get(path, query)
+      return await read(inspection)
     } finally {
       await inspection.close()
     }

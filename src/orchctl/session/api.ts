@@ -40,6 +40,11 @@ export type OpenResult =
   | { readonly ok: true; readonly body: AsyncIterable<Uint8Array> }
   | { readonly ok: false; readonly failure: CallFailure }
 
+/** A 2xx answer as text, whatever it is. */
+export type TextResult =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly failure: CallFailure }
+
 /** Requests to the API server; warnings of the server are shown. */
 export interface Api {
   /** The address of the server, for messages. */
@@ -48,7 +53,9 @@ export interface Api {
   request(call: Call): Promise<CallResult>
   /** The body of a 2xx answer. @throws NodeProxyError with the code of the failure */
   send(call: Call): Promise<JsonObject>
-  /** A 2xx answer as text, whatever it is. @throws NodeProxyError */
+  /** A 2xx answer as text, or why there is none. */
+  requestText(call: Call): Promise<TextResult>
+  /** The same. @throws NodeProxyError */
   text(call: Call): Promise<string>
   /** A watch: no deadline for its body. */
   open(call: Call): Promise<OpenResult>
@@ -116,9 +123,13 @@ class HttpApi implements Api {
     return result.value.body
   }
 
-  async text(call: Call): Promise<string> {
+  async requestText(call: Call): Promise<TextResult> {
     const opened = await this.#answer(call)
-    const read = opened.ok ? await this.#content(opened) : opened
+    return opened.ok ? this.#content(opened) : opened
+  }
+
+  async text(call: Call): Promise<string> {
+    const read = await this.requestText(call)
     if (!read.ok) throw failureError(read.failure)
     return read.text
   }
@@ -169,7 +180,7 @@ class HttpApi implements Api {
     notice(`${method} ${this.server}${path}${queryText(query)} ${status} in ${ms} ms`)
   }
 
-  async #content({ value, done }: Answered): Promise<{ ok: true; text: string } | Failed> {
+  async #content({ value, done }: Answered): Promise<TextResult> {
     try {
       const text = await readText(value.body as AsyncIterable<Uint8Array>, BODY_LIMIT)
       const message = `${this.server} answered more than ${BODY_LIMIT} bytes`

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import { type OrchctlShell, openOrchctlShell } from '../orchctl/orchctl-shell.ts'
 import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
+import { untilObject } from './until-object.ts'
 
 /** A finding of `orchctl doctor -o json`. */
 export interface ShownFinding {
@@ -30,11 +31,13 @@ export interface DoctorCluster extends AsyncDisposable {
   doctor(namespace: string, args: readonly string[]): Promise<readonly ShownFinding[]>
 }
 
-export async function startDoctorCluster(): Promise<DoctorCluster> {
+/** `flags` are further ones of orch-server. */
+export async function startDoctorCluster(flags: readonly string[] = []): Promise<DoctorCluster> {
   const dns = `127.0.0.1:${await freePort()}`
   const server = await startOrchServer({
     flags: [
       '--load-balancer-pool=192.0.2.0/26',
+      ...flags,
       ...[`--dns-address=${dns}`, `--dns-upstream=127.0.0.1:${await freePort()}`],
     ],
   })
@@ -47,7 +50,7 @@ export async function startDoctorCluster(): Promise<DoctorCluster> {
     patch: async (path, change) =>
       void (await must(path, api.patch(path, change, { type: 'application/merge-patch+json' }))),
     remove: async (path) => void (await must(path, api.remove(path, {}))),
-    until: (path, condition) => until(api, path, condition),
+    until: (path, condition) => untilObject(api, path, condition),
     async doctor(namespace, args) {
       const { stdout, stderr } = await shell.run(['doctor', '-n', namespace, '-o', 'json', ...args])
       if (stdout === '') throw new Error(`doctor ${args.join(' ')}: ${stderr}`)
@@ -67,27 +70,6 @@ async function must(path: string, sent: Promise<Answer>): Promise<unknown> {
   const answer = await sent
   if (!answer.ok) throw new Error(`${path}: ${JSON.stringify(answer.failure)}`)
   return answer.value
-}
-
-const LIFETIME_MS = 20_000
-
-async function until(
-  api: ApiClient,
-  path: string,
-  condition: (object: JsonObject) => boolean,
-): Promise<void> {
-  const aborter = new AbortController()
-  const { signal } = aborter
-  const watch = await api.watch(path, { query: { watch: 'true' }, signal, lifetimeMs: LIFETIME_MS })
-  if (!watch.ok) throw new Error(`${path}: ${JSON.stringify(watch.failure)}`)
-  for await (const batch of watch.value.batches) {
-    const objects = batch.map((line) => (JSON.parse(line ?? '{}') as JsonObject)['object'])
-    if (objects.some((object) => condition((object ?? {}) as JsonObject))) {
-      aborter.abort()
-      return
-    }
-  }
-  throw new Error(`${path}: no object fulfilled ${String(condition)} within ${LIFETIME_MS} ms`)
 }
 
 async function freePort(): Promise<number> {

@@ -1,9 +1,8 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readSigningKey } from '../../../src/auth/tokens/signing-key.ts'
-import { TokenIssuer } from '../../../src/auth/tokens/token-issuer.ts'
 import { type JsonObject, stringAt, valueAt } from '../../../src/lib/json.ts'
 import { bindingOf, PULLING, type Shop, UNREADY } from './shop.ts'
+import { signedToken } from './signed-token.ts'
 
 /** One thing that is spoilt in a namespace that works. */
 export interface SpoiltCluster {
@@ -238,17 +237,17 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
   },
   {
     what: 'a token that has expired',
-    spoil: async (shop) => tokenArgs(shop, await signedToken(shop, -7_200_000)),
+    spoil: async (shop) => tokenArgs(shop, await tokenOfServer(shop, -7_200_000)),
     ...{ check: 'token-expired', object: 'serviceaccount/robot', cause: /the token expired at/ },
   },
   {
     what: 'a token of the future',
-    spoil: async (shop) => tokenArgs(shop, await signedToken(shop, 7_200_000)),
+    spoil: async (shop) => tokenArgs(shop, await tokenOfServer(shop, 7_200_000)),
     ...{ check: 'token-not-yet-valid', object: 'serviceaccount/robot', cause: /not valid before/ },
   },
   {
     what: 'a token of another issuer',
-    spoil: async (shop) => tokenArgs(shop, await signedToken(shop, 0, 'https://other.test')),
+    spoil: async (shop) => tokenArgs(shop, await tokenOfServer(shop, 0, 'https://other.test')),
     ...{ check: 'token-issuer', object: 'serviceaccount/robot', cause: /"https:\/\/other.test"/ },
   },
   ...(
@@ -297,20 +296,16 @@ async function requestToken({ cluster, core }: Shop, spec: JsonObject): Promise<
 }
 
 /** A token with the key of the server, issued for an hour by a clock that is ahead by so much. */
-async function signedToken(
+async function tokenOfServer(
   { cluster, core, namespace }: Shop,
   aheadMs: number,
-  issuer = 'https://orch.default.svc',
+  issuer?: string,
 ): Promise<string> {
-  const file = join(cluster.server.dataDir, 'pki', 'sa.key')
-  const key = readSigningKey(await readFile(file, 'utf8'), file)
+  const key = await readFile(join(cluster.server.dataDir, 'pki', 'sa.key'), 'utf8')
   const account = await cluster.api.get(`${core}/serviceaccounts/robot`)
   const uid = account.ok ? stringAt(account.value as JsonObject, 'metadata', 'uid') : ''
-  const clock = { now: () => Date.now() + aheadMs } as never
   const claims = { namespace, account: { name: 'robot', uid } }
-  const tokens = new TokenIssuer({ issuer, key, clock, newId: () => 'test' })
-  const request = { claims, audiences: [issuer], lifetimeSeconds: 3_600 }
-  return (await tokens.issue(request)).token
+  return signedToken({ key, claims, aheadMs, ...(issuer !== undefined && { issuer }) })
 }
 
 async function tokenArgs({ cluster }: Shop, token: string): Promise<readonly string[]> {

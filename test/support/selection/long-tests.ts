@@ -83,6 +83,15 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason:
+      'half a minute each of Pods that fail; unit tests have each cause, and pod-identity such Pods',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/orchserver/pods/doctor/pod-causes.test.ts',
+      'test/kernel/orchserver/pods/doctor/probes.test.ts',
+    ],
+  },
+  {
     reason: 'a million messages; a unit test sends fifty thousand of the same kind',
     projects: ['server'],
     files: ['test/server/dns/mutated-packets.test.ts'],

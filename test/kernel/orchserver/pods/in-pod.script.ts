@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { request } from 'node:https'
+import { connect } from 'node:net'
 
 const FOLDERS = ['kubernetes.io', 'orch.io'].map(
   (brand) => `/var/run/secrets/${brand}/serviceaccount`,
@@ -14,8 +15,8 @@ interface ApiAnswer {
 
 /**
  * The process of a Pod. `GET /token-files` names the mounted tokens, `/getent/NAME` what libc finds for a name, and
- * `/resolv.conf` is that file; any other path is requested of the API
- * with the mounted token, as a program in a Pod does it.
+ * `/resolv.conf` is that file, `/connect/ADDRESS:PORT` what becomes of a TCP connection; any other path is requested of
+ * the API with the mounted token, as a program in a Pod does it.
  */
 createServer(({ url = '/' }, response) => {
   const answer =
@@ -27,7 +28,9 @@ createServer(({ url = '/' }, response) => {
         ? getent(url.slice('/getent/'.length))
         : url === '/resolv.conf'
           ? Promise.resolve({ text: readFileSync('/etc/resolv.conf', 'utf8') })
-          : requestApi(url)
+          : url.startsWith('/connect/')
+            ? connected(url.slice('/connect/'.length))
+            : requestApi(url)
   answer.then(
     (content) => response.end(JSON.stringify(content)),
     (error: unknown) => response.end(JSON.stringify({ error: String(error) })),
@@ -42,6 +45,21 @@ function getent(name: string): Promise<{ readonly addresses: readonly string[] }
     const addresses = stdout.split('\n').flatMap((line) => line.split(/\s/, 1))
     resolve({ addresses: [...new Set(addresses)].filter((address) => address !== '').toSorted() })
   })
+  return promise
+}
+
+/** `connected`, or the code of the error: `ECONNREFUSED`; `ETIMEDOUT` after three seconds. */
+function connected(target: string): Promise<{ readonly outcome: string }> {
+  const { promise, resolve } = Promise.withResolvers<{ readonly outcome: string }>()
+  const [host = '', port] = target.split(':')
+  const socket = connect({ host, port: Number(port), timeout: 3_000 })
+  const end = (outcome: string): void => {
+    resolve({ outcome })
+    socket.destroy()
+  }
+  socket.on('connect', () => end('connected'))
+  socket.on('timeout', () => end('ETIMEDOUT'))
+  socket.on('error', (error: NodeJS.ErrnoException) => end(String(error.code)))
   return promise
 }
 

@@ -27,6 +27,9 @@ export interface PodCluster {
   readonly node: Namespace
   /** The kubeconfig of its administrator. */
   readonly kubeconfig: string
+  readonly dataDir: string
+  /** Of node-proxy, for its own commands. */
+  readonly inspectionSocket: string
   /** What the process of a Pod at an address returns. */
   fromPod(address: string, path: string): Promise<JsonObject>
   close(): Promise<void>
@@ -35,8 +38,19 @@ export interface PodCluster {
 /** The address of the machine. */
 export const NODE_ADDRESS = NODE_IP
 
+/** What tests vary of node-proxy. */
+export interface DaemonChoice {
+  /** Further flags. */
+  readonly flags?: readonly string[]
+  /** Whether other machines may read it, over HTTPS. */
+  readonly isRead?: boolean
+}
+
 /** Starts it in a network namespace of its own; `flags` are further ones of orch-server. */
-export async function startPodCluster(flags: readonly string[] = []): Promise<PodCluster> {
+export async function startPodCluster(
+  flags: readonly string[] = [],
+  choice: DaemonChoice = {},
+): Promise<PodCluster> {
   const run = `np-ident-${process.pid}`
   const folder = mkdtempSync(join(tmpdir(), `${run}-`))
   const node = await addNamespace(`${run}-node`)
@@ -65,9 +79,16 @@ export async function startPodCluster(flags: readonly string[] = []): Promise<Po
   const connection = connectionBySocket(socket, fixedCredential(bearer(token)))
   const api = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
   const make = (path: string, object: JsonObject) => created(api, path, object)
-  const daemon = await startDaemon({ node, folder, dataDir, make })
+  const daemon = await startDaemon({ node, folder, dataDir, make }, choice)
   return {
-    ...{ api, make, node, kubeconfig: join(dataDir, 'admin.kubeconfig') },
+    ...{
+      api,
+      make,
+      node,
+      dataDir,
+      inspectionSocket: socketOf(folder),
+      kubeconfig: join(dataDir, 'admin.kubeconfig'),
+    },
     runPod: (namespace, name, spec = {}, labels = {}) =>
       runPod({ api, make }, { namespace, name, spec, labels }),
     fromPod: async (address, path) => {
@@ -94,7 +115,11 @@ interface DaemonParts {
 }
 
 /** node-proxy with the token of its account, which has its built-in role and nothing else. */
-async function startDaemon({ node, folder, dataDir, make }: DaemonParts): Promise<LabProcess> {
+async function startDaemon(
+  parts: DaemonParts,
+  { flags = [], isRead = false }: DaemonChoice,
+): Promise<LabProcess> {
+  const { node, folder, dataDir, make } = parts
   const account = { namespace: 'kube-system', name: 'node-proxy' }
   await make('/api/v1/namespaces/kube-system/serviceaccounts', { metadata: { name: account.name } })
   await make(`${RBAC}/clusterrolebindings`, {
@@ -112,10 +137,38 @@ async function startDaemon({ node, folder, dataDir, make }: DaemonParts): Promis
   ])
   const daemon = startProcess(node, [
     ...[`${BIN}/node-proxy`, `--kubeconfig=${kubeconfig}`, '--hostname-override=node-a'],
-    `--cluster-cidr=${POD_NETWORK}`,
+    ...[`--cluster-cidr=${POD_NETWORK}`, `--inspection-socket=${socketOf(folder)}`, ...flags],
+    ...(isRead ? await remoteInspection(parts) : []),
   ])
   await daemon.said('the rules are in the kernel for the first time')
   return daemon
+}
+
+function socketOf(folder: string): string {
+  return join(folder, 'inspect.sock')
+}
+
+/** A certificate, the right to review callers, and the flags that name the files. */
+async function remoteInspection({ node, folder, dataDir, make }: DaemonParts) {
+  const tls = join(folder, 'tls')
+  await node.exec([
+    ...[`${BIN}/orch-server`, 'node-certificate', '--node=node-a', `--address=${NODE_IP}`],
+    ...[`--data-dir=${dataDir}`, `--output=${tls}`],
+  ])
+  await make(`${RBAC}/clusterrolebindings`, {
+    metadata: { name: 'node-proxy-reviews' },
+    roleRef: {
+      apiGroup: 'rbac.authorization.k8s.io',
+      ...{ kind: 'ClusterRole', name: 'system:auth-delegator' },
+    },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: 'node-proxy' }],
+  })
+  return [
+    `--inspection-bind-address=${NODE_IP}:10246`,
+    `--inspection-tls-cert-file=${join(tls, 'tls.crt')}`,
+    `--inspection-tls-private-key-file=${join(tls, 'tls.key')}`,
+    `--inspection-client-ca-file=${join(dataDir, 'pki/ca.crt')}`,
+  ]
 }
 
 async function created(api: ApiClient, path: string, object: JsonObject): Promise<JsonObject> {

@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../lib/json.ts'
+import type { FurtherEvidence } from '../evidence/cluster-evidence.ts'
+import { type Objects, pod, service } from './healthy-cluster.ts'
+
+/** A change of a healthy cluster that looks like a cause, and is none. */
+export interface LookAlike {
+  readonly what: string
+  readonly change: (cluster: Objects) => void
+  readonly more?: FurtherEvidence
+}
+
+const SERVER = { issuer: 'https://a', audiences: ['https://a'], rejectedAudiences: ['vault'] }
+const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+function mounted(audience: string, mountPath: string): JsonObject {
+  return {
+    containers: [{ name: 'main', volumeMounts: [{ name: 'own', mountPath }] }],
+    volumes: [{ name: 'own', projected: { sources: [{ serviceAccountToken: { audience } }] } }],
+  }
+}
+
+/** Another Service for the same Pods, with the slice of `web` as its own. */
+function addService(cluster: Objects, name: string, spec: JsonObject, status: JsonObject): void {
+  cluster.services.push({ ...service(name, { app: 'web' }, spec), status })
+  const metadata = { namespace: 'shop', name, labels: { 'kubernetes.io/service-name': name } }
+  cluster.endpointslices.push({ ...cluster.endpointslices[0], metadata })
+}
+
+/** Each would be found by a check that looks less closely. */
+export const LOOK_ALIKES: readonly LookAlike[] = [
+  {
+    what: 'two headless Services with one port',
+    change: (cluster) => {
+      for (const name of ['one', 'two']) {
+        addService(cluster, name, { clusterIP: 'None', clusterIPs: ['None'] }, {})
+      }
+    },
+  },
+  {
+    what: 'two Services behind one proxy of a provider',
+    change: (cluster) => {
+      const ingress = [{ ip: '192.0.2.9', ipMode: 'Proxy' }]
+      for (const name of ['one', 'two']) {
+        addService(cluster, name, { type: 'LoadBalancer' }, { loadBalancer: { ingress } })
+      }
+    },
+  },
+  {
+    what: 'a token for others at a path of its own',
+    change: (cluster) => {
+      cluster.pods[0] = pod('web-1', { app: 'web' }, mounted('vault', '/vault'))
+    },
+    more: { server: SERVER },
+  },
+  {
+    what: 'a token without an audience, so for the API server',
+    change: (cluster) => {
+      cluster.pods[0] = pod('web-1', { app: 'web' }, mounted('', FOLDER))
+    },
+    more: { server: SERVER },
+  },
+  {
+    what: 'a token for others in a Pod that has ended',
+    change: (cluster) => {
+      const ended = pod('job-1', { app: 'job' }, mounted('vault', FOLDER))
+      cluster.pods.push({ ...ended, status: { phase: 'Succeeded' } })
+    },
+    more: { server: SERVER },
+  },
+  {
+    what: 'a binding that the server makes for accounts that come later',
+    change: (cluster) => {
+      const labels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' }
+      cluster.clusterrolebindings[0] = {
+        metadata: { name: 'system:later', labels },
+        roleRef: { kind: 'ClusterRole', name: 'view' },
+        subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: 'later' }],
+      }
+    },
+  },
+  {
+    what: 'a binding for two accounts, one of which is there',
+    change: (cluster) => {
+      const subjects = ['robot', 'later'].map((name) => ({
+        ...{ kind: 'ServiceAccount', namespace: 'shop', name },
+      }))
+      cluster.rolebindings[0] = { ...cluster.rolebindings[0], subjects }
+    },
+  },
+  {
+    what: 'an externalName that its Service does not use',
+    change: (cluster) => {
+      cluster.services[0] = service('web', { app: 'web' }, { externalName: '192.0.2.1' })
+    },
+  },
+  {
+    what: 'an ExternalName in a namespace that was not read, or of another domain',
+    change: (cluster) => {
+      for (const [name, externalName] of [
+        ['far', 'web.far.svc.cluster.local'],
+        ['other', 'gone.shop.svc.example.org'],
+        ['outside', 'gone.shop.example.cluster.local'],
+      ] as const) {
+        cluster.services.push(service(name, {}, { type: 'ExternalName', externalName }))
+      }
+    },
+  },
+  {
+    what: 'a load balancer that is reached by externalIPs',
+    change: (cluster) =>
+      addService(cluster, 'lb', { type: 'LoadBalancer', externalIPs: ['192.0.2.9'] }, {}),
+  },
+]
