@@ -56,7 +56,7 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
     else conditions.raise('owner-lock', { message, blocksReadiness: false })
   })
   const consider = (config: NodeProxyConfiguration) => modes.consider(config)
-  const configuration = new Configuration({ launch, clock, metrics, consider })
+  const configuration = new Configuration({ launch, clock, metrics, conditions, consider })
   modes.current.tune(launch.config)
   const shared = { configuration, conditions, apiFailures, metrics }
   const proxy = await NodeProxy.create({ ...parts, ...shared, kernel, log, clock })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../../lib/clock.ts'
+import { Conditions } from '../../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { parseFlags } from '../../config/flags.ts'
@@ -43,7 +44,9 @@ async function rig(text: string | undefined, ...args: readonly string[]) {
     considered.push(config.mode)
     return verdict.current
   }
-  const configuration = new Configuration({ launch, clock: systemClock, metrics, consider })
+  const conditions = new Conditions({ log, metrics })
+  const parts = { launch, clock: systemClock, metrics, conditions, consider }
+  const configuration = new Configuration(parts)
   let changes = 0
   configuration.follow(() => changes++)
   return {
@@ -52,6 +55,7 @@ async function rig(text: string | undefined, ...args: readonly string[]) {
     considered,
     verdict,
     changes: () => changes,
+    conditions: () => conditions.current(),
     /** Writes another file and waits until it was dealt with. */
     async change(next: string): Promise<string> {
       await writeFile(name, HEAD + next)
@@ -145,4 +149,20 @@ test('reread does nothing without a file', async () => {
   configuration.reread()
   configuration.close()
   expect(lines).toEqual([])
+})
+
+test('a refused file is a condition, until the file is right again', async () => {
+  const { configuration, change, conditions } = await rig('mode: iptables\n')
+  await change('mode: ipvss\n')
+  expect(conditions()).toEqual([
+    {
+      message: expect.stringMatching(
+        /^the changed configuration file ".*c\.yaml" is refused, .* in use: .*mode: "ipvss"/,
+      ),
+      blocksReadiness: false,
+    },
+  ])
+  await change('mode: iptables\nclusterCIDR: 10.0.0.0/9\n')
+  expect(conditions()).toEqual([])
+  configuration.close()
 })

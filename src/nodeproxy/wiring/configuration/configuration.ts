@@ -1,9 +1,11 @@
 import type { Clock } from '../../../lib/clock.ts'
+import { quote } from '../../../lib/quote.ts'
 import { compareConfigurations } from '../../../settings/compare.ts'
 import { describeProblem } from '../../../settings/problem.ts'
 import type { ConfigurationFile } from '../../../settings/read-file.ts'
 import { configzBody } from '../../../settings/render.ts'
 import { type ConfigWatch, watchConfig } from '../../../settings/watch-config.ts'
+import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import type { Launch } from '../../config/launch.ts'
@@ -16,11 +18,17 @@ export interface ConfigurationParts {
   readonly launch: Launch
   readonly clock: Clock
   readonly metrics: Metrics
+  readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   /** Checks a valid file against the kernel, as the last step before it is applied. */
   readonly consider: (config: NodeProxyConfiguration) => Promise<Verdict>
 }
 
-/** The present configuration. A changed file is applied as a whole, or refused, and the reasons are logged. */
+const REFUSED = 'configuration-refused'
+
+/**
+ * The present configuration. A changed file is applied as a whole, or refused: the reasons are logged, and it is a
+ * condition until the file is right.
+ */
 export class Configuration {
   readonly #parts: ConfigurationParts
   #current: NodeProxyConfiguration
@@ -85,13 +93,14 @@ export class Configuration {
   }
 
   #adopt({ config, settings, warnings }: LoadedConfiguration): boolean {
-    const { launch, metrics } = this.#parts
+    const { launch, metrics, conditions } = this.#parts
     const { live } = compareConfigurations(SETTINGS_TABLE, this.#current, config)
     this.#current = config
     this.#settings = settings
     for (const warning of warnings) {
       launch.log.warn({ code: warning.code }, describeProblem(warning))
     }
+    conditions.clear(REFUSED)
     metrics.configReloads.inc({ result: 'applied' })
     metrics.configReloadSuccessful.set(1)
     launch.log.info({ changed: live }, 'applied the changed configuration')
@@ -99,9 +108,13 @@ export class Configuration {
   }
 
   #refuse(reasons: readonly string[]): false {
-    const { launch, metrics } = this.#parts
+    const { launch, metrics, conditions } = this.#parts
     metrics.configReloads.inc({ result: 'refused' })
     metrics.configReloadSuccessful.set(0)
+    conditions.raise(REFUSED, {
+      message: `the changed configuration file ${quote(launch.file?.name)} is refused, and the previous one stays in use: ${reasons.join('; ')}`,
+      blocksReadiness: false,
+    })
     launch.log.error(
       { reasons },
       'the changed configuration is invalid; the previous one stays in use',
