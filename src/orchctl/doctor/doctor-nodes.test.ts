@@ -140,10 +140,10 @@ async function mayListServices(api: IdentityApi): Promise<void> {
 }
 
 test('session affinity is judged by the counters of the nodes, each port by itself', async () => {
-  const asked: string[] = []
+  const queried: string[] = []
   const { doctor, cluster } = await start(STICKY, {
     async *traffic(service) {
-      asked.push(service)
+      queried.push(service)
       const backend = (entry: string, ip: string, port: number, connections?: bigint) => ({
         ...{ entry, ip, port, traffic: connections === undefined ? {} : { connections } },
       })
@@ -168,7 +168,7 @@ test('session affinity is judged by the counters of the nodes, each port by itse
     'on n1, 10.0.0.1:8080 got 120 of 120 connections',
     'clients behind one address (NAT, a proxy, a load balancer) are one client',
   ])
-  expect(asked).toEqual(['shop/web'])
+  expect(queried).toEqual(['shop/web'])
 })
 
 test('a node that counts nothing of the Service leaves what the objects show', async () => {

@@ -37,7 +37,7 @@ test('a Pod is blamed for an audience that the server rejects, not for one that 
   expect(await cluster.doctor('shop', ['pod/accepted'])).toEqual([])
 })
 
-test('who may not request such a token is told so, and of the inspected Pod what is known', async () => {
+test('a user who may not request such a token sees what was not checked', async () => {
   await cluster.make(`${shop.core}/serviceaccounts`, { metadata: { name: 'viewer' } })
   await cluster.make(`${shop.rbac}/rolebindings`, {
     metadata: { name: 'viewer' },

@@ -218,12 +218,12 @@ test('a DNS of the cluster without endpoints: no name resolves, and it comes bef
     metadata: { name: 'cluster-dns' },
     spec: { clusterIP: DNS, selector: { app: 'dns' }, ports },
   })
-  const address = await cluster.runPod('shop', 'asker')
+  const address = await cluster.runPod('shop', 'resolving')
   const { text } = await cluster.fromPod(address, '/resolv.conf')
   expect(text).toContain(`nameserver ${DNS}\n`)
   const answer = await cluster.fromPod(address, '/getent/kubernetes.default.svc')
   expect(answer).toEqual({ addresses: [] })
-  const [first] = await shop.doctor(['pod/asker'])
+  const [first] = await shop.doctor(['pod/resolving'])
   expect(first).toMatchObject({
     check: 'cluster-dns',
     object: 'service/kube-system/cluster-dns',
