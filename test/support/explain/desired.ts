@@ -1,6 +1,7 @@
 import { compareOutcomes } from '../../../src/explain/comparison/compare-outcomes.ts'
 import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
 import { openInspection } from '../../../src/inspection/client/inspection-client.ts'
+import { NodeProxyError } from '../../../src/lib/error.ts'
 import { expectationOf } from '../../../src/nodeproxy/commands/explain/expectation-of.ts'
 import { inspectionSocket } from '../inspection/node-command.ts'
 import type { Lab } from '../lab/lab.ts'
@@ -24,7 +25,15 @@ export async function desiredDifferences(
       expectationOf(desired),
       prediction,
     )
+  } catch (error) {
+    if (isNotListed(error)) return []
+    throw error
   } finally {
     client.close()
   }
+}
+
+/** A daemon that started while the API server is away wants nothing yet; the rules are those of the one before. */
+function isNotListed(error: unknown): boolean {
+  return error instanceof NodeProxyError && error.message.includes('the cluster is not listed yet')
 }
