@@ -52,7 +52,7 @@ test.each([
       const [packetsBefore, bytesBefore] = before[index] ?? [0, 0]
       // A reading serves scrapes for a second. At least what opens a connection.
       await expect
-        .poll(async () => (await counted('web', direction))[0], { timeout: 10_000 })
+        .poll(async () => (await counted('web', direction))[0], { timeout: 60_000 })
         .toBeGreaterThanOrEqual(packetsBefore + 2)
       const [packets, bytes] = await counted('web', direction)
       // Each packet has 40 bytes of headers or more.
