@@ -99,6 +99,8 @@ TCP 0A000002 C001 0A600001 0050 0AB40001 1F90 ESTABLISHED    899`)
   const servers = [server(1), server(2, { weight: 0 })]
   const services = [{ service: service(VIP, { persistence }), servers }]
   expect(schedule(snapshot({ services, templates }))).toEqual([['10.180.0.2', 1, 'taken']])
+  const [kept] = ipvsFunctions(snapshot({ services, templates }), LOCAL)[0]?.apply(PACKET) ?? []
+  expect(kept?.steps).toMatchObject([{ where: 'ipvs', secondsLeft: 359 }])
   const expires = snapshot({ services, templates, expiresQuiescent: true })
   expect(schedule(expires)).toEqual([['10.180.0.1', 1, 'taken']])
   expect(schedule(snapshot({ services, templates }), { ...PACKET, src: ip('10.0.0.3') })).toEqual([

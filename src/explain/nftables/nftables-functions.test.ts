@@ -289,3 +289,24 @@ test('tables of iptables and of bridges are left out; a chain of both families s
     { source: 'nft inet filter c', families: [4, 6], hook: 'input' },
   ])
 })
+
+describe('how long an element decides', () => {
+  const elem = (val: string) => ({ elem: { val, timeout: 10_800, expires: 9000 } })
+  const left = (statement: Json, set: object) =>
+    run([[statement, DROP]], { sets: [{ name: 's', ...set }] })[0]?.steps.at(-1)?.secondsLeft
+
+  test('of a set with timeouts, and none of another one', () => {
+    const isIn = match(field('ip', 'saddr'), '@s')
+    expect(left(isIn, { flags: ['timeout'], elem: [elem('10.0.0.2')] })).toBe(9000)
+    expect(left(isIn, { elem: ['10.0.0.2'] })).toBeUndefined()
+  })
+
+  test('of a map by which the destination is replaced', () => {
+    const to: Json = { dnat: { addr: { map: { key: field('ip', 'saddr'), data: '@s' } } } }
+    const others = [elem('10.0.0.3'), '10.180.0.2']
+    const set = { timeout: 10_800, elem: [others, [elem('10.0.0.2'), '10.180.0.1']] }
+    const [branch] = run([[to]], { type: 'nat', sets: [{ name: 's', ...set }] })
+    expect(branch?.packet.dst).toBe('10.180.0.1')
+    expect(branch?.steps.at(-1)?.secondsLeft).toBe(9000)
+  })
+})

@@ -322,3 +322,16 @@ describe('targets', () => {
     expect(await walk(rules('FORWARD', lines), POD, { sets })).toMatchObject([{ kind: 'silent' }])
   })
 })
+
+test('an element that has a timeout says how long it decides; one that stays does not', async () => {
+  const known = async (sets: string) => {
+    const [outcome] = await walk(rules('FORWARD', ['-m set --match-set a src -j ACCEPT']), POD, {
+      sets,
+    })
+    return outcome?.steps.map(({ secondsLeft }) => secondsLeft)
+  }
+  const temporary = 'create a hash:ip family inet timeout 10800\n'
+  expect(await known(`${temporary}add a 10.180.0.9 timeout 9000\n`)).toContain(9000)
+  expect(await known(`${temporary}add a 10.180.0.9 timeout 0\n`)).not.toContain(0)
+  expect(await known('create a hash:ip family inet\nadd a 10.180.0.9\n')).not.toContain(9000)
+})

@@ -220,6 +220,12 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason:
+      'half a minute in two modes; unit tests read the same timeouts, and commands explains packets in every run',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/bound-client.test.ts'],
+  },
+  {
     reason: 'decided alike in all modes; flows sends such packets in every mode',
     projects: ['nftables'],
     files: [
