@@ -38,6 +38,7 @@ async function run(script: string): Promise<string> {
   return (await namespace.exec(words, { timeoutMs: 60_000 }))
     .replaceAll(/\bnode\/[\w.-]+/g, 'node/node-7')
     .replaceAll(NODE_NAME, 'node-7')
+    .replaceAll(lab().daemon.configFile, '/etc/node-proxy/config.yaml')
     .replace(/(?<=the kernel has not )ip_vs.*/, 'ip_vs')
 }
 
