@@ -26,14 +26,18 @@ export async function desiredDifferences(
       prediction,
     )
   } catch (error) {
-    if (isNotListed(error)) return []
+    if (isUnsaid(error)) return []
     throw error
   } finally {
     client.close()
   }
 }
 
-/** A daemon that started while the API server is away wants nothing yet; the rules are those of the one before. */
-function isNotListed(error: unknown): boolean {
-  return error instanceof NodeProxyError && error.message.includes('the cluster is not listed yet')
+/**
+ * Rules stay when their daemon has ended, and no process says what it wants; one that started while the API server is
+ * away wants nothing yet.
+ */
+function isUnsaid(error: unknown): boolean {
+  if (!(error instanceof NodeProxyError)) return false
+  return /ENOENT|ECONNREFUSED|the cluster is not listed yet/.test(error.message)
 }

@@ -126,9 +126,7 @@ async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Prom
     const { from } = packet
     await lab.site(from, flow.src)
     const prediction = await predict(lab, packet)
-    // Rules stay when the daemon stops, and it no longer says what it wants.
-    const isSaid = lab.daemon.isRunning()
-    const differences = isSaid ? await desiredDifferences(lab, packet, prediction) : []
+    const differences = await desiredDifferences(lab, packet, prediction)
     const outcomes = await lab.connect(from, attemptOf(flow, endpoints.length))
     return { prediction, differences, outcomes }
   } finally {
