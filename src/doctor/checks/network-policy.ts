@@ -6,10 +6,10 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { selectsLabels } from '../../resources/selector/label-selector.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
-import { matchesSelector } from '../evidence/label-selector.ts'
 import { keyOf, labelsOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 import { numberOfName, targetNumber } from '../evidence/pod-ports.ts'
 
@@ -35,7 +35,9 @@ function findingOf(
     .all('networkpolicies')
     .filter((policy) => namespaceOf(policy) === namespaceOf(service) && isOfIngress(policy))
   const selecting = (pod: JsonObject) =>
-    policies.filter((one) => matchesSelector(valueAt(one, 'spec', 'podSelector'), labelsOf(pod)))
+    policies.filter((one) =>
+      selectsLabels(valueAt(one, 'spec', 'podSelector') ?? {}, labelsOf(pod)),
+    )
   if (pods.length === 0 || pods.some((pod) => selecting(pod).length === 0)) return []
   const isExternal = ['NodePort', 'LoadBalancer'].includes(stringAt(service, 'spec', 'type'))
   const isDenied = (port: Json, admits: (rule: Json) => boolean) =>
