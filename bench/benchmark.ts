@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { availableParallelism, release } from 'node:os'
 import { measureCell } from './cell.ts'
 import { startDaemon } from './daemon/daemon.ts'
 import { replacementAddress } from './lab/plan.ts'
 import { buildTopology } from './lab/topology.ts'
+import { counter } from './measure/counter.ts'
+import { machineFacts } from './measure/machine.ts'
 import type { Options } from './options.ts'
 import { readResults, saveResults } from './report/files.ts'
 import type { Cell, Machine } from './report/results.ts'
@@ -62,16 +63,9 @@ function merge(earlier: readonly Cell[], measured: readonly Cell[]): readonly Ce
 function describeMachine(): Machine {
   const output = spawnSync('iptables', ['--version'], { encoding: 'utf8' }).stdout
   return {
-    cores: availableParallelism(),
-    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
+    ...machineFacts(),
     iptables: /v[\d.]+/.exec(output)?.[0] ?? 'unknown',
-    node: process.version,
   }
-}
-
-function counter(): () => number {
-  let count = 0
-  return () => count++
 }
 
 function log(what: string): void {

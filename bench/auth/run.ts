@@ -1,10 +1,10 @@
 import { busyPercent } from '../measure/busy-percent.ts'
+import { machineFacts } from '../measure/machine.ts'
 import type { Options } from '../options.ts'
 import type { AuthMeasured } from '../report/auth/results.ts'
 import { saveAuthResults } from '../report/files.ts'
 import { measureDecisions } from './decisions/decisions.ts'
 import { measureFlood } from './flood/flood.ts'
-import { describeMachine } from './machine.ts'
 import { FULL, QUICK, type Repeats } from './repeats.ts'
 import { measureRequests } from './requests/requests.ts'
 
@@ -19,7 +19,7 @@ const STEPS: Readonly<Record<string, Step>> = {
 /** What authentication and authorization cost. What fails ends it, and is reported. */
 export async function runAuth({ quick, into }: Options, folder: string): Promise<void> {
   const startedAt = new Date().toISOString().slice(0, 10)
-  const machine = describeMachine()
+  const machine = machineFacts()
   const head = { startedAt, machine, quick, busyPercent: await busyPercent() }
   let measured: Partial<AuthMeasured> = {}
   for (const [name, step] of Object.entries(STEPS)) {

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { availableParallelism, release } from 'node:os'
 import { join } from 'node:path'
 import { serviceName } from '../cluster/objects.ts'
 import { memoryOf } from '../daemon/process-tree.ts'
 import { busyPercent } from '../measure/busy-percent.ts'
+import { machineFacts } from '../measure/machine.ts'
 import type { Options } from '../options.ts'
 import type { DnsMachine, DnsMeasured } from '../report/dns/results.ts'
 import { saveDnsResults } from '../report/files.ts'
@@ -58,9 +58,7 @@ function questionFile({ services }: Repeats, folder: string): string {
 
 function describeMachine(): DnsMachine {
   return {
-    cores: availableParallelism(),
-    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
-    node: process.version,
+    ...machineFacts(),
     dnsperf: /Version ([\d.]+)/.exec(helpOfDnsperf())?.[1] ?? 'unknown',
   }
 }

@@ -1,11 +1,12 @@
-import { availableParallelism, release } from 'node:os'
 import { join } from 'node:path'
 import { replacementAddress } from '../lab/plan.ts'
 import { busyPercent } from '../measure/busy-percent.ts'
+import { counter } from '../measure/counter.ts'
+import { machineFacts } from '../measure/machine.ts'
 import { emptyNode, startRunning } from '../nftables/running.ts'
 import type { Options } from '../options.ts'
 import { saveInspectionResults } from '../report/files.ts'
-import type { InspectionMachine, ReaderName, Reading } from '../report/inspection/results.ts'
+import type { ReaderName, Reading } from '../report/inspection/results.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 import { measureRound, type RoundReading } from './round.ts'
 
@@ -16,7 +17,7 @@ export async function runInspection(options: Options, folder: string): Promise<v
   const { repeats, quick, into } = options
   const services = quick ? 1_000 : 10_000
   const startedAt = new Date().toISOString().slice(0, 10)
-  const head = { startedAt, machine: describeMachine(), quick, busyPercent: await busyPercent() }
+  const head = { startedAt, machine: machineFacts(), quick, busyPercent: await busyPercent() }
   const cluster = await seededCluster(services)
   const socket = join(folder, 'inspect.sock')
   const [freshSerial, address] = [counter(), counter()]
@@ -56,19 +57,6 @@ function withRound({ reader, ...before }: Reading, figures: RoundReading): Readi
     return [name, figure === undefined ? samples : [...samples, figure]] as const
   })
   return { reader, ...before, ...Object.fromEntries(added) }
-}
-
-function describeMachine(): InspectionMachine {
-  return {
-    cores: availableParallelism(),
-    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
-    node: process.version,
-  }
-}
-
-function counter(): () => number {
-  let count = 0
-  return () => count++
 }
 
 function log(what: string): void {

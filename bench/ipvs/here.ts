@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { availableParallelism, release } from 'node:os'
 import { startDaemon } from '../daemon/daemon.ts'
 import { replacementAddress } from '../lab/plan.ts'
 import { buildTopology } from '../lab/topology.ts'
+import { counter } from '../measure/counter.ts'
+import { machineFacts } from '../measure/machine.ts'
 import type { Options } from '../options.ts'
 import type { IpvsCell, IpvsMachine } from '../report/ipvs/results.ts'
 import { seededCluster } from '../seeded-cluster.ts'
@@ -54,15 +55,8 @@ async function warmUp(folder: string, serial: number): Promise<void> {
 function describeMachine(): IpvsMachine {
   const output = spawnSync('ipvsadm', ['--version'], { encoding: 'utf8' }).stdout
   return {
-    cores: availableParallelism(),
-    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
+    ...machineFacts(),
     isUserMode: readFileSync('/proc/cpuinfo', 'utf8').includes('User Mode Linux'),
     ipvsadm: /v[\d.]+/.exec(output)?.[0] ?? 'unknown',
-    node: process.version,
   }
-}
-
-function counter(): () => number {
-  let count = 0
-  return () => count++
 }

@@ -1,10 +1,11 @@
-import { availableParallelism, release } from 'node:os'
 import { startDaemon } from '../daemon/daemon.ts'
 import { replacementAddress } from '../lab/plan.ts'
 import { buildTopology } from '../lab/topology.ts'
+import { counter } from '../measure/counter.ts'
+import { machineFacts } from '../measure/machine.ts'
 import type { Options } from '../options.ts'
 import { readNftablesResults, saveNftablesResults } from '../report/files.ts'
-import type { NftablesCell, NftablesMachine } from '../report/nftables/results.ts'
+import type { NftablesCell } from '../report/nftables/results.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 import { measureNftablesCell } from './cell.ts'
 
@@ -17,7 +18,7 @@ export async function runNftables(options: Options, folder: string): Promise<voi
   let cells = options.keep ? (readNftablesResults(into)?.cells ?? []) : []
   const save = (cell: NftablesCell) => {
     cells = placed(cells, cell)
-    saveNftablesResults(into, { startedAt, machine: describeMachine(), quick, cells })
+    saveNftablesResults(into, { startedAt, machine: machineFacts(), quick, cells })
   }
   await warmUp(folder, freshSerial())
   for (const { services, endpoints } of options.shapes) {
@@ -51,17 +52,4 @@ async function warmUp(folder: string, serial: number): Promise<void> {
   await daemon.stop()
   topology.remove()
   await cluster.stop()
-}
-
-function describeMachine(): NftablesMachine {
-  return {
-    cores: availableParallelism(),
-    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
-    node: process.version,
-  }
-}
-
-function counter(): () => number {
-  let count = 0
-  return () => count++
 }

@@ -1,10 +1,11 @@
-import { availableParallelism, release } from 'node:os'
 import { join } from 'node:path'
 import { replacementAddress } from '../lab/plan.ts'
 import { busyPercent } from '../measure/busy-percent.ts'
+import { counter } from '../measure/counter.ts'
+import { machineFacts } from '../measure/machine.ts'
 import { emptyNode, startRunning } from '../nftables/running.ts'
 import type { Options } from '../options.ts'
-import type { BrowserMachine, BrowserResults, DaemonCost } from '../report/browser/results.ts'
+import type { BrowserResults, DaemonCost } from '../report/browser/results.ts'
 import { saveBrowserResults } from '../report/files.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 import { type Cost, measureCost, measureOpen } from './round.ts'
@@ -16,7 +17,7 @@ export async function runPage(options: Options, folder: string): Promise<void> {
   const { repeats, quick, into } = options
   const services = quick ? 1_000 : 10_000
   const startedAt = new Date().toISOString().slice(0, 10)
-  const head = { startedAt, machine: describeMachine(), quick, busyPercent: await busyPercent() }
+  const head = { startedAt, machine: machineFacts(), quick, busyPercent: await busyPercent() }
   const cluster = await seededCluster(services)
   const [freshSerial, address] = [counter(), counter()]
   const freshAddress = () => replacementAddress(address())
@@ -62,19 +63,6 @@ function withCost(before: DaemonCost, { cpuPercent, residentKib }: Cost): Daemon
     cpuPercent: [...before.cpuPercent, cpuPercent],
     residentKib: [...before.residentKib, residentKib],
   }
-}
-
-function describeMachine(): BrowserMachine {
-  return {
-    cores: availableParallelism(),
-    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
-    node: process.version,
-  }
-}
-
-function counter(): () => number {
-  let count = 0
-  return () => count++
 }
 
 function log(what: string): void {

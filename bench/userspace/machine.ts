@@ -1,15 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { availableParallelism, release } from 'node:os'
+import { machineFacts } from '../measure/machine.ts'
 import type { UserspaceMachine } from '../report/userspace/results.ts'
 
 export function describeMachine(): UserspaceMachine {
   return {
-    cores: availableParallelism(),
-    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
+    ...machineFacts(),
     haproxy: versionOf('haproxy'),
     nginx: versionOf('nginx'),
-    node: process.version,
   }
 }
 

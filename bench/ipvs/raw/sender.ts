@@ -7,6 +7,7 @@ import { NETLINK_GENERIC } from '../../../src/kernel/netlink/transport.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { ENDPOINTS_PER_SERVICE, firstEndpoints } from '../../cluster/objects.ts'
 import { replacementAddress } from '../../lab/plan.ts'
+import { counter } from '../../measure/counter.ts'
 import { addCommands, replaceCommands } from '../objects.ts'
 import type { SenderOrder, SenderReport } from './order.ts'
 
@@ -88,9 +89,4 @@ function replaceSome(service: number, count: number): readonly IpvsCommand[] {
   const fresh = Array.from({ length: count }, () => replacementAddress(serial()))
   held[service] = [...endpoints.slice(count), ...fresh]
   return replaceCommands(first + service, { fresh, gone: endpoints.slice(0, count) })
-}
-
-function counter(): () => number {
-  let count = 0
-  return () => count++
 }
