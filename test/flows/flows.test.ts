@@ -6,6 +6,7 @@ import { healthCheckOf } from '../../src/forwarding/health-check.ts'
 import { recompile } from '../../src/forwarding/recompile.ts'
 import { ForwardingTable } from '../../src/forwarding/table.ts'
 import { ip } from '../../src/forwarding/testing/fixtures.ts'
+import type { IpAddress } from '../../src/lib/ip.ts'
 import { type Flow, type FlowConfig, readFlows } from './flow-file.ts'
 import { interpret } from './interpret.ts'
 import { type NodeSide, nodeSide } from './node-side.ts'
@@ -92,7 +93,8 @@ function expectExplanation(
 ): void {
   const packet = { src: ip(flow.src), dst: ip(flow.dst), port: flow.dport, protocol: flow.proto }
   const originOf: NodeSide['originOf'] = (src) => (src === packet.dst ? 'node' : node.originOf(src))
-  const explanation = explain(table, packet, { ...node, originOf })
+  const isOffCluster = (src: IpAddress) => originOf(src) !== 'pod'
+  const explanation = explain(table, packet, { ...node, originOf, isOffCluster })
   expect(explanation.outcome).toBe(actual.outcome === 'accept' ? 'unhandled' : actual.outcome)
   expect(explanation.backends.length).toBe(actual.endpoints.length)
   if (explanation.masquerade === 'yes') expect(actual.masquerade).not.toContain(false)

@@ -18,6 +18,7 @@ import { explain, type NodeFacts, type Packet } from './explain.ts'
 
 const FACTS: NodeFacts = {
   originOf: (src) => (src.startsWith('10.') ? 'pod' : src === '192.168.0.2' ? 'node' : 'outside'),
+  isOffCluster: (src) => !src.startsWith('10.'),
   servesNodePorts: (dst) => dst === '192.168.0.2',
   masqueradeAll: false,
 }
@@ -72,6 +73,14 @@ describe('delivered', () => {
     const surroundings = { ...FACTS, masqueradeAll: true }
     const explanation = explain(tableOf(), packet('10.0.0.9', '172.30.0.41'), surroundings)
     expect(explanation.masquerade).toBe('yes')
+  })
+
+  test('where nothing says which sources are Pods, a ClusterIP masquerades none', () => {
+    const surroundings: NodeFacts = { ...FACTS, isOffCluster: () => false }
+    for (const src of ['203.0.113.2', '192.168.0.2']) {
+      const explanation = explain(tableOf(), packet(src, '172.30.0.41'), surroundings)
+      expect(explanation.masquerade).toBe('no')
+    }
   })
 
   test('text has packet, outcome and reasons in one line', () => {

@@ -16,6 +16,8 @@ export interface Packet {
 export interface NodeFacts {
   /** `pod`: a Pod of the cluster, by the mode's local detection; `node`: a process of this node. */
   originOf(src: IpAddress): 'pod' | 'node' | 'outside'
+  /** Whether the source is known to be no Pod; never where nothing says which sources are Pods. */
+  isOffCluster(src: IpAddress): boolean
   /** Whether node ports are served on this address. */
   servesNodePorts(dst: IpAddress): boolean
   readonly masqueradeAll: boolean
@@ -118,7 +120,7 @@ function matched({ entry, frontend }: Match, packet: Packet, facts: NodeFacts): 
       hint: emptyHint(outcome),
     }
   }
-  const masquerade = masqueradeOf(frontend, origin, facts)
+  const masquerade = masqueradeOf(frontend, packet, facts)
   const how = `masquerade ${masquerade} (${frontend.masquerade})`
   const toItself = masquerade === 'no' && backends.some((one) => one.ip === packet.src)
   const reasons = [...found, toItself ? `${how}, but yes towards itself` : how]
@@ -136,16 +138,16 @@ function matched({ entry, frontend }: Match, packet: Packet, facts: NodeFacts): 
 
 function masqueradeOf(
   { masquerade }: Frontend,
-  origin: 'pod' | 'node' | 'outside',
-  { masqueradeAll }: NodeFacts,
+  { src }: Packet,
+  facts: NodeFacts,
 ): 'yes' | 'no' {
   switch (masquerade) {
     case 'always':
       return 'yes'
     case 'onNode':
-      return origin === 'node' ? 'yes' : 'no'
+      return facts.originOf(src) === 'node' ? 'yes' : 'no'
     case 'offCluster':
-      return origin !== 'pod' || masqueradeAll ? 'yes' : 'no'
+      return facts.isOffCluster(src) || facts.masqueradeAll ? 'yes' : 'no'
   }
 }
 

@@ -14,11 +14,20 @@ export function packetFacts(rules: PacketRules, inInterface: string): NodeFacts 
       if (inInterface === '' && isLocal(src)) return 'node'
       return isPod(rules.localTraffic, src, inInterface) ? 'pod' : 'outside'
     },
+    isOffCluster(src) {
+      return identifiesPods(rules.localTraffic, src) && !isPod(rules.localTraffic, src, inInterface)
+    },
     servesNodePorts(dst) {
       if (!isLocal(dst) || !isInScope(rules.nodePortScope, dst)) return false
       return !isLoopback(dst) || (rules.localhostNodePorts && familyOf(dst) === 4)
     },
   }
+}
+
+/** Whether packets of the address's family are recognised as those of Pods, or of others. */
+function identifiesPods(pods: LocalTraffic, src: IpAddress): boolean {
+  if (pods.by !== 'source') return pods.by !== 'none'
+  return pods.cidrs.some((cidr) => familyOf(cidr) === familyOf(src))
 }
 
 function isPod(pods: LocalTraffic, src: IpAddress, inInterface: string): boolean {
