@@ -136,11 +136,7 @@ function matched({ entry, frontend }: Match, packet: Packet, facts: NodeFacts): 
   }
 }
 
-function masqueradeOf(
-  { masquerade }: Frontend,
-  { src }: Packet,
-  facts: NodeFacts,
-): 'yes' | 'no' {
+function masqueradeOf({ masquerade }: Frontend, { src }: Packet, facts: NodeFacts): 'yes' | 'no' {
   switch (masquerade) {
     case 'always':
       return 'yes'

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { observedWords } from '../../../src/explain/comparison/compare-outcomes.ts'
 import { type Deployment, deploy } from '../flows/deploy.ts'
 import type { Lab } from '../lab/lab.ts'
 import { differencesNow, readExpectation } from './differences.ts'
@@ -37,8 +38,8 @@ export async function expectNamed(lab: Lab, change: Alteration, usual: Usual): P
   await alter(lab, change)
   try {
     const sends = change.losesReplies !== true
-    const differences = await differencesNow(lab, packet, { expected, sends })
-    expect(differences.join('\n')).toMatch(change.named)
+    const { differences, observed } = await differencesNow(lab, packet, { expected, sends })
+    expect(differences.join('\n'), observed.map(observedWords).join('\n')).toMatch(change.named)
   } finally {
     for (const command of change.undo ?? []) await run(lab, command)
   }

@@ -1,6 +1,7 @@
 import { vi } from 'vitest'
 import { compareOutcomes } from '../../../src/explain/comparison/compare-outcomes.ts'
 import type { Expectation } from '../../../src/explain/comparison/expectation.ts'
+import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
 import type { IpAddress } from '../../../src/lib/ip.ts'
 import { nodeCommand } from '../inspection/node-command.ts'
 import type { Lab } from '../lab/lab.ts'
@@ -47,15 +48,22 @@ async function readUnchanged(lab: Lab, packet: LabPacket): Promise<Expectation> 
   }
 }
 
+/** What becomes of a packet, and where that is not what the forwarding table says. */
+interface Observed {
+  readonly observed: readonly WalkOutcome[]
+  readonly differences: readonly string[]
+}
+
 /** The differences that the kernel has now. Where that takes no waiting for silence, packets must do as predicted. */
 export async function differencesNow(
   lab: Lab,
   packet: LabPacket,
   { expected, sends }: { readonly expected: Expectation; readonly sends: boolean },
-): Promise<readonly string[]> {
+): Promise<Observed> {
   const seen = await predict(lab, packet)
   const isQuick = seen.length === 1 || seen.every(({ kind }) => kind === 'delivered')
   const isKnown = seen.every(({ kind }) => kind !== 'uncertain')
   const observed = sends && isQuick && isKnown ? await expectPrediction(lab, packet) : seen
-  return compareOutcomes({ ...packet, isOwnSource: packet.from === 'node' }, expected, observed)
+  const compared = { ...packet, isOwnSource: packet.from === 'node' }
+  return { observed, differences: compareOutcomes(compared, expected, observed) }
 }

@@ -3,12 +3,25 @@ import type { ProxyConfig } from './daemon-config.ts'
 import type { Lab } from './lab.ts'
 import { sumOf } from './metrics.ts'
 
-/** Has the running daemon read another configuration, and waits until it says that it did. */
+/** A configuration of another mode is tried on the kernel first. */
+const TAKEN_MS = 60_000
+/** How much of the log an error shows. */
+const LOG_CHARACTERS = 2_000
+
+/**
+ * Has the running daemon read another configuration, and waits until it says that it did.
+ * @throws what the daemon wrote, if it refuses the configuration
+ */
 export async function reconfigure({ daemon }: Lab, config: ProxyConfig): Promise<void> {
-  const reloads = async () =>
-    sumOf(await daemon.metrics(), 'nodeproxy_config_reloads_total', { result: 'applied' })
-  const before = await reloads()
+  const reloads = async (result: 'applied' | 'refused') =>
+    sumOf(await daemon.metrics(), 'nodeproxy_config_reloads_total', { result })
+  const before = { applied: await reloads('applied'), refused: await reloads('refused') }
   daemon.writeConfig(config)
   daemon.signal('SIGHUP')
-  await expect.poll(reloads, { timeout: 20_000 }).toBeGreaterThan(before)
+  const isTaken = async () => {
+    const isRefused = (await reloads('refused')) > before.refused
+    if (isRefused) throw new Error(`refused: ${daemon.logs().slice(-LOG_CHARACTERS)}`)
+    return (await reloads('applied')) > before.applied
+  }
+  await expect.poll(isTaken, { timeout: TAKEN_MS }).toBe(true)
 }
