@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { existsSync, readFileSync } from 'node:fs'
 import { NetlinkIpvs } from '../../kernel/ipvs/netlink/netlink-ipvs.ts'
 import { requestTransport } from '../../kernel/netlink/request-transport.ts'
 import { NetlinkSession } from '../../kernel/netlink/session.ts'
@@ -65,8 +64,14 @@ async function nftTables() {
   }
 }
 
-/** /proc/net is that of the process: a thread may be in another network namespace. */
+/**
+ * /proc/net is that of the process, and a thread may be in another network namespace: so may be those that read files for
+ * promises, and therefore the calling thread reads.
+ */
 const readThreadFile: ReadFile = async (path) => {
-  const own = path.replace(/^\/proc\/net\//, '/proc/thread-self/net/')
-  return await readFile(own, 'utf8').catch(() => undefined)
+  try {
+    return readFileSync(path.replace(/^\/proc\/net\//, '/proc/thread-self/net/'), 'utf8')
+  } catch {
+    return undefined
+  }
 }
