@@ -1,15 +1,24 @@
 import type { Service } from '../resources/types.ts'
-import { type Candidate } from './backends.ts'
-import type { Backend, ForwardingEntry, Frontend } from './entry.ts'
+import type { Candidate } from './backends.ts'
+import type { Backend, ForwardingEntry, Frontend, Pool } from './entry.ts'
 import type { NodeContext } from './node-context.ts'
 import { isReady } from './readiness.ts'
-import { preferNear } from './topology.ts'
+import { type Nearness, preferNear } from './topology.ts'
 
 const NONE: readonly Backend[] = Object.freeze([])
 const REJECT = Object.freeze({ cluster: 'reject', local: 'reject' } as const)
 const DROP_LOCAL = Object.freeze({ cluster: 'reject', local: 'drop' } as const)
 
 type Pools = Pick<ForwardingEntry, 'pools' | 'whenEmpty'>
+
+/** The candidates of one pool, and why these. */
+export interface PoolChoice {
+  readonly chosen: readonly Candidate[]
+  /** `terminating`: no ready one is there, and these still serve. */
+  readonly by: 'ready' | 'terminating'
+  /** What topology hints did; absent for a local pool, which they never narrow. */
+  readonly nearness?: Nearness
+}
 
 /**
  * The pools that a frontend uses; a pool that none uses stays empty. Packets for an empty local pool are
@@ -26,27 +35,45 @@ export function poolsOf(
   const needsCluster = frontends.some(
     (frontend) => frontend.pool === 'cluster' || frontend.shortCircuit,
   )
-  const ready = candidates.filter(({ endpoint }) => isReady(endpoint, service))
-  const cluster = needsCluster ? backendsOf(clusterSet(candidates, ready, node)) : NONE
+  const ready = readyOf(candidates, service)
+  const cluster = needsCluster ? backendsOf(clusterChoice(candidates, ready, node)) : NONE
   if (!needsLocal) return { pools: { cluster, local: NONE }, whenEmpty: REJECT }
-  const local = backendsOf(localSet(candidates, ready))
-  const elsewhere = local.length === 0 && orTerminating(ready, candidates).length > 0
+  const local = backendsOf(localChoice(candidates, ready))
+  const elsewhere = local.length === 0 && orTerminating(ready, candidates).chosen.length > 0
   return { pools: { cluster, local }, whenEmpty: elsewhere ? DROP_LOCAL : REJECT }
 }
 
-function clusterSet(
+/** What a pool has, with the reason, as `poolsOf` decides it. */
+export function choosePool(
+  pool: Pool,
+  candidates: readonly Candidate[],
+  service: Service,
+  node: NodeContext,
+): PoolChoice {
+  const ready = readyOf(candidates, service)
+  return pool === 'local'
+    ? localChoice(candidates, ready)
+    : clusterChoice(candidates, ready, node)
+}
+
+function readyOf(candidates: readonly Candidate[], service: Service): readonly Candidate[] {
+  return candidates.filter(({ endpoint }) => isReady(endpoint, service))
+}
+
+function clusterChoice(
   candidates: readonly Candidate[],
   ready: readonly Candidate[],
   node: NodeContext,
-): readonly Candidate[] {
-  return orTerminating(preferNear(ready, node), candidates)
+): PoolChoice {
+  const nearness = preferNear(ready, node)
+  return { ...orTerminating(nearness.chosen, candidates), nearness }
 }
 
 /** Topology never narrows a local set. */
-function localSet(
+function localChoice(
   candidates: readonly Candidate[],
   ready: readonly Candidate[],
-): readonly Candidate[] {
+): PoolChoice {
   return orTerminating(ready.filter(isLocal), candidates.filter(isLocal))
 }
 
@@ -54,15 +81,16 @@ function localSet(
 function orTerminating(
   ready: readonly Candidate[],
   candidates: readonly Candidate[],
-): readonly Candidate[] {
-  if (ready.length > 0) return ready
-  return candidates.filter(({ endpoint }) => endpoint.serving && endpoint.terminating)
+): PoolChoice {
+  if (ready.length > 0) return { chosen: ready, by: 'ready' }
+  const serving = candidates.filter(({ endpoint }) => endpoint.serving && endpoint.terminating)
+  return { chosen: serving, by: serving.length > 0 ? 'terminating' : 'ready' }
 }
 
 function isLocal({ backend }: Candidate): boolean {
   return backend.local
 }
 
-function backendsOf(candidates: readonly Candidate[]): readonly Backend[] {
-  return candidates.length === 0 ? NONE : candidates.map(({ backend }) => backend)
+function backendsOf({ chosen }: PoolChoice): readonly Backend[] {
+  return chosen.length === 0 ? NONE : chosen.map(({ backend }) => backend)
 }

@@ -54,5 +54,16 @@ test.each<[string, readonly Hints[], string | undefined, readonly number[]]>([
   ['no endpoints', [], 'zone-a', []],
 ])('%s', (_, hints, zone, expected) => {
   const all = candidates(hints)
-  expect(preferNear(all, { name: 'here', zone })).toEqual(expected.map((index) => all[index]))
+  const { chosen } = preferNear(all, { name: 'here', zone })
+  expect(chosen).toEqual(expected.map((index) => all[index]))
+})
+
+test.each<[string, readonly Hints[], string | undefined, object]>([
+  ['for the node', [[['zone-b'], ['here']]], 'zone-a', { by: 'nodeHints', ignored: undefined }],
+  ['for the zone', [A, B], 'zone-a', { by: 'zoneHints', ignored: undefined }],
+  ['for other zones', [A, B], 'zone-c', { by: undefined, ignored: 'noneHere' }],
+  ['of some alone', [A, [undefined]], 'zone-a', { by: undefined, ignored: 'incomplete' }],
+  ['without a zone', [A, B], undefined, { by: undefined, ignored: 'unknownPlace' }],
+])('what hints did: %s', (_, hints, zone, expected) => {
+  expect(preferNear(candidates(hints), { name: 'here', zone })).toMatchObject(expected)
 })

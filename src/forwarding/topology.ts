@@ -2,6 +2,21 @@ import type { Candidate } from './backends.ts'
 import type { NodeContext } from './node-context.ts'
 
 /**
+ * Why hints of one kind narrow nothing: the node's own name or zone is unknown, not every ready endpoint has one,
+ * or none is for this node or zone.
+ */
+export type IgnoredHints = 'unknownPlace' | 'incomplete' | 'noneHere'
+
+/** The ready endpoints that this node should use, and how they were chosen. */
+export interface Nearness {
+  readonly chosen: readonly Candidate[]
+  /** Undefined: no hints narrowed them. */
+  readonly by: 'nodeHints' | 'zoneHints' | undefined
+  /** Why hints for zones narrow nothing; undefined: they do, or hints for nodes do. */
+  readonly ignored: IgnoredHints | undefined
+}
+
+/**
  * Which ready endpoints of the cluster this node should use: those hinted for
  * the node, else those hinted for its zone, else all. A kind of hint counts only
  * when every ready endpoint carries it and at least one names this node (or
@@ -11,21 +26,21 @@ import type { NodeContext } from './node-context.ts'
 export function preferNear(
   ready: readonly Candidate[],
   node: Pick<NodeContext, 'name' | 'zone'>,
-): readonly Candidate[] {
-  return (
-    hinted(ready, node.name, ({ endpoint }) => endpoint.nodeHints) ??
-    hinted(ready, node.zone, ({ endpoint }) => endpoint.zoneHints) ??
-    ready
-  )
+): Nearness {
+  const ofNode = hinted(ready, node.name, ({ endpoint }) => endpoint.nodeHints)
+  if (typeof ofNode !== 'string') return { chosen: ofNode, by: 'nodeHints', ignored: undefined }
+  const ofZone = hinted(ready, node.zone, ({ endpoint }) => endpoint.zoneHints)
+  if (typeof ofZone !== 'string') return { chosen: ofZone, by: 'zoneHints', ignored: undefined }
+  return { chosen: ready, by: undefined, ignored: ofZone }
 }
 
 function hinted(
   ready: readonly Candidate[],
   place: string | undefined,
   hintsOf: (candidate: Candidate) => readonly string[] | undefined,
-): readonly Candidate[] | undefined {
-  if (place === undefined) return undefined
-  if (!ready.every((candidate) => (hintsOf(candidate)?.length ?? 0) > 0)) return undefined
+): readonly Candidate[] | IgnoredHints {
+  if (place === undefined) return 'unknownPlace'
+  if (!ready.every((candidate) => (hintsOf(candidate)?.length ?? 0) > 0)) return 'incomplete'
   const near = ready.filter((candidate) => hintsOf(candidate)?.includes(place))
-  return near.length > 0 ? near : undefined
+  return near.length > 0 ? near : 'noneHere'
 }

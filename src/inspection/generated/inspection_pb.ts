@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file inspection.proto.
  */
 export const file_inspection: GenFile = /*@__PURE__*/
-  fileDesc("ChBpbnNwZWN0aW9uLnByb3RvEhdub2RlcHJveHkuaW5zcGVjdGlvbi52MSIPCg1TdGF0dXNSZXF1ZXN0It8DCg5TdGF0dXNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCW5vZGVfbmFtZRgCIAEoCRIMCgRtb2RlGAMgASgJEhIKCnN0YXJ0ZWRfYXQYBCABKAMSEAoIaXNfcmVhZHkYBSABKAgSDwoHcmVhc29ucxgGIAMoCRIQCgh3YXJuaW5ncxgHIAMoCRISCgp3YWl0aW5nX21zGAggASgEEjkKC3Byb2dyYW1taW5nGAogASgLMiQubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvZ3JhbW1pbmcSFgoOZHJpZnRfcmVwYWlyZWQYCyABKAQSMgoIcmVmdXNhbHMYDCADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5SZWZ1c2FsEjIKCHByb2JsZW1zGA0gAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvYmxlbRIQCghzZXJ2aWNlcxgOIAEoDRIPCgdlbnRyaWVzGA8gASgNEhAKCGJhY2tlbmRzGBAgASgNEjUKB2JpZ2dlc3QYESADKAsyJC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TZXJ2aWNlU2l6ZRIXCg9yZXNpZGVudF9tZW1vcnkYEiABKAQiPAoLUHJvZ3JhbW1pbmcSDQoFY291bnQYASABKA0SDgoGcDUwX21zGAIgASgBEg4KBnA5OV9tcxgDIAEoASJJCgdSZWZ1c2FsEg4KBm9iamVjdBgBIAEoCRIPCgdlbnRyaWVzGAIgAygJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCSI3CgdQcm9ibGVtEg0KBWVudHJ5GAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIwCgtTZXJ2aWNlU2l6ZRIPCgdzZXJ2aWNlGAEgASgJEhAKCGJhY2tlbmRzGAIgASgNIiUKEkxpc3RFbnRyaWVzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJIu0BCgVFbnRyeRIKCgJpZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEhAKCHByb3RvY29sGAMgASgJEg4KBmZhbWlseRgEIAEoDRI0Cglmcm9udGVuZHMYBSADKAsyIS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Gcm9udGVuZBIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSGAoQYWZmaW5pdHlfc2Vjb25kcxgHIAEoDRIRCglzY2hlZHVsZXIYCCABKAkSDgoGc3RhdHVzGAkgASgJIpYBCghGcm9udGVuZBIMCgRraW5kGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SDAoEcG9vbBgEIAEoCRIVCg1zaG9ydF9jaXJjdWl0GAUgASgIEhIKCm1hc3F1ZXJhZGUYBiABKAkSFQoNc291cmNlX3JhbmdlcxgHIAMoCRISCgphZG1pdHNfYWxsGAggASgIIo0BCgdCYWNrZW5kEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDgoGd2VpZ2h0GAMgASgNEhAKCGlzX2xvY2FsGAQgASgIEhcKD2luX2NsdXN0ZXJfcG9vbBgFIAEoCBIVCg1pbl9sb2NhbF9wb29sGAYgASgIEhYKDmRyYWluaW5nX3VudGlsGAcgASgDInEKDkV4cGxhaW5SZXF1ZXN0EgsKA3NyYxgBIAEoCRILCgNkc3QYAiABKAkSDAoEcG9ydBgDIAEoDRIQCghwcm90b2NvbBgEIAEoCRIUCgxpbl9pbnRlcmZhY2UYBSABKAkSDwoHc2VydmljZRgGIAEoCSL8AQoPRXhwbGFpblJlc3BvbnNlEgsKA2RzdBgBIAEoCRIMCgRwb3J0GAIgASgNEhAKCHByb3RvY29sGAMgASgJEg8KB291dGNvbWUYBCABKAkSDQoFZW50cnkYBSABKAkSMgoIYmFja2VuZHMYBiADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kEhIKCm1hc3F1ZXJhZGUYByABKAkSDwoHcmVhc29ucxgIIAMoCRIMCgRoaW50GAkgASgJEgwKBG1vZGUYCiABKAkSEQoJb3duX3BvcnRzGAsgAygNEhQKDGhhc19hZmZpbml0eRgMIAEoCCIVChNXYXRjaENoYW5nZXNSZXF1ZXN0IhYKFFJlYWREb2N1bWVudHNSZXF1ZXN0IioKDERvY3VtZW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkiaQoGQ2hhbmdlEg8KB3NlcnZpY2UYASABKAkSEwoLY29tcGlsZWRfYXQYAiABKAMSEgoKYXBwbGllZF9hdBgDIAEoAxIPCgdvYmplY3RzGAQgASgNEhQKDGhhc19mYWlsdXJlcxgFIAEoCCIlChJMaXN0VHJhZmZpY1JlcXVlc3QSDwoHc2VydmljZRgBIAEoCSKNAQoOU2VydmljZVRyYWZmaWMSDwoHc2VydmljZRgBIAEoCRIvCgV0b3RhbBgCIAEoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlRyYWZmaWMSOQoIYmFja2VuZHMYAyADKAsyJy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kVHJhZmZpYyJsCg5CYWNrZW5kVHJhZmZpYxINCgVlbnRyeRgBIAEoCRIKCgJpcBgCIAEoCRIMCgRwb3J0GAMgASgNEjEKB3RyYWZmaWMYBCABKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5UcmFmZmljIoECCgdUcmFmZmljEhgKC2Nvbm5lY3Rpb25zGAEgASgESACIAQESHAoPY29ubmVjdGlvbnNfbm93GAIgASgESAGIAQESFwoKcGFja2V0c19pbhgDIAEoBEgCiAEBEhUKCGJ5dGVzX2luGAQgASgESAOIAQESGAoLcGFja2V0c19vdXQYBSABKARIBIgBARIWCglieXRlc19vdXQYBiABKARIBYgBAUIOCgxfY29ubmVjdGlvbnNCEgoQX2Nvbm5lY3Rpb25zX25vd0INCgtfcGFja2V0c19pbkILCglfYnl0ZXNfaW5CDgoMX3BhY2tldHNfb3V0QgwKCl9ieXRlc19vdXQy1AQKCkluc3BlY3Rpb24SWQoGU3RhdHVzEiYubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU3RhdHVzUmVxdWVzdBonLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlN0YXR1c1Jlc3BvbnNlElwKC0xpc3RFbnRyaWVzEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdEVudHJpZXNSZXF1ZXN0Gh4ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRW50cnkwARJcCgdFeHBsYWluEicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRXhwbGFpblJlcXVlc3QaKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5FeHBsYWluUmVzcG9uc2USXwoMV2F0Y2hDaGFuZ2VzEiwubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBofLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkNoYW5nZTABEmUKC0xpc3RUcmFmZmljEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdFRyYWZmaWNSZXF1ZXN0Gicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU2VydmljZVRyYWZmaWMwARJnCg1SZWFkRG9jdW1lbnRzEi0ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUmVhZERvY3VtZW50c1JlcXVlc3QaJS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Eb2N1bWVudFBhcnQwAWIGcHJvdG8z");
+  fileDesc("ChBpbnNwZWN0aW9uLnByb3RvEhdub2RlcHJveHkuaW5zcGVjdGlvbi52MSIPCg1TdGF0dXNSZXF1ZXN0It8DCg5TdGF0dXNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCW5vZGVfbmFtZRgCIAEoCRIMCgRtb2RlGAMgASgJEhIKCnN0YXJ0ZWRfYXQYBCABKAMSEAoIaXNfcmVhZHkYBSABKAgSDwoHcmVhc29ucxgGIAMoCRIQCgh3YXJuaW5ncxgHIAMoCRISCgp3YWl0aW5nX21zGAggASgEEjkKC3Byb2dyYW1taW5nGAogASgLMiQubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvZ3JhbW1pbmcSFgoOZHJpZnRfcmVwYWlyZWQYCyABKAQSMgoIcmVmdXNhbHMYDCADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5SZWZ1c2FsEjIKCHByb2JsZW1zGA0gAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvYmxlbRIQCghzZXJ2aWNlcxgOIAEoDRIPCgdlbnRyaWVzGA8gASgNEhAKCGJhY2tlbmRzGBAgASgNEjUKB2JpZ2dlc3QYESADKAsyJC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TZXJ2aWNlU2l6ZRIXCg9yZXNpZGVudF9tZW1vcnkYEiABKAQiPAoLUHJvZ3JhbW1pbmcSDQoFY291bnQYASABKA0SDgoGcDUwX21zGAIgASgBEg4KBnA5OV9tcxgDIAEoASJJCgdSZWZ1c2FsEg4KBm9iamVjdBgBIAEoCRIPCgdlbnRyaWVzGAIgAygJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCSI3CgdQcm9ibGVtEg0KBWVudHJ5GAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIwCgtTZXJ2aWNlU2l6ZRIPCgdzZXJ2aWNlGAEgASgJEhAKCGJhY2tlbmRzGAIgASgNIiUKEkxpc3RFbnRyaWVzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJIu0BCgVFbnRyeRIKCgJpZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEhAKCHByb3RvY29sGAMgASgJEg4KBmZhbWlseRgEIAEoDRI0Cglmcm9udGVuZHMYBSADKAsyIS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Gcm9udGVuZBIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSGAoQYWZmaW5pdHlfc2Vjb25kcxgHIAEoDRIRCglzY2hlZHVsZXIYCCABKAkSDgoGc3RhdHVzGAkgASgJIpYBCghGcm9udGVuZBIMCgRraW5kGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SDAoEcG9vbBgEIAEoCRIVCg1zaG9ydF9jaXJjdWl0GAUgASgIEhIKCm1hc3F1ZXJhZGUYBiABKAkSFQoNc291cmNlX3JhbmdlcxgHIAMoCRISCgphZG1pdHNfYWxsGAggASgIIpsBCgdCYWNrZW5kEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDgoGd2VpZ2h0GAMgASgNEhAKCGlzX2xvY2FsGAQgASgIEhcKD2luX2NsdXN0ZXJfcG9vbBgFIAEoCBIVCg1pbl9sb2NhbF9wb29sGAYgASgIEhYKDmRyYWluaW5nX3VudGlsGAcgASgDEgwKBG5vZGUYCCABKAkicQoORXhwbGFpblJlcXVlc3QSCwoDc3JjGAEgASgJEgsKA2RzdBgCIAEoCRIMCgRwb3J0GAMgASgNEhAKCHByb3RvY29sGAQgASgJEhQKDGluX2ludGVyZmFjZRgFIAEoCRIPCgdzZXJ2aWNlGAYgASgJIrQCCg9FeHBsYWluUmVzcG9uc2USCwoDZHN0GAEgASgJEgwKBHBvcnQYAiABKA0SEAoIcHJvdG9jb2wYAyABKAkSDwoHb3V0Y29tZRgEIAEoCRINCgVlbnRyeRgFIAEoCRIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSEgoKbWFzcXVlcmFkZRgHIAEoCRIPCgdyZWFzb25zGAggAygJEgwKBGhpbnQYCSABKAkSDAoEbW9kZRgKIAEoCRIRCglvd25fcG9ydHMYCyADKA0SFAoMaGFzX2FmZmluaXR5GAwgASgIEjYKBHBvb2wYDSABKAsyKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Qb29sRXhwbGFuYXRpb24ipQEKD1Bvb2xFeHBsYW5hdGlvbhIMCgRuYW1lGAEgASgJEgwKBHpvbmUYAiABKAkSEQoJY2hvc2VuX2J5GAMgASgJEg8KB3JlYXNvbnMYBCADKAkSOgoIbGVmdF9vdXQYBSADKAsyKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5MZWZ0T3V0RW5kcG9pbnQSFgoObGVmdF9vdXRfY291bnQYBiABKA0iVwoPTGVmdE91dEVuZHBvaW50EgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDAoEbm9kZRgDIAEoCRIOCgZyZWFzb24YBCABKAkSDAoEdGV4dBgFIAEoCSIVChNXYXRjaENoYW5nZXNSZXF1ZXN0IhYKFFJlYWREb2N1bWVudHNSZXF1ZXN0IioKDERvY3VtZW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkiaQoGQ2hhbmdlEg8KB3NlcnZpY2UYASABKAkSEwoLY29tcGlsZWRfYXQYAiABKAMSEgoKYXBwbGllZF9hdBgDIAEoAxIPCgdvYmplY3RzGAQgASgNEhQKDGhhc19mYWlsdXJlcxgFIAEoCCIlChJMaXN0VHJhZmZpY1JlcXVlc3QSDwoHc2VydmljZRgBIAEoCSKNAQoOU2VydmljZVRyYWZmaWMSDwoHc2VydmljZRgBIAEoCRIvCgV0b3RhbBgCIAEoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlRyYWZmaWMSOQoIYmFja2VuZHMYAyADKAsyJy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kVHJhZmZpYyJsCg5CYWNrZW5kVHJhZmZpYxINCgVlbnRyeRgBIAEoCRIKCgJpcBgCIAEoCRIMCgRwb3J0GAMgASgNEjEKB3RyYWZmaWMYBCABKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5UcmFmZmljIoECCgdUcmFmZmljEhgKC2Nvbm5lY3Rpb25zGAEgASgESACIAQESHAoPY29ubmVjdGlvbnNfbm93GAIgASgESAGIAQESFwoKcGFja2V0c19pbhgDIAEoBEgCiAEBEhUKCGJ5dGVzX2luGAQgASgESAOIAQESGAoLcGFja2V0c19vdXQYBSABKARIBIgBARIWCglieXRlc19vdXQYBiABKARIBYgBAUIOCgxfY29ubmVjdGlvbnNCEgoQX2Nvbm5lY3Rpb25zX25vd0INCgtfcGFja2V0c19pbkILCglfYnl0ZXNfaW5CDgoMX3BhY2tldHNfb3V0QgwKCl9ieXRlc19vdXQy1AQKCkluc3BlY3Rpb24SWQoGU3RhdHVzEiYubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU3RhdHVzUmVxdWVzdBonLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlN0YXR1c1Jlc3BvbnNlElwKC0xpc3RFbnRyaWVzEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdEVudHJpZXNSZXF1ZXN0Gh4ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRW50cnkwARJcCgdFeHBsYWluEicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRXhwbGFpblJlcXVlc3QaKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5FeHBsYWluUmVzcG9uc2USXwoMV2F0Y2hDaGFuZ2VzEiwubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBofLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkNoYW5nZTABEmUKC0xpc3RUcmFmZmljEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdFRyYWZmaWNSZXF1ZXN0Gicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU2VydmljZVRyYWZmaWMwARJnCg1SZWFkRG9jdW1lbnRzEi0ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUmVhZERvY3VtZW50c1JlcXVlc3QaJS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Eb2N1bWVudFBhcnQwAWIGcHJvdG8z");
 
 /**
  * @generated from message nodeproxy.inspection.v1.StatusRequest
@@ -450,6 +450,13 @@ export type Backend = Message<"nodeproxy.inspection.v1.Backend"> & {
    * @generated from field: int64 draining_until = 7;
    */
   drainingUntil: bigint;
+
+  /**
+   * In explanations: the node that its endpoint names; empty: none, or not known.
+   *
+   * @generated from field: string node = 8;
+   */
+  node: string;
 };
 
 /**
@@ -584,6 +591,13 @@ export type ExplainResponse = Message<"nodeproxy.inspection.v1.ExplainResponse">
    * @generated from field: bool has_affinity = 12;
    */
   hasAffinity: boolean;
+
+  /**
+   * Why the pool has these backends; absent: no pool is used, or the endpoints are not known.
+   *
+   * @generated from field: nodeproxy.inspection.v1.PoolExplanation pool = 13;
+   */
+  pool?: PoolExplanation | undefined;
 };
 
 /**
@@ -592,6 +606,103 @@ export type ExplainResponse = Message<"nodeproxy.inspection.v1.ExplainResponse">
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
   messageDesc(file_inspection, 11);
+
+/**
+ * Which endpoints of a Service port a packet may reach on this node, and why.
+ *
+ * @generated from message nodeproxy.inspection.v1.PoolExplanation
+ */
+export type PoolExplanation = Message<"nodeproxy.inspection.v1.PoolExplanation"> & {
+  /**
+   * cluster: all that are usable, after topology hints; local: those on this node.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The zone of this node; empty: unknown, so that hints for zones are ignored.
+   *
+   * @generated from field: string zone = 2;
+   */
+  zone: string;
+
+  /**
+   * ready, terminating, nodeHints or zoneHints
+   *
+   * @generated from field: string chosen_by = 3;
+   */
+  chosenBy: string;
+
+  /**
+   * The decisions, in their order.
+   *
+   * @generated from field: repeated string reasons = 4;
+   */
+  reasons: string[];
+
+  /**
+   * At most a hundred.
+   *
+   * @generated from field: repeated nodeproxy.inspection.v1.LeftOutEndpoint left_out = 5;
+   */
+  leftOut: LeftOutEndpoint[];
+
+  /**
+   * @generated from field: uint32 left_out_count = 6;
+   */
+  leftOutCount: number;
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.PoolExplanation.
+ * Use `create(PoolExplanationSchema)` to create a new message.
+ */
+export const PoolExplanationSchema: GenMessage<PoolExplanation> = /*@__PURE__*/
+  messageDesc(file_inspection, 12);
+
+/**
+ * @generated from message nodeproxy.inspection.v1.LeftOutEndpoint
+ */
+export type LeftOutEndpoint = Message<"nodeproxy.inspection.v1.LeftOutEndpoint"> & {
+  /**
+   * @generated from field: string ip = 1;
+   */
+  ip: string;
+
+  /**
+   * @generated from field: uint32 port = 2;
+   */
+  port: number;
+
+  /**
+   * Empty: unknown.
+   *
+   * @generated from field: string node = 3;
+   */
+  node: string;
+
+  /**
+   * notReady, terminating, otherNode, hintedForOtherNodes, hintedForOtherZones or specialAddress
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * The reason for people.
+   *
+   * @generated from field: string text = 5;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.LeftOutEndpoint.
+ * Use `create(LeftOutEndpointSchema)` to create a new message.
+ */
+export const LeftOutEndpointSchema: GenMessage<LeftOutEndpoint> = /*@__PURE__*/
+  messageDesc(file_inspection, 13);
 
 /**
  * @generated from message nodeproxy.inspection.v1.WatchChangesRequest
@@ -604,7 +715,7 @@ export type WatchChangesRequest = Message<"nodeproxy.inspection.v1.WatchChangesR
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest> = /*@__PURE__*/
-  messageDesc(file_inspection, 12);
+  messageDesc(file_inspection, 14);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ReadDocumentsRequest
@@ -617,7 +728,7 @@ export type ReadDocumentsRequest = Message<"nodeproxy.inspection.v1.ReadDocument
  * Use `create(ReadDocumentsRequestSchema)` to create a new message.
  */
 export const ReadDocumentsRequestSchema: GenMessage<ReadDocumentsRequest> = /*@__PURE__*/
-  messageDesc(file_inspection, 13);
+  messageDesc(file_inspection, 15);
 
 /**
  * @generated from message nodeproxy.inspection.v1.DocumentPart
@@ -641,7 +752,7 @@ export type DocumentPart = Message<"nodeproxy.inspection.v1.DocumentPart"> & {
  * Use `create(DocumentPartSchema)` to create a new message.
  */
 export const DocumentPartSchema: GenMessage<DocumentPart> = /*@__PURE__*/
-  messageDesc(file_inspection, 14);
+  messageDesc(file_inspection, 16);
 
 /**
  * A Service whose entries were written into the kernel.
@@ -686,7 +797,7 @@ export type Change = Message<"nodeproxy.inspection.v1.Change"> & {
  * Use `create(ChangeSchema)` to create a new message.
  */
 export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
-  messageDesc(file_inspection, 15);
+  messageDesc(file_inspection, 17);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ListTrafficRequest
@@ -705,7 +816,7 @@ export type ListTrafficRequest = Message<"nodeproxy.inspection.v1.ListTrafficReq
  * Use `create(ListTrafficRequestSchema)` to create a new message.
  */
 export const ListTrafficRequestSchema: GenMessage<ListTrafficRequest> = /*@__PURE__*/
-  messageDesc(file_inspection, 16);
+  messageDesc(file_inspection, 18);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ServiceTraffic
@@ -736,7 +847,7 @@ export type ServiceTraffic = Message<"nodeproxy.inspection.v1.ServiceTraffic"> &
  * Use `create(ServiceTrafficSchema)` to create a new message.
  */
 export const ServiceTrafficSchema: GenMessage<ServiceTraffic> = /*@__PURE__*/
-  messageDesc(file_inspection, 17);
+  messageDesc(file_inspection, 19);
 
 /**
  * @generated from message nodeproxy.inspection.v1.BackendTraffic
@@ -770,7 +881,7 @@ export type BackendTraffic = Message<"nodeproxy.inspection.v1.BackendTraffic"> &
  * Use `create(BackendTrafficSchema)` to create a new message.
  */
 export const BackendTrafficSchema: GenMessage<BackendTraffic> = /*@__PURE__*/
-  messageDesc(file_inspection, 18);
+  messageDesc(file_inspection, 20);
 
 /**
  * A number that the mode does not count is absent. In: from clients to backends.
@@ -814,7 +925,7 @@ export type Traffic = Message<"nodeproxy.inspection.v1.Traffic"> & {
  * Use `create(TrafficSchema)` to create a new message.
  */
 export const TrafficSchema: GenMessage<Traffic> = /*@__PURE__*/
-  messageDesc(file_inspection, 19);
+  messageDesc(file_inspection, 21);
 
 /**
  * @generated from service nodeproxy.inspection.v1.Inspection

@@ -1,4 +1,5 @@
 import type { ForwardingEntry, Protocol, ServiceKey } from '../../forwarding/entry.ts'
+import type { ExplainedPool, PoolExplanation } from '../../forwarding/explanation/explain-pool.ts'
 import { ForwardingTable } from '../../forwarding/table.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { NodePortScope } from '../../modes/netfilter/settings/node-port-scope.ts'
@@ -27,6 +28,8 @@ export interface DesiredRules extends PacketRules {
 export interface DesiredState {
   readonly table: ForwardingTable
   readonly rules: DesiredRules
+  /** Why a pool has its backends; absent: the endpoints are not known, as of a recorded node. */
+  readonly explainPool?: (question: ExplainedPool) => PoolExplanation | undefined
 }
 
 const NO_DRAINING: Readonly<Record<Protocol, number>> = { TCP: 0, UDP: 0, SCTP: 0 }

@@ -12,12 +12,13 @@ import type { Protocol } from '../../resources/types.ts'
 import { backendMessage } from './backend-message.ts'
 import type { DesiredRules, DesiredState, PacketRules } from './desired-state.ts'
 import { packetFacts } from './packet-facts.ts'
+import { poolMessage } from './pool-message.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
 /** What the table says of the packet of a request; a text: what is wrong with the request. */
 export function explainMessage(
-  { table, rules }: DesiredState,
+  { table, rules, explainPool }: DesiredState,
   request: ExplainRequest,
 ): MessageInitShape<typeof ExplainResponseSchema> | string {
   const packet = packetOf(table, rules, request)
@@ -27,10 +28,17 @@ export function explainMessage(
   const found = explain(table, packet, packetFacts(rules, request.inInterface))
   const { dst, port, protocol } = packet
   const entry = found.entry === undefined ? undefined : table.get(found.entry)
+  const { frontend, pool } = found
+  const why =
+    entry && frontend && pool ? explainPool?.({ entry, frontend, pool }) : undefined
   return {
     ...{ dst, port, protocol, outcome: found.outcome, reasons: [...found.reasons] },
     entry: found.entry ?? '',
-    backends: found.backends.map(backendMessage),
+    backends: found.backends.map((one) => ({
+      ...backendMessage(one),
+      node: why?.nodes.get(one.ip) ?? '',
+    })),
+    ...(why === undefined ? {} : { pool: poolMessage(why) }),
     masquerade: found.masquerade ?? '',
     hint: found.hint ?? '',
     hasAffinity: entry?.affinity !== undefined,

@@ -1,4 +1,5 @@
 import type { ClusterEvent } from '../../cluster/cluster-event.ts'
+import type { ClusterView } from '../../forwarding/cluster-view.ts'
 import type { ChangeHistory } from '../../inspection/history/change-history.ts'
 import type { Node } from '../../resources/types.ts'
 import type { Health } from '../../telemetry/health/health.ts'
@@ -44,6 +45,11 @@ export class NodeProxy {
   /** The last changes that reached the kernel. */
   get history(): ChangeHistory {
     return this.#composed.history
+  }
+
+  /** The objects of the cluster, as of the last event. */
+  get cluster(): ClusterView {
+    return this.#composed.engine.store
   }
 
   /** This node as it is now. */

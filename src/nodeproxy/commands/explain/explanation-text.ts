@@ -49,12 +49,13 @@ function headOf({ src, dst, port, protocol, inInterface }: Explanation): string 
 
 function desiredLines(desired: Explanation['desired']): readonly string[] {
   if (typeof desired === 'string') return [`  not known: ${desired}`]
-  const { outcome, entry, backends, reasons, hint, mode } = desired
+  const { outcome, entry, backends, reasons, hint, mode, pool } = desired
   return [
     `  ${outcome}${entry === '' ? '' : `, for ${entry}`} (mode ${mode})`,
     ...backendLines(backends),
     ...seenLines(desired),
     ...reasons.map((reason) => `  ${reason}`),
+    ...poolLines(pool),
     ...(hint === '' ? [] : [`  ${hint}`]),
   ]
 }
@@ -69,10 +70,27 @@ function boundWords({ kind, steps }: WalkOutcome): string {
 /** Each backend with its share of new connections. */
 function backendLines(backends: ExplainResponse['backends']): readonly string[] {
   const total = backends.reduce((sum, { weight }) => sum + weight, 0)
-  return backends.map(({ ip, port, weight, isLocal }) => {
+  return backends.map(({ ip, port, weight, isLocal, node }) => {
     const share = total === 0 ? '' : percent(weight / total)
-    return `  ${share.padStart(6)}  ${hostPort(ip as IpAddress, port)}${isLocal ? ', on this node' : ''}`
+    const where = isLocal ? ', on this node' : node === '' ? '' : `, on node ${node}`
+    return `  ${share.padStart(6)}  ${hostPort(ip as IpAddress, port)}${where}`
   })
+}
+
+/** Left-out endpoints that are shown to people. */
+const MAX_LEFT_OUT = 10
+
+/** Why the pool has these backends, and which endpoints get nothing. */
+function poolLines(pool: ExplainResponse['pool']): readonly string[] {
+  if (pool === undefined) return []
+  const { reasons, leftOut, leftOutCount } = pool
+  const shown = leftOut.slice(0, MAX_LEFT_OUT)
+  return [
+    ...reasons.map((reason) => `  ${reason}`),
+    ...(leftOutCount === 0 ? [] : ['  endpoints that get no new connections from here:']),
+    ...shown.map(({ ip, port, text }) => `    ${hostPort(ip as IpAddress, port)}: ${text}`),
+    ...(leftOutCount > shown.length ? [`    and ${leftOutCount - shown.length} more`] : []),
+  ]
 }
 
 const SEEN: Readonly<Record<string, string>> = {

@@ -1,11 +1,15 @@
+import type { ClusterView } from '../../../forwarding/cluster-view.ts'
 import { compareText } from '../../../forwarding/compare-text.ts'
+import { explainPool } from '../../../forwarding/explanation/explain-pool.ts'
 import type { ChangeHistory, HistoryEntry } from '../../../inspection/history/change-history.ts'
 import type { InspectionSource } from '../../../inspection/service/inspection-source.ts'
 import type { HealthReport } from '../../../telemetry/health/health.ts'
 import { waitedMs } from '../../../telemetry/health/health.ts'
 import type { Readiness } from '../../../telemetry/health/readiness.ts'
+import type { DesiredState } from '../../explanation/desired-state.ts'
 import { explainMessage } from '../../explanation/explain-message.ts'
 import type { Running } from '../engine/engine.ts'
+import type { ThisNode } from '../node/this-node.ts'
 import { entryStatuses } from '../observation/entry-status.ts'
 import { isOfService } from '../traffic/is-of-service.ts'
 import { listTraffic } from '../traffic/list-traffic.ts'
@@ -21,6 +25,9 @@ export interface Inspected extends Documented {
   readonly nodeName: string
   readonly startedAt: number
   readonly history: ChangeHistory
+  readonly node: Documented['node'] & Pick<ThisNode, 'context'>
+  /** The objects of the cluster that the entries are compiled from. */
+  readonly cluster: ClusterView
   readonly modeName: () => string
   readonly traffic: TrafficCounters['read']
   readonly readiness: () => Readiness
@@ -39,7 +46,10 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
     explain(request) {
       const now = running()
       if (now === undefined) return NOT_LISTED
-      return explainMessage({ table: now.table, rules: desiredRules(now, node) }, request)
+      const pools: DesiredState['explainPool'] = (question) =>
+        explainPool(question, inspected.cluster, node.context)
+      const state = { table: now.table, rules: desiredRules(now, node), explainPool: pools }
+      return explainMessage(state, request)
     },
     documents: () => documents(inspected),
     watchChanges: (onChange) => history.watch((change) => onChange(changeMessage(change))),

@@ -10,7 +10,7 @@ import { type Inspected, nodeInspection } from './node-inspection.ts'
 import { type HttpParts, handlerParts, servePage } from './serve-page.ts'
 
 /** What the service reads of the node proxy, each time anew. */
-export interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | 'history'> {
+export interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | 'history' | 'cluster'> {
   readonly modeName: string
   readonly running: ReturnType<Inspected['running']>
   readonly health: { report(): ReturnType<Inspected['health']> }
@@ -61,9 +61,9 @@ async function serveSocket({ launch, conditions, source }: HttpParts) {
 }
 
 function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) {
-  const { history, node, startedAt } = proxy
+  const { history, node, startedAt, cluster } = proxy
   return nodeInspection({
-    ...{ version: launch.version, nodeName, startedAt, node, history },
+    ...{ version: launch.version, nodeName, startedAt, node, history, cluster },
     traffic: (service) => traffic.read(service),
     readiness: () => pages.readiness(),
     describe: () => pages.configz(),
