@@ -17,6 +17,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   streams: ['lib'],
   cluster: ['resources', 'lib'],
   forwarding: ['cluster', 'resources', 'lib'],
+  networkpolicy: ['resources', 'lib'],
   affinity: ['forwarding', 'lib'],
   kernel: ['telemetry', 'lib'],
   'modes/mode.ts': ['forwarding', 'lib'],
@@ -81,8 +82,8 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   nodeagent: ['streams', 'watch', 'client', 'resources', 'telemetry', 'lib'],
   dns: ['watch', 'client', 'cluster', 'kernel', 'resources', 'settings', 'telemetry', 'lib'],
   orchdns: ['dns', 'client', 'settings', 'telemetry', 'lib'],
-  doctor: ['resources', 'lib'],
-  orchctl: ['doctor', 'dns', 'client', 'cluster', 'streams', 'resources', 'lib'],
+  doctor: ['networkpolicy', 'resources', 'lib'],
+  orchctl: ['doctor', 'networkpolicy', 'dns', 'client', 'cluster', 'streams', 'resources', 'lib'],
   orchserver: [
     'storage',
     'auth',

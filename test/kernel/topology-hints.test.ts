@@ -11,6 +11,7 @@ import {
   podAt,
   ZONE_LABEL,
 } from '../support/flows/three-zones.ts'
+import { nodeCommand } from '../support/inspection/node-command.ts'
 import { service } from '../support/lab/objects.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
@@ -56,6 +57,18 @@ async function expectEvents(...reasons: readonly RegExp[]): Promise<void> {
   await expect.poll(last, { timeout: 20_000 }).toEqual(expected)
 }
 
+/** `node-proxy explain` names the hints of the zone, and each endpoint that is hinted for others. */
+async function expectExplained(zone: string, others: readonly PlaceName[]): Promise<void> {
+  const { stdout } = await nodeCommand(lab(), 'explain', '10.0.0.2', 'ns/web')
+  expect(stdout).toContain(
+    `topology hints for zone ${zone} are followed: 1 of 3 ready endpoints\n` +
+      '  endpoints that get no new connections from here:\n',
+  )
+  for (const place of others) {
+    expect(stdout).toContain(`    ${PLACES[place].ip}:80: hinted for zone ${place}\n`)
+  }
+}
+
 describe('the annotation', () => {
   test('packets stay in the zone; a lost endpoint lets them go everywhere, with an Event', async () => {
     await run('a', 'b', 'c')
@@ -80,6 +93,7 @@ describe('the annotation', () => {
     await expectSentTo('a')
     await moveTo(lab(), 'b')
     await expectSentTo('b')
+    await expectExplained('b', ['a', 'c'])
     await moveTo(lab(), 'a')
     await expectSentTo('a')
   })

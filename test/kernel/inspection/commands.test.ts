@@ -79,10 +79,33 @@ describe('explain', () => {
     expect(stdout).toMatch(/^TCP from 10\.0\.0\.2, by cbr0 to 172\.30\.41\.1:80\n\nThe kernel:\n/)
     expect(stdout).toContain('50 %  10.180.0.1:80 gets it, from 10.0.0.2')
     expect(stdout).toContain(
-      'deliver, for ns/two:/TCP/4 (mode iptables)\n    50 %  10.180.0.1:80, on this node',
+      'deliver, for ns/two:/TCP/4 (mode iptables)\n    50 %  10.180.0.1:80, on this node\n' +
+        '    50 %  10.180.2.1:80, on node far\n',
     )
     expect(stdout).toContain('iptables nat PREROUTING: -A PREROUTING -j NPROXY-SERVICES')
     expect(stdout).not.toContain('otherwise')
+  })
+
+  test('why the pool has its backends, and what is left out', async () => {
+    await deploy(lab(), { ...TWO, spec: { internalTrafficPolicy: 'Local' } })
+    const { stdout } = await nodeCommand(lab(), 'explain', '10.0.0.2', 'ns/two')
+    expect(stdout).toContain(
+      [
+        '  internalTrafficPolicy is Local: endpoints on node test-node alone',
+        '  endpoints that get no new connections from here:',
+        '    10.180.2.1:80: on node far\n',
+      ].join('\n'),
+    )
+    const json = await nodeCommand(lab(), 'explain', '10.0.0.2', 'ns/two', '-o', 'json')
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      desired: {
+        backends: [{ ip: '10.180.0.1', node: 'test-node' }],
+        pool: {
+          ...{ name: 'local', zone: '', chosenBy: 'ready', leftOutCount: 1 },
+          leftOut: [{ ip: '10.180.2.1', port: 80, node: 'far', reason: 'otherNode' }],
+        },
+      },
+    })
   })
 
   test('a Service without endpoints: refused, exit code 1, and the hint', async () => {
