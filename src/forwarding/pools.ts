@@ -51,9 +51,7 @@ export function choosePool(
   node: NodeContext,
 ): PoolChoice {
   const ready = readyOf(candidates, service)
-  return pool === 'local'
-    ? localChoice(candidates, ready)
-    : clusterChoice(candidates, ready, node)
+  return pool === 'local' ? localChoice(candidates, ready) : clusterChoice(candidates, ready, node)
 }
 
 function readyOf(candidates: readonly Candidate[], service: Service): readonly Candidate[] {
@@ -70,18 +68,12 @@ function clusterChoice(
 }
 
 /** Topology never narrows a local set. */
-function localChoice(
-  candidates: readonly Candidate[],
-  ready: readonly Candidate[],
-): PoolChoice {
+function localChoice(candidates: readonly Candidate[], ready: readonly Candidate[]): PoolChoice {
   return orTerminating(ready.filter(isLocal), candidates.filter(isLocal))
 }
 
 /** Without any ready endpoint, those that are terminating but still serve. */
-function orTerminating(
-  ready: readonly Candidate[],
-  candidates: readonly Candidate[],
-): PoolChoice {
+function orTerminating(ready: readonly Candidate[], candidates: readonly Candidate[]): PoolChoice {
   if (ready.length > 0) return { chosen: ready, by: 'ready' }
   const serving = candidates.filter(({ endpoint }) => endpoint.serving && endpoint.terminating)
   return { chosen: serving, by: serving.length > 0 ? 'terminating' : 'ready' }

@@ -87,7 +87,8 @@ function hintReasons(
   const kind = without('zoneHints') === all ? 'nodeHints' : 'zoneHints'
   const missing = without(kind)
   if (missing === all) return ['no topology hints: every ready endpoint is used']
-  if (missing > 0) return [`topology hints are ignored: ${missing} of ${all} ready endpoints have none`]
+  if (missing > 0)
+    return [`topology hints are ignored: ${missing} of ${all} ready endpoints have none`]
   if (kind === 'nodeHints') {
     return [`topology hints are ignored: no ready endpoint is hinted for node ${name}`]
   }

@@ -54,7 +54,8 @@ function judge(policies: readonly JsonObject[], given: Case = {}) {
   return judgeConnection(policies.map(readPolicy), connection)
 }
 
-const isAdmitted = (spec: JsonObject, given: Case = {}) => judge([policy('p', spec)], given).isAdmitted
+const isAdmitted = (spec: JsonObject, given: Case = {}) =>
+  judge([policy('p', spec)], given).isAdmitted
 
 describe('which Pods are isolated', () => {
   test.each<[string, JsonObject, boolean]>([
@@ -69,10 +70,18 @@ describe('which Pods are isolated', () => {
       false,
     ],
     ['of type Egress alone', { policyTypes: ['Egress'], egress: [{}] }, true],
-    ['rules of a type that is not named', { policyTypes: ['Egress'], ingress: [], egress: [{}] }, true],
+    [
+      'rules of a type that is not named',
+      { policyTypes: ['Egress'], ingress: [], egress: [{}] },
+      true,
+    ],
     ['by default of type Ingress, too, where it has egress rules', { egress: [{}] }, false],
     ['of both types', { policyTypes: ['Ingress', 'Egress'], ingress: [{}] }, false],
-    ['an empty list of egress rules alone isolates nothing more', { ingress: [{}], egress: [] }, true],
+    [
+      'an empty list of egress rules alone isolates nothing more',
+      { ingress: [{}], egress: [] },
+      true,
+    ],
   ])('%s', (_, spec, expected) => {
     expect(isAdmitted(spec)).toBe(expected)
   })
@@ -98,9 +107,19 @@ describe('peers', () => {
     ['of all namespaces', from({ namespaceSelector: {} }), foreign, true],
     ['of all namespaces, and no address', from({ namespaceSelector: {} }), outside, false],
     ['of another namespace', from({ namespaceSelector: teamB }), cart, false],
-    ['both of one peer must hold', from({ namespaceSelector: teamB, podSelector: apps('x') }), foreign, false],
+    [
+      'both of one peer must hold',
+      from({ namespaceSelector: teamB, podSelector: apps('x') }),
+      foreign,
+      false,
+    ],
     ['both hold', from({ namespaceSelector: teamB, podSelector: apps('cart') }), foreign, true],
-    ['one of two peers', from({ namespaceSelector: teamB }, { podSelector: apps('x') }), foreign, true],
+    [
+      'one of two peers',
+      from({ namespaceSelector: teamB }, { podSelector: apps('x') }),
+      foreign,
+      true,
+    ],
     ['a block', from({ ipBlock: { cidr: '203.0.113.0/24' } }), outside, true],
     ['another block', from({ ipBlock: { cidr: '203.0.114.0/24' } }), outside, false],
     ['a block of the other family', from({ ipBlock: { cidr: '::/0' } }), outside, false],
@@ -128,7 +147,12 @@ describe('peers', () => {
     ['a block has Pods, too', from({ ipBlock: { cidr: '10.0.0.2/32' } }), cart, true],
     ['null is absent', from({ podSelector: apps('cart'), namespaceSelector: null }), cart, true],
     ['a peer without a field admits nothing', from({}), cart, false],
-    ['a block that cannot be read admits nothing', from({ ipBlock: { cidr: 'x' } }), outside, false],
+    [
+      'a block that cannot be read admits nothing',
+      from({ ipBlock: { cidr: 'x' } }),
+      outside,
+      false,
+    ],
     [
       'an exception that cannot be read takes its block away',
       from({ ipBlock: { cidr: '0.0.0.0/0', except: ['x'] } }),
@@ -153,7 +177,12 @@ describe('ports', () => {
     ['a name of another port', { port: 'http' }, { port: 9999 }, false],
     ['a name of no port', { port: 'grpc' }, {}, false],
     ['a name, of another protocol', { port: 'dns' }, { port: 5353 }, false],
-    ['a name, of its protocol', { port: 'dns', protocol: 'UDP' }, { port: 5353, protocol: 'UDP' }, true],
+    [
+      'a name, of its protocol',
+      { port: 'dns', protocol: 'UDP' },
+      { port: 5353, protocol: 'UDP' },
+      true,
+    ],
     ['the first of a range', { port: 8080, endPort: 8090 }, {}, true],
     ['the last of a range', { port: 8000, endPort: 8080 }, {}, true],
     ['below a range', { port: 8081, endPort: 8090 }, {}, false],
@@ -171,7 +200,10 @@ describe('ports', () => {
 
   test('peer and port must be of one rule', () => {
     const peers = [{ podSelector: { matchLabels: { app: 'cart' } } }]
-    const split = [{ from: peers, ports: [{ port: 80 }] }, { from: [{ ipBlock: { cidr: '1.0.0.0/8' } }] }]
+    const split = [
+      { from: peers, ports: [{ port: 80 }] },
+      { from: [{ ipBlock: { cidr: '1.0.0.0/8' } }] },
+    ]
     expect(isAdmitted({ ingress: split })).toBe(false)
     expect(isAdmitted({ ingress: [...split, { from: peers, ports: [{ port: 8080 }] }] })).toBe(true)
   })
@@ -230,7 +262,9 @@ describe('without any policy that admits it', () => {
     })
     expect(judge([closed], { from: web, to: onNode('n2') }).isAdmitted).toBe(false)
     const unknown = { ...outside, node: undefined }
-    expect(judge([closed], { from: unknown, to: { ...web, node: undefined } }).isAdmitted).toBe(false)
+    expect(judge([closed], { from: unknown, to: { ...web, node: undefined } }).isAdmitted).toBe(
+      false,
+    )
   })
 
   test('a Pod on the network of its node is isolated by none, and selected as no peer', () => {

@@ -114,11 +114,7 @@ function exemptionOf(own: ConnectionEnd, peer: ConnectionEnd): EndJudgement['exe
   return isOnNode ? 'ownNode' : undefined
 }
 
-function admits(
-  policy: NetworkPolicy,
-  { peers, ports }: PolicyRule,
-  attempt: Attempt,
-): boolean {
+function admits(policy: NetworkPolicy, { peers, ports }: PolicyRule, attempt: Attempt): boolean {
   const { peer, hasBlocks } = attempt
   const isPeer = (one: PolicyPeer) =>
     (hasBlocks || one.kind === 'pods') && matchesPeer(policy, one, peer)

@@ -14,7 +14,5 @@ export function matchesPort(
   if (range === undefined) return true
   if (typeof range !== 'string') return range.first <= port && port <= range.last
   const named = destination.pod?.namedPorts ?? []
-  return named.some(
-    (one) => one.name === range && one.protocol === protocol && one.port === port,
-  )
+  return named.some((one) => one.name === range && one.protocol === protocol && one.port === port)
 }

@@ -9,7 +9,13 @@ import {
 } from '../../lib/json.ts'
 import { present } from '../../resources/present.ts'
 import type { Protocol } from '../../resources/types.ts'
-import type { Direction, NetworkPolicy, PolicyPeer, PolicyPort, PolicyRule } from './network-policy.ts'
+import type {
+  Direction,
+  NetworkPolicy,
+  PolicyPeer,
+  PolicyPort,
+  PolicyRule,
+} from './network-policy.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 

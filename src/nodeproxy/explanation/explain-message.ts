@@ -29,8 +29,7 @@ export function explainMessage(
   const { dst, port, protocol } = packet
   const entry = found.entry === undefined ? undefined : table.get(found.entry)
   const { frontend, pool } = found
-  const why =
-    entry && frontend && pool ? explainPool?.({ entry, frontend, pool }) : undefined
+  const why = entry && frontend && pool ? explainPool?.({ entry, frontend, pool }) : undefined
   return {
     ...{ dst, port, protocol, outcome: found.outcome, reasons: [...found.reasons] },
     entry: found.entry ?? '',

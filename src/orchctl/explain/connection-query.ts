@@ -1,9 +1,9 @@
 import { familyOf, hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
-import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { nodeAddresses } from '../nodes/node-address.ts'
 import { usageError } from '../usage/usage-error.ts'
-import type { ClusterReader } from './cluster-reader.ts'
+import { type ClusterReader, podAddresses } from './cluster-reader.ts'
 import { type Operand, parseOperand } from './operand.ts'
 
 /** The question for `/inspection/v1/explain`, and the Node object that answers it. */
@@ -11,6 +11,8 @@ export interface ConnectionQuery {
   readonly node: JsonObject
   readonly source: string
   readonly destination: string
+  /** The Pod of the source, where one was named or found. */
+  readonly sourcePod?: JsonObject
 }
 
 /** What the command line says. */
@@ -39,12 +41,55 @@ export async function connectionQuery(
   const end = await destinationEnd(destination, written.namespace, reader)
   const start = await sourceStart(source, { written, family: familyIn(end.text) }, reader)
   const given = written.node === undefined ? undefined : await reader.node(written.node)
-  const node = given ?? start.node ?? end.node ?? (await ownerOf(destination, reader))
-  if (node !== undefined) return { node, source: start.text, destination: end.text }
+  const query = { source: start.text, destination: end.text }
+  const known = given ?? start.node
+  if (known !== undefined) {
+    return { node: known, ...query, ...(start.pod && { sourcePod: start.pod }) }
+  }
+  const found = await placeOf(source, end, reader)
+  if (found !== undefined) return { ...query, ...found }
   throw usageError(
-    `which node the connection reaches is not known: no Node has the address of ${quote(written.destination)}`,
+    `which node the connection reaches is not known: no Node and no Pod has the address of ${quote(written.source)} or ${quote(written.destination)}`,
     'give --node NAME',
   )
+}
+
+/**
+ * The node of the Pod that has the source address, else of the node or Pod that has the destination. Who may not list Pods
+ * gets the latter.
+ */
+async function placeOf(
+  source: Operand,
+  end: End,
+  reader: ClusterReader,
+): Promise<Pick<ConnectionQuery, 'node' | 'sourcePod'> | undefined> {
+  const [search] = await Promise.allSettled([
+    source.kind === 'address' ? reader.podOf(source.ip) : undefined,
+  ])
+  if (search.status === 'fulfilled' && search.value !== undefined) {
+    const node = await nodeOfPod(search.value, reader)
+    if (node !== undefined) return { node, sourcePod: search.value }
+  }
+  const node =
+    end.node ??
+    (await nodeOfPod(end.pod, reader)) ??
+    (end.ip && ((await reader.nodeOf(end.ip)) ?? (await nodeAt(end.ip, reader))))
+  if (node !== undefined) return { node }
+  if (search.status === 'rejected') throw search.reason
+  return undefined
+}
+
+/** The node of the Pod that has an address. */
+async function nodeAt(ip: IpAddress, reader: ClusterReader): Promise<JsonObject | undefined> {
+  return nodeOfPod(await reader.podOf(ip), reader)
+}
+
+async function nodeOfPod(
+  pod: JsonObject | undefined,
+  reader: ClusterReader,
+): Promise<JsonObject | undefined> {
+  const name = stringAt(pod, 'spec', 'nodeName')
+  return name === '' ? undefined : reader.node(name)
 }
 
 function operandOf(what: string, text: string): Operand {
@@ -59,6 +104,9 @@ function operandOf(what: string, text: string): Operand {
 interface End {
   readonly text: string
   readonly node?: JsonObject
+  readonly pod?: JsonObject
+  /** Of a destination that was written as an address. */
+  readonly ip?: IpAddress
 }
 
 async function destinationEnd(
@@ -76,10 +124,10 @@ async function destinationEnd(
   if (!(port >= 1 && port <= 65_535)) {
     throw usageError('DESTINATION has no port', 'add the number of a port, as in pod/web-1:80')
   }
-  if (operand.kind === 'address') return { text: hostPort(operand.ip, port) }
+  if (operand.kind === 'address') return { text: hostPort(operand.ip, port), ip: operand.ip }
   if (operand.kind === 'pod') {
     const pod = await reader.pod(operand.namespace ?? namespace, operand.name)
-    return { text: hostPort(podAddress(pod, undefined), port) }
+    return { text: hostPort(podAddress(pod, undefined), port), pod }
   }
   const node = await reader.node(operand.name)
   const [ip] = nodeAddresses(node)
@@ -111,16 +159,12 @@ async function sourceStart(
   }
   const isOnHost = valueAt(pod, 'spec', 'hostNetwork') === true
   const node = await reader.node(nodeName)
-  return { text: isOnHost ? 'node' : podAddress(pod, family), node }
+  return { text: isOnHost ? 'node' : podAddress(pod, family), node, pod }
 }
 
 /** The address of the family; of any where it is undefined. */
 function podAddress(pod: JsonObject, family: 4 | 6 | undefined): IpAddress {
-  const all = [
-    stringAt(pod, 'status', 'podIP'),
-    ...arrayAt(pod, 'status', 'podIPs').map((one) => stringAt(one, 'ip')),
-  ].flatMap((text) => parseIp(text) ?? [])
-  const found = all.find((ip) => family === undefined || familyOf(ip) === family)
+  const found = podAddresses(pod).find((ip) => family === undefined || familyOf(ip) === family)
   if (found !== undefined) return found
   const what = family === undefined ? 'no address yet' : `no address of IPv${family}`
   throw usageError(`pod ${quote(stringAt(pod, 'metadata', 'name'))} has ${what}`)
@@ -129,11 +173,4 @@ function podAddress(pod: JsonObject, family: 4 | 6 | undefined): IpAddress {
 function familyIn(destination: string): 4 | 6 | undefined {
   if (destination.startsWith('[')) return 6
   return parseIp(destination.split(':', 1)[0] ?? '') === undefined ? undefined : 4
-}
-
-async function ownerOf(
-  destination: Operand,
-  reader: ClusterReader,
-): Promise<JsonObject | undefined> {
-  return destination.kind === 'address' ? reader.nodeOf(destination.ip) : undefined
 }

@@ -9,6 +9,8 @@ import { jsonText } from '../output/documents.ts'
 import { severalLines } from '../output/terminal-text.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { usageError } from '../usage/usage-error.ts'
+import { clusterFacts } from './cluster/cluster-facts.ts'
+import { factsText } from './cluster/facts-text.ts'
 import { clusterReader } from './cluster-reader.ts'
 import { connectionQuery } from './connection-query.ts'
 
@@ -63,14 +65,18 @@ async function explain(
   }
   const { api, namespace } = await context.session()
   const written = { source, destination, node: flags.node, namespace }
-  const query = await connectionQuery(written, clusterReader(api))
+  const reader = clusterReader(api)
+  const query = await connectionQuery(written, reader)
   const document = await explanationOf(query, flags, context)
+  const facts = await clusterFacts(query, document, reader)
   const node = stringAt(query.node, 'metadata', 'name')
   const isTerminal = context.host.stdout.isTTY === true
+  const text = factsText(facts)
+  const cluster = { ...facts, text }
   context.print(
     output === 'json'
-      ? jsonText({ node, ...document }, { isTerminal })
-      : severalLines(`On node ${node}: ${stringAt(document, 'text')}`),
+      ? jsonText({ node, ...document, cluster } as never, { isTerminal })
+      : severalLines(`On node ${node}: ${stringAt(document, 'text')}\n${text}`),
   )
   return document['isWell'] === true ? 0 : 1
 }

@@ -10,7 +10,8 @@ import { type Inspected, nodeInspection } from './node-inspection.ts'
 import { type HttpParts, handlerParts, servePage } from './serve-page.ts'
 
 /** What the service reads of the node proxy, each time anew. */
-export interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | 'history' | 'cluster'> {
+export interface InspectedProxy
+  extends Pick<Inspected, 'startedAt' | 'node' | 'history' | 'cluster'> {
   readonly modeName: string
   readonly running: ReturnType<Inspected['running']>
   readonly health: { report(): ReturnType<Inspected['health']> }

@@ -1,0 +1,92 @@
+import { type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { type JsonObject, stringAt } from '../../../lib/json.ts'
+import type { ConnectionEnd } from '../../../networkpolicy/judging/connection.ts'
+import {
+  type EndJudgement,
+  judgeConnection,
+} from '../../../networkpolicy/judging/judge-connection.ts'
+import type { NetworkPolicy } from '../../../networkpolicy/objects/network-policy.ts'
+import { readPolicyPod } from '../../../networkpolicy/objects/policy-pod.ts'
+import type { Protocol } from '../../../resources/types.ts'
+import { nodeAddresses } from '../../nodes/node-address.ts'
+import type { ReachedBackend } from './reached-backend.ts'
+
+/** What NetworkPolicies say of the connection to one backend. */
+export interface PolicyJudgement {
+  readonly ip: IpAddress
+  readonly port: number
+  readonly isAdmitted: boolean
+  /** The source that the backend sees, where it is another one. */
+  readonly seen?: string
+  /** Absent: the source is no Pod that policies see. */
+  readonly egress?: EndJudgement
+  /** Absent: the backend is none. */
+  readonly ingress?: EndJudgement
+}
+
+/** What a connection is judged by. */
+export interface JudgedConnection {
+  readonly policies: readonly NetworkPolicy[]
+  /** The labels of a namespace. */
+  readonly labelsOf: (namespace: string) => JsonObject
+  readonly protocol: Protocol
+  /** The node that explains the connection. */
+  readonly node: JsonObject
+  readonly nodes: readonly JsonObject[]
+  /** Undefined: a process of that node. */
+  readonly source: IpAddress | undefined
+  readonly sourcePod: JsonObject | undefined
+}
+
+/**
+ * Judges the connection to a backend: egress by the source itself, ingress by the source that the backend sees. A source that
+ * was masqueraded is the node.
+ */
+export function judgePolicies(
+  judged: JudgedConnection,
+  { ip, port, seen }: ReachedBackend,
+  pod: JsonObject | undefined,
+): PolicyJudgement {
+  const { policies, protocol, node, source, sourcePod } = judged
+  const isKept = source !== undefined && seen === source
+  const sender = source === undefined ? hostEnd(node, seen) : endOf(judged, source, sourcePod)
+  const visible = isKept ? sender : hostEnd(node, seen)
+  const destination = endOf(judged, ip, pod)
+  const to = { destination, protocol, port }
+  const { egress } = judgeConnection(policies, { source: sender, ...to })
+  const { ingress } = judgeConnection(policies, { source: visible, ...to })
+  return {
+    ...{ ip, port },
+    isAdmitted: egress?.isAdmitted !== false && ingress?.isAdmitted !== false,
+    ...(isKept || source === undefined ? {} : { seen: seen ?? 'an address of the node' }),
+    ...(egress && { egress }),
+    ...(ingress && { ingress }),
+  }
+}
+
+function endOf(
+  { labelsOf, nodes }: JudgedConnection,
+  ip: IpAddress,
+  pod: JsonObject | undefined,
+): ConnectionEnd {
+  if (pod === undefined) {
+    const host = nodes.find((one) => nodeAddresses(one).includes(ip))
+    return { ip, pod: undefined, node: host && nameOf(host) }
+  }
+  const namespaceLabels = labelsOf(stringAt(pod, 'metadata', 'namespace'))
+  const on = stringAt(pod, 'spec', 'nodeName')
+  return { ip, pod: readPolicyPod(pod, namespaceLabels), node: on === '' ? undefined : on }
+}
+
+function hostEnd(node: JsonObject, seen: IpAddress | undefined): ConnectionEnd {
+  return { ip: addressOf(node, seen), pod: undefined, node: nameOf(node) }
+}
+
+/** The address that is seen; where it is not known, the first of the node. */
+function addressOf(node: JsonObject, seen: IpAddress | undefined): IpAddress {
+  return seen ?? nodeAddresses(node)[0] ?? parseIp('0.0.0.0')!
+}
+
+function nameOf(node: JsonObject): string {
+  return stringAt(node, 'metadata', 'name')
+}
