@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { deploy } from '../../support/flows/deploy.ts'
 import { createLab, type Lab } from '../../support/lab/lab.ts'
+import type { ApiObject } from '../../support/lab/objects.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { type LabProcess, startProcess } from '../../support/lab/process.ts'
 import { runOrchServerCommand } from '../../support/orchserver/run-command.ts'
@@ -115,6 +116,70 @@ test('explains a connection on its node, with the certificate of the caller', as
   const words = ['203.0.113.2', '172.30.41.1:80', '--node', NODE_NAME, '-o', 'json']
   const json = await explain('reader', ...words)
   expect(JSON.parse(json.stdout ?? '')).toMatchObject({ node: NODE_NAME, isWell: true, port: 80 })
+})
+
+/** A Pod of the node under test, which no node agent runs. */
+function podOf(name: string, ip: string): ApiObject {
+  return {
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { name, namespace: 'ns', labels: { app: name } },
+    spec: {
+      containers: [{ name: 'c', image: 'none', ports: [{ name: 'http', containerPort: 80 }] }],
+      ...{
+        nodeName: NODE_NAME,
+        serviceAccountName: 'default',
+        automountServiceAccountToken: false,
+      },
+    },
+    status: { phase: 'Running', podIP: ip, podIPs: [{ ip }] },
+  }
+}
+
+/** Writes a NetworkPolicy of `ns` with the rights of the administrator. */
+async function writePolicy(name: string, spec: object): Promise<void> {
+  const file = join(folder, `${name}.yaml`)
+  const metadata = { name, namespace: 'ns' }
+  const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec }
+  writeFileSync(file, stringify(policy))
+  const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
+  const written = await orchctl(lab().node, 'apply', '-f', file, ...admin)
+  expect(written).toMatchObject({ code: 0, stderr: '' })
+}
+
+test('an address of a Pod finds its node; ends have names, and NetworkPolicies judge them', async () => {
+  await lab().api.apply(podOf('client', '10.0.0.2'), podOf('one', '10.180.0.1'))
+  const plain = await explain('reader', '10.0.0.2', 'service/ns/two')
+  expect(plain.stderr).toBe('')
+  expect(plain.stdout).toContain(
+    [
+      'The cluster:',
+      `  source    10.0.0.2, pod ns/client, node ${NODE_NAME}`,
+      '  service   ns/two, internalTrafficPolicy Cluster, externalTrafficPolicy Cluster',
+      `  backend   10.180.0.1:80, pod ns/one, node ${NODE_NAME}`,
+      '  backend   10.180.2.1:80\n',
+    ].join('\n'),
+  )
+  expect(plain.stdout).toContain('  none selects the source for egress, or a backend for ingress\n')
+  await writePolicy('closed', { podSelector: {}, policyTypes: ['Ingress'] })
+  const from = [{ podSelector: { matchLabels: { app: 'other' } } }]
+  const podSelector = { matchLabels: { app: 'one' } }
+  await writePolicy('open', { podSelector, ingress: [{ from, ports: [{ port: 'http' }] }] })
+  const { stdout } = await explain('reader', 'pod/ns/client', 'service/ns/two')
+  expect(stdout).toContain(
+    [
+      '  by these objects the connection to 10.180.0.1:80 is not admitted',
+      '    egress of pod ns/client: admitted: no policy selects it',
+      '    ingress of pod ns/one: not admitted: selected by ns/closed, ns/open, no rule admits it\n',
+    ].join('\n'),
+  )
+  // The node itself is exempt from the policies of its Pods.
+  const node = await explain('reader', `node/${NODE_NAME}`, 'service/ns/two', '-o', 'json')
+  expect(JSON.parse(node.stdout ?? '')).toMatchObject({
+    cluster: {
+      source: { node: NODE_NAME },
+      networkPolicies: [{ ip: '10.180.0.1', isAdmitted: true, ingress: { exempt: 'ownNode' } }, {}],
+    },
+  })
 })
 
 test('the page of the node has the same without credentials, on its loopback', async () => {
