@@ -6,12 +6,17 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
-import { selectsLabels } from '../../resources/selector/label-selector.ts'
+import { isolating } from '../../networkpolicy/judging/judge-connection.ts'
+import { matchesPort } from '../../networkpolicy/judging/matches-port.ts'
+import type { NetworkPolicy, PolicyRule } from '../../networkpolicy/objects/network-policy.ts'
+import { readPolicyPod } from '../../networkpolicy/objects/policy-pod.ts'
+import { readPolicy } from '../../networkpolicy/objects/read-policy.ts'
+import type { Protocol } from '../../resources/types.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
-import { keyOf, labelsOf, nameOf, namespaceOf } from '../evidence/objects.ts'
-import { numberOfName, targetNumber } from '../evidence/pod-ports.ts'
+import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+import { targetNumber } from '../evidence/pod-ports.ts'
 
 /**
  * NetworkPolicies that select all Pods of a Service and admit no client to a port of it. That one admits Pods and
@@ -21,31 +26,32 @@ export const networkPolicy: Check = {
   name: 'network-policy',
   find: (evidence, inspected) => {
     if (!evidence.has('services', 'pods', 'networkpolicies')) return []
-    return evidence.all('services').flatMap((service) => findingOf(service, evidence, inspected))
+    const policies = evidence.all('networkpolicies').map(readPolicy)
+    const byNamespace = Map.groupBy(policies, ({ namespace }) => namespace)
+    return evidence.all('services').flatMap((service) => {
+      const own = byNamespace.get(namespaceOf(service)) ?? []
+      return own.length === 0 ? [] : findingOf(service, own, evidence, inspected)
+    })
   },
 }
 
 function findingOf(
   service: JsonObject,
+  policies: readonly NetworkPolicy[],
   evidence: ClusterEvidence,
   inspected: InspectedObject | undefined,
 ): readonly Finding[] {
   const pods = evidence.podsOf(service)
-  const policies = evidence
-    .all('networkpolicies')
-    .filter((policy) => namespaceOf(policy) === namespaceOf(service) && isOfIngress(policy))
-  const selecting = (pod: JsonObject) =>
-    policies.filter((one) =>
-      selectsLabels(valueAt(one, 'spec', 'podSelector') ?? {}, labelsOf(pod)),
-    )
+  const selecting = (pod: JsonObject) => {
+    const seen = readPolicyPod(pod, {})
+    return seen === undefined ? [] : isolating(policies, seen, 'ingress')
+  }
   if (pods.length === 0 || pods.some((pod) => selecting(pod).length === 0)) return []
   const isExternal = ['NodePort', 'LoadBalancer'].includes(stringAt(service, 'spec', 'type'))
-  const isDenied = (port: Json, admits: (rule: Json) => boolean) =>
+  const isDenied = (port: Json, admits: (rule: PolicyRule) => boolean) =>
     pods.every((pod) =>
-      selecting(pod).every((policy) =>
-        arrayAt(policy, 'spec', 'ingress').every(
-          (rule) => !(admits(rule) && hasPort(rule, port, pod)),
-        ),
+      selecting(pod).every(({ rules }) =>
+        rules.ingress?.every((rule) => !(admits(rule) && hasPort(rule, port, pod))),
       ),
     )
   const ports = arrayAt(service, 'spec', 'ports')
@@ -56,14 +62,16 @@ function findingOf(
       : undefined
   const port = closed ?? closedOutside
   if (port === undefined) return []
-  const names = selecting(pods[0]!).map((policy) => `networkpolicy/${nameOf(policy)}`)
+  const names = selecting(pods[0]!).map(
+    (policy) => `networkpolicy/${policy.key.slice(policy.namespace.length + 1)}`,
+  )
   const who =
     closed === undefined ? 'Pods alone, and no addresses outside the cluster,' : 'no client'
   return [
     {
       check: networkPolicy.name,
       symptom: isExternal ? 'External access fails' : 'Service not reachable',
-      object: `networkpolicy/${keyOf(selecting(pods[0]!)[0]!)}`,
+      object: `networkpolicy/${selecting(pods[0]!)[0]!.key}`,
       affects: [`service/${keyOf(service)}`, ...pods.map((pod) => `pod/${keyOf(pod)}`)],
       cause: `the policies that select the Pods of service/${nameOf(service)} admit ${who} to its port ${scalarText(valueAt(port, 'port'))}`,
       evidence: [
@@ -79,28 +87,15 @@ function findingOf(
   ]
 }
 
-/** `policyTypes` without a value has Ingress. */
-function isOfIngress(policy: JsonObject): boolean {
-  const types = arrayAt(policy, 'spec', 'policyTypes')
-  return types.length === 0 || types.includes('Ingress')
-}
-
-function admitsAddresses(rule: Json): boolean {
-  const peers = arrayAt(rule, 'from')
-  return peers.length === 0 || peers.some((peer) => valueAt(peer, 'ipBlock') !== undefined)
+function admitsAddresses({ peers }: PolicyRule): boolean {
+  return peers === 'any' || peers.some(({ kind }) => kind === 'block')
 }
 
 /** Whether a rule is for the port of a Pod to which a port of a Service leads. */
-function hasPort(rule: Json, port: Json, pod: JsonObject): boolean {
+function hasPort({ ports }: PolicyRule, port: Json, pod: JsonObject): boolean {
   const number = targetNumber(port, pod)
-  const protocol = stringAt(port, 'protocol') || 'TCP'
-  const ports = arrayAt(rule, 'ports')
-  if (ports.length === 0 || number === undefined) return true
-  return ports.some((one) => {
-    const own = valueAt(one, 'port')
-    const first = typeof own === 'string' ? numberOfName(own, pod) : own
-    const last = valueAt(one, 'endPort') ?? first
-    const isProtocol = (stringAt(one, 'protocol') || 'TCP') === protocol
-    return isProtocol && (own === undefined || (Number(first) <= number && number <= Number(last)))
-  })
+  if (ports === 'any' || number === undefined) return true
+  const protocol = (stringAt(port, 'protocol') || 'TCP') as Protocol
+  const destination = { pod: readPolicyPod(pod, {}) }
+  return ports.some((one) => matchesPort(one, { destination, protocol, port: number }))
 }

@@ -1,5 +1,10 @@
 import type { PolicyPort } from '../objects/network-policy.ts'
-import type { PolicyConnection } from './connection.ts'
+import type { ConnectionEnd, PolicyConnection } from './connection.ts'
+
+/** What of a connection a port is compared with. */
+export interface PortConnection extends Pick<PolicyConnection, 'protocol' | 'port'> {
+  readonly destination: Pick<ConnectionEnd, 'pod'>
+}
 
 /**
  * Whether a connection goes to a port of a rule. A name is that of a container port of the Pod that is connected to, in
@@ -7,7 +12,7 @@ import type { PolicyConnection } from './connection.ts'
  */
 export function matchesPort(
   wanted: PolicyPort,
-  { destination, protocol, port }: PolicyConnection,
+  { destination, protocol, port }: PortConnection,
 ): boolean {
   if (wanted.protocol !== protocol) return false
   const range = wanted.port
