@@ -203,7 +203,8 @@ export default defineConfig({
 })
 
 function pureModules(): string[] {
-  return ['resources', 'cluster', 'forwarding', 'affinity'].map((module) => `src/${module}/**/*.ts`)
+  const modules = ['resources', 'cluster', 'forwarding', 'networkpolicy', 'affinity']
+  return modules.map((module) => `src/${module}/**/*.ts`)
 }
 
 /** Programs of Kubernetes with ours: only where `npm run test:upstream` says where those are. */

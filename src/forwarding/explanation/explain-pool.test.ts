@@ -135,6 +135,7 @@ test.each<[string, Given, readonly string[], readonly string[]]>([
       '127.0.0.1 specialAddress: is an unspecified, loopback, link-local, multicast or broadcast address and gets no traffic; use the address of a Pod or host',
     ],
   ],
+  ['no endpoints', { endpoints: [] }, [], []],
   [
     'another name of the port',
     { endpoints: [endpoint('10.0.0.1')], port: 'web' },

@@ -1,5 +1,5 @@
 import type { IpAddress } from '../../lib/ip.ts'
-import type { Service } from '../../resources/types.ts'
+import type { EndpointSource, Service } from '../../resources/types.ts'
 import { type Candidate, type Candidates, collectCandidates } from '../backends.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import type { ForwardingEntry, Frontend, Pool } from '../entry.ts'
@@ -50,7 +50,7 @@ export function explainPool(
     reasons: [
       ...(pool === 'local' ? [`${policy} is Local: endpoints on node ${node.name} alone`] : []),
       ...(nearness === undefined ? [] : hintReasons(nearness, readyOf(candidates, service), node)),
-      ...endReasons(choice, candidates, entry),
+      ...endReasons(choice, candidates, entry, sources),
     ],
     nodes: nodesOf(choice.chosen),
     leftOut: [
@@ -100,11 +100,16 @@ function hintReasons(
 function endReasons(
   { by, chosen }: PoolChoice,
   { all }: Candidates,
-  { portName, protocol }: ForwardingEntry,
+  entry: ForwardingEntry,
+  sources: readonly EndpointSource[],
 ): readonly string[] {
   if (by === 'terminating') {
     return [`no endpoint of the pool is ready: ${chosen.length} terminating that still serve`]
   }
-  const name = portName === '' ? 'without a name' : portName
-  return all.length > 0 ? [] : [`no endpoint has the port ${name}/${protocol}`]
+  const { portName, protocol, family } = entry
+  const hasOthers = sources.some(({ groups }) =>
+    groups.some((group) => group.family === family && group.endpoints.length > 0),
+  )
+  if (all.length > 0 || !hasOthers) return []
+  return [`no endpoint has the port ${portName === '' ? 'without a name' : portName}/${protocol}`]
 }

@@ -1,5 +1,5 @@
 import { cidrContains, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
-import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import { nodeAddresses } from '../nodes/node-address.ts'
 import { listObjects } from '../reading/list-pages.ts'
 import type { Api } from '../session/api.ts'
@@ -52,7 +52,7 @@ export function clusterReader(api: Api): ClusterReader {
       return (await podsWith(`spec.nodeName=${name}`)).find((pod) => ownAddresses(pod).includes(ip))
     },
     pods(namespace, labels) {
-      const pairs = Object.entries(labels).map(([key, value]) => `${key}=${String(value)}`)
+      const pairs = Object.entries(labels).map(([key, value]) => `${key}=${scalarText(value)}`)
       const query = pairs.length === 0 ? {} : { labelSelector: pairs.join(',') }
       return listObjects(api, { path: `/api/v1/namespaces/${namespace}/pods`, query })
     },

@@ -58,7 +58,7 @@ export async function readCluster(
   }
   for (const pod of listed ?? []) add(pod)
   if (sourcePod !== undefined) add(sourcePod)
-  const nodes = (await attempt(unread, 'nodes', reader.nodes)) ?? []
+  const nodes = (await attempt(unread, 'nodes', () => reader.nodes())) ?? []
   const missing = addresses.filter((ip) => !pods.has(ip))
   for (const ip of missing.slice(0, listed === undefined ? 0 : MAX_SEARCHES)) {
     const found = await attempt(unread, `the Pod of ${ip}`, () => reader.podOf(ip))
