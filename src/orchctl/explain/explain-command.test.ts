@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
+import {
+  answered,
+  serving,
+  startExplained as start,
+} from '../../../test/support/inspection/explained-cluster.ts'
 import { startRemoteNode } from '../../../test/support/inspection/remote-node.ts'
-import { answered, serving, startExplained as start } from './testing/explained-cluster.ts'
 
 test('every way to write the ends becomes a question for the node where the connection begins', async () => {
   const { explain } = await start()

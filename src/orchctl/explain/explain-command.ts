@@ -11,8 +11,8 @@ import type { ExitCode } from '../usage/exit-code.ts'
 import { usageError } from '../usage/usage-error.ts'
 import { clusterFacts } from './cluster/cluster-facts.ts'
 import { factsText } from './cluster/facts-text.ts'
-import { clusterReader } from './cluster-reader.ts'
-import { connectionQuery } from './connection-query.ts'
+import { clusterReader } from './connection/cluster-reader.ts'
+import { connectionQuery } from './connection/connection-query.ts'
 
 const ABOUT = `
 The node on which the connection begins explains it; that of a client outside is the one

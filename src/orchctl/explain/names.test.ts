@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Cluster } from '../../../test/support/inspection/cluster.ts'
+import {
+  PODS,
+  pod,
+  startExplained,
+  status,
+} from '../../../test/support/inspection/explained-cluster.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { PODS, pod, startExplained, status } from './testing/explained-cluster.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const POLICIES = '/apis/networking.k8s.io/v1/namespaces/default/networkpolicies'

@@ -3,7 +3,7 @@ import type { IpAddress } from '../../../lib/ip.ts'
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import type { NetworkPolicy } from '../../../networkpolicy/objects/network-policy.ts'
 import { readPolicy } from '../../../networkpolicy/objects/read-policy.ts'
-import { type ClusterReader, ownAddresses } from '../cluster-reader.ts'
+import { type ClusterReader, ownAddresses } from '../connection/cluster-reader.ts'
 
 /** Addresses without a Pod of the Service that are searched in the whole cluster. */
 const MAX_SEARCHES = 10

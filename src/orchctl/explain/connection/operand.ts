@@ -1,4 +1,4 @@
-import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { type IpAddress, parseIp } from '../../../lib/ip.ts'
 
 /** One end of a connection, as it is written. */
 export type Operand =

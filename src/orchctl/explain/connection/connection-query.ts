@@ -1,8 +1,8 @@
-import { familyOf, hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
-import { type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
-import { quote } from '../../lib/quote.ts'
-import { nodeAddresses } from '../nodes/node-address.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { familyOf, hostPort, type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { type JsonObject, stringAt, valueAt } from '../../../lib/json.ts'
+import { quote } from '../../../lib/quote.ts'
+import { nodeAddresses } from '../../nodes/node-address.ts'
+import { usageError } from '../../usage/usage-error.ts'
 import { type ClusterReader, podAddresses } from './cluster-reader.ts'
 import { type Operand, parseOperand } from './operand.ts'
 

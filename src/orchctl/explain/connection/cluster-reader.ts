@@ -1,8 +1,8 @@
-import { cidrContains, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
-import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
-import { nodeAddresses } from '../nodes/node-address.ts'
-import { listObjects } from '../reading/list-pages.ts'
-import type { Api } from '../session/api.ts'
+import { cidrContains, type IpAddress, parseCidr, parseIp } from '../../../lib/ip.ts'
+import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../../lib/json.ts'
+import { nodeAddresses } from '../../nodes/node-address.ts'
+import { listObjects } from '../../reading/list-pages.ts'
+import type { Api } from '../../session/api.ts'
 
 const NODES = '/api/v1/nodes'
 const PODS = '/api/v1/pods'
