@@ -1,4 +1,4 @@
-import type { ClientCertificate } from '../certificates/admin-certificate.ts'
+import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import type { InstalledAuthority } from '../certificates/authority.ts'
 import { newKey } from '../certificates/pem.ts'
 import { requireLife } from './certificate-life.ts'
