@@ -136,7 +136,12 @@ async function resultOf(options: HandlerOptions, begun: BegunRequest): Promise<H
 
 /** Whether the request has a handler that may read its body. */
 function takesBody({ route }: FoundRoute, { method = 'GET' }: IncomingMessage): boolean {
-  return method !== 'GET' && method !== 'HEAD' && route.kind === 'resource' && Object.hasOwn(route.verbs, method)
+  return (
+    method !== 'GET' &&
+    method !== 'HEAD' &&
+    route.kind === 'resource' &&
+    Object.hasOwn(route.verbs, method)
+  )
 }
 
 function serveRoute(

@@ -20,7 +20,10 @@ const CERTIFY =
   'make a certificate for this address by `orch-server node-certificate`, and name its files in inspection.tlsCertFile and inspection.tlsPrivateKeyFile of its node-proxy'
 const LOG = 'see the log of its node-proxy'
 
-const unsigned = { why: 'its certificate is not signed by the authority of this server', remedy: CERTIFY }
+const unsigned = {
+  why: 'its certificate is not signed by the authority of this server',
+  remedy: CERTIFY,
+}
 const noRoute = { why: 'no route leads there', remedy: ROUTE }
 
 /** By the code of an error. */

@@ -78,7 +78,10 @@ test.each([
 
 test('a client certificate of the authority is not one of a node', async () => {
   const client = await authority.client('system:node:n1')
-  const { get } = await startNodes({ authority, issuer: { ...authority, server: async () => client } })
+  const { get } = await startNodes({
+    authority,
+    issuer: { ...authority, server: async () => client },
+  })
   expect((await get()).body).toMatchObject(unavailable('its certificate is not one of a server'))
 })
 
@@ -144,7 +147,11 @@ test.each([
       socket.write('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
     '',
   ],
-  ['answers with no status', (socket: Socket) => socket.end('HTTP/1.1 999 x\r\n\r\n'), 'status 999'],
+  [
+    'answers with no status',
+    (socket: Socket) => socket.end('HTTP/1.1 999 x\r\n\r\n'),
+    'status 999',
+  ],
 ])('a node that %s', async (_, act, why) => {
   const { get } = await startNodes({
     authority,

@@ -1,5 +1,5 @@
-import type { Exchange, FileHandler } from '../../apiserver/request/exchange.ts'
 import { limitStall } from '../../apiserver/request/end-response.ts'
+import type { Exchange, FileHandler } from '../../apiserver/request/exchange.ts'
 import { type PageDocument, type PageFiles, readPageFiles } from '../../page/serving/page-files.ts'
 import { sendPageFile } from '../../page/serving/send-page-file.ts'
 
@@ -26,8 +26,9 @@ export function servePage({ stalledMs, onError, document }: ServePageOptions): F
     return files
   }
   const answer = async (exchange: Served, path: string): Promise<void> => {
+    const page = await read()
     limitStall(exchange.response, stalledMs)
-    if (!sendPageFile(exchange, await read(), path)) sendText(exchange, 404, 'no such file')
+    if (!sendPageFile(exchange, page, path)) sendText(exchange, 404, 'no such file')
   }
   return (exchange) => {
     const { request, response } = exchange

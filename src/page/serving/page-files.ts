@@ -49,7 +49,9 @@ const LIBRARIES: Readonly<Record<string, string>> = {
 /** Reads the files once, for a server that keeps them. */
 export async function readPageFiles({
   document = 'index.html',
-}: { readonly document?: PageDocument } = {}): Promise<PageFiles> {
+}: {
+  readonly document?: PageDocument
+} = {}): Promise<PageFiles> {
   const [own, libraries] = await Promise.all([ownFiles(), libraryFiles()])
   const html = await readFile(join(FOLDER, document), 'utf8')
   const index = ['', fileOf(document, html)] as const
