@@ -93,6 +93,10 @@ function createAllocator(options: ApiServerOptions): ServiceAllocator {
   })
 }
 
+function createBodies({ requestBytes }: Limits): RequestBodies {
+  return new RequestBodies({ bytesPerBody: requestBytes, totalBytes: MAX_BODY_BYTES })
+}
+
 /** Creates an API server on a store. It serves nothing before `listen`. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined, log = NO_LOG, clock = systemClock } = options
@@ -124,10 +128,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     context,
     route: createRoutes(catalogue),
     metrics,
-    bodies: new RequestBodies({
-      bytesPerBody: context.limits.requestBytes,
-      totalBytes: MAX_BODY_BYTES,
-    }),
+    bodies: createBodies(context.limits),
     files: options.files,
     checks: healthChecks({ ...context, store: health }),
     onError,

@@ -74,10 +74,8 @@ export async function runServer(
   held.defer(() => server.close())
   const kubeconfig = kubeconfigPath(config)
   const front = await openSecureFront({
-    ...{ server, kubeconfig, log, clock },
-    advertised: reachableAddress(config),
+    ...{ server, kubeconfig, log, clock, ...addressesOf(config) },
     clientAuthorities: identity.clientAuthorities,
-    address: { host: config.bindAddress, port: config.securePort },
     source: measuredCertificate(certificateSource(config, log), processMetrics),
     admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
@@ -106,6 +104,12 @@ async function joined(texts: readonly (() => Promise<string>)[]): Promise<string
 function ownAddresses(): readonly IpAddress[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.flatMap(({ address }) => parseIp(address) ?? [])
+}
+
+/** Where the server listens, and where others reach it. */
+function addressesOf(config: OrchServerConfiguration) {
+  const address = { host: config.bindAddress, port: config.securePort }
+  return { address, advertised: reachableAddress(config) }
 }
 
 function certificateSource(config: OrchServerConfiguration, log: Logger): CertificateSource {

@@ -58,9 +58,8 @@ test('an answer that the node cuts is cut', async () => {
 test('the request to the node ends with its client', async () => {
   const { client, source } = await follow()
   await line(client)
-  const closed = once(source, 'close')
   client.destroy()
-  await closed
+  await expect.poll(() => source.destroyed).toBe(true)
 })
 
 test('it ends with the server, on both sides', async () => {

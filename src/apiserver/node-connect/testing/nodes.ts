@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import type { TestAuthority } from '../../../../test/support/certificates/test-authority.ts'
 import { NODE_CLIENT } from '../../../auth/node-client.ts'
@@ -49,7 +50,7 @@ export async function startNodes({
   const tls = { ...(await issuer.server(certified)), ca: authority.cert }
   const node = createServer({ ...tls, requestCert: true, rejectUnauthorized: false }, (...both) => {
     const [{ method, url, headers, socket }] = both
-    const { subject } = (socket as import('node:tls').TLSSocket).getPeerCertificate()
+    const { subject } = (socket as TLSSocket).getPeerCertificate()
     received.push({ method, url, headers, user: String(subject?.CN) })
     handler(...both)
   })
