@@ -31,8 +31,8 @@ export async function forwardToNode(
   }
   response.once('close', end)
   const waiting = { clock, signal: over.signal, answerMs: limits.requestTimeout }
-  const asked = { ...endpoint, method, credentials, connect: context.connectNode }
-  const answer = await requestNode(asked, waiting)
+  const sent = { ...endpoint, method, credentials, connect: context.connectNode }
+  const answer = await requestNode(sent, waiting)
   if (answer instanceof Error) {
     end()
     if (streams.isClosed) return serviceUnavailable('the server is stopping')

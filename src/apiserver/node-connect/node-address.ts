@@ -47,6 +47,6 @@ function withoutAddress(name: string, text: string): StatusError {
     code: 503,
     reason: 'ServiceUnavailable',
     message: `node ${quote(name)} has ${what}: see its status.addresses, which the program that registers the node writes`,
-    details: { name, kind: 'nodes' },
+    details: { name },
   })
 }

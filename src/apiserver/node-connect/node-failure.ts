@@ -107,6 +107,6 @@ function nodeStatus(
     code,
     reason: code === 503 ? 'ServiceUnavailable' : 'Timeout',
     message: `node ${quote(node)} cannot be read at ${hostPort(address, port)}: ${why}; ${remedy}`,
-    details: { name: node, kind: 'nodes' },
+    details: { name: node },
   })
 }

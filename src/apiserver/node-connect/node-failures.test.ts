@@ -14,7 +14,7 @@ const unavailable = (text: string, code = 503) => ({
   kind: 'Status',
   code,
   message: expect.stringMatching(`^node "n1" cannot be read at 192\\.0\\.2\\.7:10246: ${text}`),
-  details: { name: 'n1', kind: 'nodes' },
+  details: { name: 'n1' },
 })
 
 test.each(['2130706433', 'localhost', '192.0.2.7:1', '192.0.2.7/metrics'])(
@@ -129,11 +129,11 @@ test('a node that is silent after it was connected to, for five seconds', async 
 
 test('a node that does not answer in time', async () => {
   const clock = new FakeClock()
-  const asked = Promise.withResolvers<void>()
-  const handler = () => asked.resolve()
+  const arrived = Promise.withResolvers<void>()
+  const handler = () => arrived.resolve()
   const { get } = await startNodes({ authority, clock, handler })
   const answer = get()
-  await asked.promise
+  await arrived.promise
   await clock.advance(60_000)
   expect((await answer).body).toMatchObject(unavailable('its answer did not come in time', 504))
 })
