@@ -4,7 +4,6 @@ import { createServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
-import type { TestAuthority } from '../../../../test/support/certificates/test-authority.ts'
 import { NODE_CLIENT } from '../../../auth/node-client.ts'
 import { hostPort } from '../../../lib/ip.ts'
 import type { JsonObject } from '../../../lib/json.ts'
@@ -14,6 +13,18 @@ import { type IdentityTestOptions, startIdentityApi } from '../../testing/identi
 export const ADDRESS = '192.0.2.7'
 export const NODE = '/api/v1/nodes/n1'
 export const STATUS = `${NODE}/proxy/inspection/v1/status`
+
+interface Issued {
+  readonly cert: string
+  readonly key: string
+}
+
+/** Issues certificates, PEM. */
+interface Authority {
+  readonly cert: string
+  server(address: string): Promise<Issued>
+  client(user: string): Promise<Issued>
+}
 
 /** What a node got. */
 export interface Received {
@@ -25,11 +36,11 @@ export interface Received {
 }
 
 export interface NodesOptions extends IdentityTestOptions {
-  readonly authority: TestAuthority
+  readonly authority: Authority
   /** What the node answers. */
   readonly handler?: RequestListener
   /** Issues the certificate of the node; absent: the authority. */
-  readonly issuer?: TestAuthority
+  readonly issuer?: Authority
   /** What that names; absent: the address of the node. */
   readonly certified?: string
 }
