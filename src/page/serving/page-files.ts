@@ -22,8 +22,10 @@ export interface PageFiles {
   readonly policy: string
 }
 
-/** The document that starts the page. */
-const DOCUMENT = 'index.html'
+/** Which document is the page: that of one node, or that of the whole cluster. */
+export interface PageChoice {
+  readonly document: 'index.html' | 'cluster.html'
+}
 
 const FOLDER = join(import.meta.dirname, '../files')
 
@@ -47,10 +49,12 @@ const LIBRARIES: Readonly<Record<string, string>> = {
 }
 
 /** Reads the files once, for a server that keeps them. */
-export async function readPageFiles(): Promise<PageFiles> {
+export async function readPageFiles(
+  { document }: PageChoice = { document: 'index.html' },
+): Promise<PageFiles> {
   const [own, libraries] = await Promise.all([ownFiles(), libraryFiles()])
-  const html = await readFile(join(FOLDER, DOCUMENT), 'utf8')
-  const index = ['', fileOf(DOCUMENT, html)] as const
+  const html = await readFile(join(FOLDER, document), 'utf8')
+  const index = ['', fileOf(document, html)] as const
   return { files: new Map([index, ...own, ...libraries]), policy: securityPolicy(html) }
 }
 

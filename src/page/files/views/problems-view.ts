@@ -1,10 +1,10 @@
 import { html } from 'htm/preact'
 import type { ProblemMessage, RefusalMessage, StatusMessage } from '../data/messages.ts'
 import type { NodeState } from '../node/node-state.ts'
-import { routeHash } from '../route/route.ts'
 import { formatAge, formatCount } from '../text/format.ts'
 import { Figures } from './parts/figures.ts'
 import { View } from './parts/frame.ts'
+import { useRouteHash } from './parts/route-base.ts'
 import { useStore } from './parts/use-store.ts'
 
 /** How many things an operator has to look at. */
@@ -73,6 +73,7 @@ function Refusals({ refusals }: { readonly refusals: readonly RefusalMessage[] }
 
 /** namespace/name:port/protocol/family, linked to its Service. */
 function EntryLink({ entry }: { readonly entry: string }) {
+  const routeHash = useRouteHash()
   const service = entry.split(':')[0] ?? ''
   return html`<a href=${routeHash({ view: 'services', service })}>${entry}</a>`
 }

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 import type { ExplainQuery } from '../../data/node-api.ts'
-import { routeHash } from '../../route/route.ts'
+import { useRouteHash } from '../parts/route-base.ts'
 
 const PROTOCOLS = ['tcp', 'udp', 'sctp']
 
@@ -12,6 +12,7 @@ interface Props {
 
 /** The search box: its query becomes the address of the page, so that an answer can be linked to. */
 export function ExplainForm({ query, again }: Props) {
+  const routeHash = useRouteHash()
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const fields = new FormData(event.target as HTMLFormElement)

@@ -2,11 +2,11 @@ import { html } from 'htm/preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { NodeApi } from '../../data/node-api.ts'
 import type { NodeState } from '../../node/node-state.ts'
-import { routeHash } from '../../route/route.ts'
 import { ALL_ROWS, isProblem, type Selection, selectRows } from '../../services/select-rows.ts'
 import { serviceRows } from '../../services/service-row.ts'
 import { formatCount, formatCountOf } from '../../text/format.ts'
 import { View } from '../parts/frame.ts'
+import { useRouteHash } from '../parts/route-base.ts'
 import { useStore } from '../parts/use-store.ts'
 import { NodeFigures } from './node-figures.ts'
 import { ServiceDetail } from './service-detail.ts'
@@ -27,6 +27,7 @@ export function ServicesView({ api, state, service }: Props) {
   const rows = useMemo(() => serviceRows(services ?? [], samples), [services, samples])
   const shown = useMemo(() => selectRows(rows, selection), [rows, selection])
   const problems = useMemo(() => rows.filter(isProblem).length, [rows])
+  const routeHash = useRouteHash()
   const close = () => {
     location.hash = routeHash({ view: 'services', service: '' })
     document.querySelector<HTMLElement>('.grid')?.focus()
