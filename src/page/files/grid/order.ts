@@ -26,15 +26,6 @@ export function orderedBy<Key extends string>(
   return { sort, isDescending: order.sort === sort ? !order.isDescending : !texts.has(sort) }
 }
 
-/** Whether a text has all of these words, whatever their case. */
-export function hasWords(text: string, wanted: string): boolean {
-  const lower = text.toLowerCase()
-  return wanted
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => lower.includes(word))
-}
-
 function compare(a: Value, b: Value): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ServiceMessage } from '../data/messages.ts'
 import { type Order, orderedBy } from '../grid/order.ts'
 import type { TrafficCounts } from '../traffic/traffic-rates.ts'
-import { ALL_ROWS, isProblem, type SortKey, selectRows, TEXTS } from './select-rows.ts'
+import { ALL_SERVICES, isProblem, type SortKey, selectServices, TEXTS } from './select-services.ts'
 import { backendRows, backendSample } from './service-entries.ts'
 import { serviceRows } from './service-row.ts'
 
@@ -28,8 +28,8 @@ describe('rows', () => {
     ]),
   }
   const rows = serviceRows(SERVICES, [before, after])
-  const names = (selection: Partial<typeof ALL_ROWS>) =>
-    selectRows(rows, { ...ALL_ROWS, ...selection }).map(({ service }) => service)
+  const names = (selection: Partial<typeof ALL_SERVICES>) =>
+    selectServices(rows, { ...ALL_SERVICES, ...selection }).map(({ service }) => service)
 
   test('have rates where both readings have the Service', () => {
     expect(rows.map(({ rates }) => rates)).toEqual([
@@ -57,7 +57,7 @@ describe('rows', () => {
   })
 
   test('a second click turns the order round; numbers begin with the largest', () => {
-    const byBytes = sortedBy(ALL_ROWS, 'bytes')
+    const byBytes = sortedBy(ALL_SERVICES, 'bytes')
     expect(byBytes).toMatchObject({ sort: 'bytes', isDescending: true })
     expect(sortedBy(byBytes, 'bytes')).toMatchObject({ sort: 'bytes', isDescending: false })
     expect(sortedBy(byBytes, 'service')).toMatchObject({ sort: 'service', isDescending: false })

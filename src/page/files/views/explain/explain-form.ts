@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 import type { ExplainQuery } from '../../data/node-api.ts'
-import { useRouteHash } from '../parts/route-base.ts'
+import { useRouteHash } from '../parts/page-base.ts'
 
 const PROTOCOLS = ['tcp', 'udp', 'sctp']
 

@@ -4,7 +4,7 @@ import type { NodeState } from '../../node/node-state.ts'
 import { formatCount, formatMs } from '../../text/format.ts'
 import { Figures } from '../parts/figures.ts'
 import { View } from '../parts/frame.ts'
-import { useRouteHash } from '../parts/route-base.ts'
+import { useRouteHash } from '../parts/page-base.ts'
 import { useStore } from '../parts/use-store.ts'
 import { LatencyPlot } from './latency-plot.ts'
 

@@ -1,18 +1,19 @@
 import { html } from 'htm/preact'
 import { orderedBy } from '../../grid/order.ts'
-import { type Selection, type SortKey, TEXTS } from '../../services/select-rows.ts'
+import type { Selection } from '../../grid/selection.ts'
+import { type SortKey, TEXTS } from '../../services/select-services.ts'
 import type { ServiceRow } from '../../services/service-row.ts'
 import { formatBytes, formatCount, formatRate } from '../../text/format.ts'
 import type { Column } from '../grid/column.ts'
 import { Grid } from '../grid/grid.ts'
-import { useRouteHash } from '../parts/route-base.ts'
+import { useRouteHash } from '../parts/page-base.ts'
 import { StateMark } from '../parts/state-mark.ts'
 import { ServiceName } from './service-name.ts'
 
 interface Props {
   readonly rows: readonly ServiceRow[]
-  readonly selection: Selection
-  readonly select: (selection: Selection) => void
+  readonly selection: Selection<SortKey>
+  readonly select: (selection: Selection<SortKey>) => void
   /** The Service whose details are shown. */
   readonly opened: string
   readonly isLoading: boolean

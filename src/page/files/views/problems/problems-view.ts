@@ -1,17 +1,12 @@
 import { html } from 'htm/preact'
-import type { ProblemMessage, RefusalMessage, StatusMessage } from '../data/messages.ts'
-import type { NodeState } from '../node/node-state.ts'
-import { formatAge, formatCount } from '../text/format.ts'
-import { Figures } from './parts/figures.ts'
-import { View } from './parts/frame.ts'
-import { useRouteHash } from './parts/route-base.ts'
-import { useStore } from './parts/use-store.ts'
-
-/** How many things an operator has to look at. */
-export function countProblems(status: StatusMessage | undefined): number {
-  const { reasons = [], warnings = [], refusals = [], problems = [] } = status ?? {}
-  return reasons.length + warnings.length + refusals.length + problems.length
-}
+import type { ProblemMessage, RefusalMessage, StatusMessage } from '../../data/messages.ts'
+import { countProblems } from '../../node/count-problems.ts'
+import type { NodeState } from '../../node/node-state.ts'
+import { formatAge, formatCount } from '../../text/format.ts'
+import { Figures } from '../parts/figures.ts'
+import { View } from '../parts/frame.ts'
+import { useRouteHash } from '../parts/page-base.ts'
+import { useStore } from '../parts/use-store.ts'
 
 /** What does not work: why the node is not ready, conflicts of Services, what the kernel refuses, drift. */
 export function ProblemsView({ state }: { readonly state: NodeState }) {
