@@ -3,6 +3,7 @@ import { repeat, type Visibility } from '../data/repeat.ts'
 import type { ClusterState } from './cluster-state.ts'
 import { eachOf } from './each-of.ts'
 import { failureOf } from './failure-of.ts'
+import { listed } from './listed.ts'
 import { StatusReader } from './status-reader.ts'
 
 /** Nodes come and go seldom; their objects are large. */
@@ -60,19 +61,4 @@ export function followStatuses(
 /** Milliseconds between two rounds over so many nodes. */
 export function roundMs(nodes: number): number {
   return Math.max(MIN_ROUND_MS, nodes * ROUND_MS_PER_NODE)
-}
-
-/** The Nodes, once they are listed; none with the signal. */
-function listed({ nodes }: ClusterState, signal: AbortSignal) {
-  return new Promise<NonNullable<typeof nodes.value>>((resolve) => {
-    const look = (): void => {
-      if (nodes.value === undefined && !signal.aborted) return
-      stop()
-      signal.removeEventListener('abort', look)
-      resolve(nodes.value ?? [])
-    }
-    const stop = nodes.subscribe(look)
-    signal.addEventListener('abort', look)
-    look()
-  })
 }
