@@ -2,6 +2,7 @@ import type { ClusterApi } from '../data/cluster-api.ts'
 import { collect } from '../data/collect.ts'
 import { repeat, type Visibility } from '../data/repeat.ts'
 import type { Store } from '../data/store.ts'
+import { within } from '../data/within.ts'
 import type { NodeService } from '../service-nodes/node-service.ts'
 import { backendSample } from '../services/service-entries.ts'
 import type { ClusterState } from './cluster-state.ts'
@@ -22,6 +23,8 @@ export const UNREAD: ServiceOverNodes = { services: [], rounds: 0 }
 const MIN_ROUND_MS = 3_000
 const ROUND_MS_PER_NODE = 40
 const AT_ONCE = 8
+/** For both requests of a node. */
+const TIMEOUT_MS = 10_000
 /** Answers that arrive within such a time are one change of the page. */
 const TOGETHER_MS = 300
 
@@ -77,12 +80,12 @@ async function readOne(
   const { node, samples } = old
   const silent = state.readings.value.get(node)?.failure
   if (silent !== undefined) return { ...unreadService(node), failure: silent.message }
-  const { entries, traffic } = api.node(node)
+  const proxy = api.node(node)
   try {
-    const [found, counted] = [
-      await collect(entries(service, signal)),
-      await collect(traffic(service, signal)),
-    ]
+    const [found, counted] = await within(TIMEOUT_MS, signal, async (inTime) => [
+      await collect(proxy.entries(service, inTime)),
+      await collect(proxy.traffic(service, inTime)),
+    ])
     const backends = counted.flatMap((one) => one.backends ?? [])
     const sample = backendSample(performance.now(), backends)
     return { node, entries: found, samples: [samples[1], sample], failure: '' }

@@ -8,7 +8,7 @@ const TOGETHER_MS = 150
 export class ReadingsWriter {
   readonly #store: Store<NodeReadings>
   readonly #pending = new Map<string, NodeReading>()
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #isWriting = false
 
   constructor(store: Store<NodeReadings>) {
     this.#store = store
@@ -21,11 +21,13 @@ export class ReadingsWriter {
 
   put(name: string, reading: NodeReading): void {
     this.#pending.set(name, reading)
-    this.#timer ??= setTimeout(() => this.#write(), TOGETHER_MS)
+    if (this.#isWriting) return
+    this.#isWriting = true
+    setTimeout(() => this.#write(), TOGETHER_MS)
   }
 
   #write(): void {
-    this.#timer = undefined
+    this.#isWriting = false
     this.#store.set(new Map([...this.#store.value, ...this.#pending]))
     this.#pending.clear()
   }

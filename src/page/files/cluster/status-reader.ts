@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../data/cluster-api.ts'
 import type { Store } from '../data/store.ts'
+import { LateError, within } from '../data/within.ts'
 import { answered, failed, type NodeReadings } from '../nodes/node-reading.ts'
 import { failureOf } from './failure-of.ts'
 import { ReadingsWriter } from './readings-writer.ts'
@@ -40,35 +41,31 @@ export class StatusReader {
 
   /** Reads a node, and gives up early: whether it fails is found out by `readSilent`. */
   async read(name: string): Promise<void> {
-    const isInTime = await this.#readWithin(name, PROMPT_MS)
-    if (!isInTime) this.#slow.add(name)
+    try {
+      await this.#status(name, PROMPT_MS)
+    } catch (error) {
+      if (error instanceof LateError) this.#slow.add(name)
+      else this.#fail(name, error)
+    }
   }
 
   async readSilent(name: string): Promise<void> {
-    const isInTime = await this.#readWithin(name, TIMEOUT_MS)
+    try {
+      await this.#status(name, TIMEOUT_MS)
+    } catch (error) {
+      this.#fail(name, error)
+    }
     this.#slow.delete(name)
-    if (!isInTime) this.#fail(name, new Error(`no answer within ${TIMEOUT_MS / 1_000} s`))
   }
 
-  /** @returns false: there was no answer in time; a refusal is an answer */
-  async #readWithin(name: string, timeoutMs: number): Promise<boolean> {
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), timeoutMs)
-    const signal = AbortSignal.any([this.#signal, late.signal])
-    try {
-      const status = await this.#api.node(name).status(signal)
-      this.#writer.put(name, answered(this.#writer.get(name), status))
-    } catch (error) {
-      if (this.#signal.aborted) return true
-      if (late.signal.aborted) return false
-      this.#fail(name, error)
-    } finally {
-      clearTimeout(timer)
-    }
-    return true
+  async #status(name: string, timeoutMs: number): Promise<void> {
+    const node = this.#api.node(name)
+    const answer = await within(timeoutMs, this.#signal, (signal) => node.status(signal))
+    this.#writer.put(name, answered(this.#writer.get(name), answer))
   }
 
   #fail(name: string, error: unknown): void {
+    if (this.#signal.aborted) return
     this.#failedAt.set(name, performance.now())
     this.#writer.put(name, failed(this.#writer.get(name), failureOf(error)))
   }

@@ -15,8 +15,8 @@ function answering(answer: (path: string) => Response) {
   return requests
 }
 
-test('lists of Nodes are read part by part', async () => {
-  const names = (path: string) => (path.includes('continue') ? ['c'] : ['a', 'b'])
+test('lists of Nodes are read part by part, and sorted as people count', async () => {
+  const names = (path: string) => (path.includes('continue') ? ['n-3'] : ['n-10', 'n-9'])
   const requests = answering((path) =>
     Response.json({
       items: names(path).map((name) => ({ metadata: { name } })),
@@ -24,7 +24,7 @@ test('lists of Nodes are read part by part', async () => {
     }),
   )
   const nodes = await clusterApi({ base: 'v1/' }).nodes(signal)
-  expect(nodes.map(({ metadata }) => metadata.name)).toEqual(['a', 'b', 'c'])
+  expect(nodes.map(({ metadata }) => metadata.name)).toEqual(['n-3', 'n-9', 'n-10'])
   expect(requests).toEqual(['v1/nodes?limit=500', 'v1/nodes?limit=500&continue=x%3D%26y'])
 })
 

@@ -6,6 +6,7 @@ import { RequestLimit } from './request-limit.ts'
 
 /** What orch-server answers of the cluster. Each throws RequestError. */
 export interface ClusterApi {
+  /** By name. */
   nodes(signal: AbortSignal): Promise<readonly NodeObject[]>
   pod(namespace: string, name: string, signal: AbortSignal): Promise<PodObject>
   /** The Pods that have an address, those that have ended among them. */
@@ -16,6 +17,8 @@ export interface ClusterApi {
 
 /** Requests that run at once, streams of changes aside. */
 const MAX_REQUESTS = 8
+/** node-9 comes before node-10. */
+const BY_NAME = new Intl.Collator('en', { numeric: true })
 /** Objects in one part of a list. */
 const PART = 500
 /** A cluster has fewer Nodes than so many parts. */
@@ -38,7 +41,7 @@ export function clusterApi({ base, ...parts }: ConnectionParts): ClusterApi {
         from = metadata?.continue ?? ''
         if (from === '') break
       }
-      return found
+      return found.toSorted((a, b) => BY_NAME.compare(a.metadata.name, b.metadata.name))
     },
     pod: (namespace, name, signal) =>
       get(`namespaces/${pathWord(namespace)}/pods/${pathWord(name)}`, signal),

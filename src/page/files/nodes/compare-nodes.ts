@@ -1,4 +1,5 @@
 import type { StatusMessage } from '../data/messages.ts'
+import { formatCount } from '../text/format.ts'
 import { majorityOf } from './most-frequent.ts'
 import type { NodeReading } from './node-reading.ts'
 
@@ -14,8 +15,8 @@ const FIELDS: readonly (readonly [
 ])[] = [
   ['mode', (mode) => `mode ${mode}`, ({ mode = '' }) => mode],
   ['version', (version) => `version ${version}`, ({ version = '' }) => version],
-  ['services', (count) => `${count} Services`, ({ services = 0 }) => services],
-  ['entries', (count) => `${count} ports`, ({ entries = 0 }) => entries],
+  ['services', (count) => `${formatCount(Number(count))} Services`, ({ services = 0 }) => services],
+  ['entries', (count) => `${formatCount(Number(count))} ports`, ({ entries = 0 }) => entries],
 ]
 
 export function usualValues(readings: Iterable<NodeReading>): UsualValues {
@@ -39,6 +40,6 @@ export function differencesOf(
     const [now, most] = [valueOf(status), usual[field]]
     const last = before === undefined ? now : valueOf(before)
     if (most === undefined || now === most || last === most) return []
-    return [`${words(now)}, most nodes have ${most}`]
+    return [`${words(now)}, most nodes have ${typeof most === 'number' ? formatCount(most) : most}`]
   })
 }

@@ -9,7 +9,7 @@ export interface Remedy {
 
 /** The role that holds all that the page reads, and how a user gets it. */
 export const GRANT =
-  'orchctl create clusterrolebinding page-readers --clusterrole=node-inspection-reader --user=NAME'
+  'orchctl create clusterrolebinding page-readers --clusterrole=node-inspection-reader --serviceaccount=NAMESPACE:NAME'
 
 /** What to do about a node that cannot be read. Errors of a node-proxy have a code; those of orch-server have none. */
 export function nodeRemedy(name: string, { status, code }: NodeFailure): Remedy {

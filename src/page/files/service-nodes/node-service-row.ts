@@ -19,13 +19,13 @@ export interface NodeServiceRow {
   readonly isRead: boolean
 }
 
-/** A row for each node: those that cannot be read first, then those that differ, then by name. */
+/** A row for each node: those that cannot be read first, then those that differ. */
 export function nodeServiceRows(
   services: readonly NodeService[],
   differences: ReadonlyMap<string, readonly string[]>,
 ): readonly NodeServiceRow[] {
   const rows = services.map((one) => rowOf(one, differences.get(one.node) ?? []))
-  return rows.toSorted((a, b) => rank(a) - rank(b) || (a.node < b.node ? -1 : 1))
+  return rows.toSorted((a, b) => rank(a) - rank(b))
 }
 
 function rank({ isRead, remarks }: NodeServiceRow): number {
