@@ -28,7 +28,7 @@ export const PECULIARITIES: Readonly<Record<number, Peculiarity>> = {
   13: {
     failure: {
       status: 401,
-      body: { code: 'NP_INSPECTION_UNAUTHENTICATED', message: 'the certificate is not accepted' },
+      body: { code: 'NP_INSPECTION_UNAUTHORIZED', message: 'the certificate is not accepted' },
     },
   },
   21: {

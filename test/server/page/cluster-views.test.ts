@@ -63,7 +63,8 @@ describe('signing in', () => {
     await signIn(page, TOKENS[user])
     await page.getByText(words).first().waitFor()
     if (user === 'lister') await page.getByText('Your user may not get nodes/proxy').waitFor()
-    await page.getByText('--clusterrole=node-inspection-reader').waitFor()
+    const command = page.locator('main pre').last()
+    expect(await command.textContent()).toContain('--clusterrole=node-inspection-reader')
   })
 })
 

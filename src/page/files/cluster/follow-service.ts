@@ -26,7 +26,7 @@ const AT_ONCE = 8
 /** For both requests of a node. */
 const TIMEOUT_MS = 10_000
 /** Answers that arrive within such a time are one change of the page. */
-const TOGETHER_MS = 300
+const TOGETHER_MS = 1_000
 
 interface Following {
   readonly service: string

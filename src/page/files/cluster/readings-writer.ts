@@ -2,7 +2,7 @@ import type { Store } from '../data/store.ts'
 import type { NodeReading, NodeReadings } from '../nodes/node-reading.ts'
 
 /** Answers of hundreds of nodes that arrive within such a time, in milliseconds, are one change of the page. */
-const TOGETHER_MS = 150
+const TOGETHER_MS = 400
 
 /** Writes readings of single nodes into the store of all, several at a time. */
 export class ReadingsWriter {

@@ -151,7 +151,7 @@ test('the Services are those of the node with the newest state, and it is kept',
 
 test.each([
   [0, '', /did not answer/, ''],
-  [401, 'NP_INSPECTION_UNAUTHENTICATED', /clientCAFile/, ''],
+  [401, 'NP_INSPECTION_UNAUTHORIZED', /clientCAFile/, ''],
   [403, 'NP_INSPECTION_FORBIDDEN', /user of its certificate/, ''],
   [403, '', /may not get nodes\/proxy/, 'node-inspection-reader'],
   [404, '', /is gone/, ''],

@@ -69,7 +69,7 @@ function useServiceList(api: ClusterApi, state: ClusterState): ServiceList {
 function Source({ list: { node, failure } }: { readonly list: ServiceList }) {
   if (failure !== '') return html`<p class="failure" role="alert">${failure}</p>`
   return html`<p class="lead">
-    ${node === '' ? 'Looking for a node that answers…' : `As ${node} lists them, which has the newest state; states are the worst that any node reports.`}
+    ${node === '' ? 'Looking for a node that answers…' : `As ${node} lists them, which has the newest state. A conflict or refusal that another node reports counts, too.`}
   </p>`
 }
 
