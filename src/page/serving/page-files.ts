@@ -22,10 +22,8 @@ export interface PageFiles {
   readonly policy: string
 }
 
-/** Which document is the page: that of one node, or that of the whole cluster. */
-export interface PageChoice {
-  readonly document: 'index.html' | 'cluster.html'
-}
+/** The documents that start a page: of one node, or of the cluster. */
+export type PageDocument = 'index.html' | 'cluster.html'
 
 const FOLDER = join(import.meta.dirname, '../files')
 
@@ -49,9 +47,11 @@ const LIBRARIES: Readonly<Record<string, string>> = {
 }
 
 /** Reads the files once, for a server that keeps them. */
-export async function readPageFiles(
-  { document }: PageChoice = { document: 'index.html' },
-): Promise<PageFiles> {
+export async function readPageFiles({
+  document = 'index.html',
+}: {
+  readonly document?: PageDocument
+} = {}): Promise<PageFiles> {
   const [own, libraries] = await Promise.all([ownFiles(), libraryFiles()])
   const html = await readFile(join(FOLDER, document), 'utf8')
   const index = ['', fileOf(document, html)] as const

@@ -17,7 +17,9 @@ export interface Peculiarity {
 }
 
 const UNREACHABLE =
-  'node "node-7": 192.0.2.7:10246 refused the connection; set inspection.bindAddress of its node-proxy'
+  'node "node-7" cannot be read at 192.0.2.7:10246: the connection was refused; set inspection.bindAddress of its node-proxy'
+const UNACCEPTED =
+  'node "node-13" cannot be read at 192.0.2.13:10246: it does not accept the certificate of this server (401); name a copy of pki/ca.crt of the data directory in inspection.clientCAFile of its node-proxy'
 const REFUSED_FILE =
   'the changed configuration file "/etc/node-proxy/config.yaml" is refused, and the previous one stays in use: mode: "nftable" is no mode'
 
@@ -25,12 +27,7 @@ const REFUSED_FILE =
 export const PECULIARITIES: Readonly<Record<number, Peculiarity>> = {
   3: { status: { warnings: [REFUSED_FILE] } },
   7: { failure: statusFailure(503, UNREACHABLE) },
-  13: {
-    failure: {
-      status: 401,
-      body: { code: 'NP_INSPECTION_UNAUTHORIZED', message: 'the certificate is not accepted' },
-    },
-  },
+  13: { failure: statusFailure(503, UNACCEPTED) },
   21: {
     status: {
       ...{ isReady: false, waitingMs: '42000' },

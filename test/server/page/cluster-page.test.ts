@@ -60,8 +60,8 @@ test('the nodes begin with what is wrong, and those that differ say in what', as
   const texts = cells.map((cell) => cell.trim())
   const words = Array.from({ length: 9 }, (_, at) => texts.slice(at * 3, at * 3 + 3).join(' | '))
   expect(words).toEqual([
-    expect.stringMatching(/^node-7 \| no answer \| .*refused the connection/),
-    expect.stringMatching(/^node-13 \| no answer \| the certificate is not accepted/),
+    expect.stringMatching(/^node-7 \| no answer \| .*the connection was refused/),
+    expect.stringMatching(/^node-13 \| no answer \| .*does not accept the certificate/),
     expect.stringMatching(/^node-21 \| not ready \| the oldest change has waited/),
     expect.stringMatching(/^node-55 \| not ready \| the Node is not Ready/),
     expect.stringMatching(/^node-3 \| problems \| the changed configuration file/),

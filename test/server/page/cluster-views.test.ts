@@ -76,7 +76,7 @@ describe('the nodes', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     const detail = page.getByRole('complementary', { name: 'node-7' })
-    await detail.getByText('orch-server node-certificate --node node-7').waitFor()
+    await detail.getByText('kubectl get --raw /api/v1/nodes/node-7/proxy/').waitFor()
     expect(page.url()).toMatch(/#\/nodes\/node-7$/)
     await page.keyboard.press('Escape')
     await detail.waitFor({ state: 'detached' })
@@ -100,7 +100,7 @@ describe('a Service over all nodes', () => {
     await backends.nth(2).locator('td').first().getByText(/\dK$/).waitFor()
     const nodes = detail.getByRole('table', { name: 'On each node' }).getByRole('row')
     expect(await nodes.count()).toBe(61)
-    expect(await nodes.nth(1).textContent()).toMatch(/node-7.*refused the connection.*no answer/s)
+    expect(await nodes.nth(1).textContent()).toMatch(/node-7.*connection was refused.*no answer/s)
     expect(await nodes.nth(3).textContent()).toMatch(
       /node-50.*Pending, elsewhere Done.*without 10\.244\.0\.1:8080/s,
     )

@@ -11,36 +11,25 @@ export interface Remedy {
 export const GRANT =
   'orchctl create clusterrolebinding page-readers --clusterrole=node-inspection-reader --serviceaccount=NAMESPACE:NAME'
 
-/** What to do about a node that cannot be read. Errors of a node-proxy have a code; those of orch-server have none. */
+/**
+ * What to do about a node that cannot be read. Errors of a node-proxy have a code; those of orch-server have none, and their
+ * messages have the remedy where the node is at fault.
+ */
 export function nodeRemedy(name: string, { status, code }: NodeFailure): Remedy {
-  const word = /^[\w.-]+$/.test(name) ? name : 'NAME'
-  const isOfNode = code !== ''
-  if (status === 0) return { text: 'orch-server did not answer; it is read again.', command: '' }
-  if (status === 401 && isOfNode) {
-    return {
-      text: 'The node-proxy does not accept the certificate of orch-server: its inspection.clientCAFile must be pki/ca.crt of the data directory of orch-server.',
-      command: '',
-    }
-  }
-  if (status === 403 && isOfNode) {
-    return {
-      text: 'The node-proxy does not let orch-server read: the user of its certificate may not get nodes/proxy.',
-      command: '',
-    }
+  if (status === 0) return { text: 'There was no answer in time; it is read again.', command: '' }
+  if (code !== '') {
+    return { text: 'The node-proxy answered with this error; it is read again.', command: '' }
   }
   if (status === 403) {
     return { text: 'Your user may not get nodes/proxy of this node.', command: GRANT }
   }
   if (status === 404) {
-    return {
-      text: 'The Node is gone, or this orch-server forwards no requests to nodes.',
-      command: '',
-    }
+    const text = 'The Node is gone, or this orch-server forwards no requests to nodes.'
+    return { text, command: '' }
   }
-  if (isOfNode)
-    return { text: 'The node-proxy answered with this error; it is read again.', command: '' }
+  const word = /^[\w.-]+$/.test(name) ? name : 'NAME'
   return {
-    text: 'The node-proxy must serve inspection.bindAddress with a certificate for the InternalIP of its Node. This makes one:',
-    command: `orch-server node-certificate --node ${word} --address INTERNAL-IP --output ${word}-tls`,
+    text: 'Once that is done, this shows whether orch-server can read the node:',
+    command: `kubectl get --raw /api/v1/nodes/${word}/proxy/inspection/v1/status`,
   }
 }

@@ -150,12 +150,11 @@ test('the Services are those of the node with the newest state, and it is kept',
 })
 
 test.each([
-  [0, '', /did not answer/, ''],
-  [401, 'NP_INSPECTION_UNAUTHORIZED', /clientCAFile/, ''],
-  [403, 'NP_INSPECTION_FORBIDDEN', /user of its certificate/, ''],
+  [0, '', /no answer in time/, ''],
   [403, '', /may not get nodes\/proxy/, 'node-inspection-reader'],
   [404, '', /is gone/, ''],
-  [503, '', /inspection\.bindAddress/, '--node node-7'],
+  [503, '', /Once that is done/, '/api/v1/nodes/node-7/proxy/'],
+  [504, '', /Once that is done/, '/api/v1/nodes/node-7/proxy/'],
   [503, 'NP_INSPECTION_BUSY', /read again/, ''],
 ])('status %i with code "%s": what to do', (status, code, text, command) => {
   const remedy = nodeRemedy('node-7', { message: '', status, code })
@@ -165,5 +164,5 @@ test.each([
 
 test('a command has no name that a shell would read as more than a word', () => {
   const failure = { message: '', status: 503, code: '' }
-  expect(nodeRemedy('$(reboot)', failure).command).toContain('--node NAME ')
+  expect(nodeRemedy('$(reboot)', failure).command).toContain('/nodes/NAME/')
 })
