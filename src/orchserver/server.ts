@@ -136,7 +136,7 @@ function serverOptions(
   const onError = createFailureLog({ clock: systemClock, log }, apiServerFailure)
   const stalledMs = limits.stalledClientTimeout
   return {
-    ...(page.enabled && { files: servePage({ document: 'index.html', stalledMs, onError }) }),
+    ...(page.enabled && { files: servePage({ document: 'cluster.html', stalledMs, onError }) }),
     serviceAddressRanges: services.clusterIPRange,
     nodePortRange: services.nodePortRange,
     limits,
