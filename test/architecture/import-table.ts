@@ -91,6 +91,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'controllers',
     'nodeagent',
     'streams',
+    'page',
     'dns',
     'watch',
     'client',

@@ -22,8 +22,8 @@ export interface PageFiles {
   readonly policy: string
 }
 
-/** The document that starts the page. */
-const DOCUMENT = 'index.html'
+/** The documents that start a page: of one node, or of the cluster. */
+export type PageDocument = 'index.html' | 'cluster.html'
 
 const FOLDER = join(import.meta.dirname, '../files')
 
@@ -47,10 +47,14 @@ const LIBRARIES: Readonly<Record<string, string>> = {
 }
 
 /** Reads the files once, for a server that keeps them. */
-export async function readPageFiles(): Promise<PageFiles> {
+export async function readPageFiles({
+  document = 'index.html',
+}: {
+  readonly document?: PageDocument
+} = {}): Promise<PageFiles> {
   const [own, libraries] = await Promise.all([ownFiles(), libraryFiles()])
-  const html = await readFile(join(FOLDER, DOCUMENT), 'utf8')
-  const index = ['', fileOf(DOCUMENT, html)] as const
+  const html = await readFile(join(FOLDER, document), 'utf8')
+  const index = ['', fileOf(document, html)] as const
   return { files: new Map([index, ...own, ...libraries]), policy: securityPolicy(html) }
 }
 

@@ -1,9 +1,10 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { deploy } from '../../support/flows/deploy.ts'
+import { installedKubectls } from '../../support/kubectl/installed.ts'
 import { createLab, type Lab } from '../../support/lab/lab.ts'
 import type { ApiObject } from '../../support/lab/objects.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
@@ -83,11 +84,15 @@ function fromOutside(text: string): string {
   return stringify(document)
 }
 
-/** Runs orchctl on a machine of the lab. The shell reports the exit code, whatever it is. */
-async function orchctl(site: Pick<Lab['node'], 'namespace'>, ...words: string[]) {
+const orchctl = (site: Site, ...words: string[]) => run(site, join(ROOT, 'bin/orchctl'), ...words)
+
+type Site = Pick<Lab['node'], 'namespace'>
+
+/** Runs a program on a machine of the lab. The shell reports the exit code, whatever it is. */
+async function run(site: Site, ...words: string[]) {
   const script = '"$@" >"$0.out" 2>"$0.err"; echo $?'
-  const prefix = join(folder, 'orchctl')
-  const command = ['sh', '-c', script, prefix, join(ROOT, 'bin/orchctl'), ...words]
+  const prefix = join(folder, 'run')
+  const command = ['sh', '-c', script, prefix, ...words]
   const code = Number(await site.namespace.exec(command, { timeoutMs: 60_000 }))
   const [stdout, stderr] = ['out', 'err'].map((part) => readFileSync(`${prefix}.${part}`, 'utf8'))
   return { code, stdout, stderr }
@@ -201,4 +206,47 @@ test('a user without the right to get nodes/proxy is refused by the node', async
   )
   expect(code).toBe(1)
   expect(stderr).toContain('user "outsider" may not get nodes/proxy of node "test-node"')
+})
+
+describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
+  const raw = (user: string, path: string) => {
+    const kubectl = installedKubectls()[0]?.path ?? ''
+    return run(lab().outside, kubectl, 'get', '--raw', path, '--kubeconfig', kubeconfig(user))
+  }
+  const below = (path: string, node = NODE_NAME) =>
+    `/api/v1/nodes/${node}/proxy/inspection/v1/${path}`
+
+  test('a reader needs no way to the node', async () => {
+    const status = await raw('reader', below('status'))
+    expect(status).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(status.stdout ?? '')).toMatchObject({ nodeName: NODE_NAME })
+    const services = await raw('reader', below('services', `https:${NODE_NAME}:10246`))
+    expect(services.stdout).toContain(
+      '{"service":"ns/two","entries":1,"backends":2,"status":"Done"}',
+    )
+    const query = 'source=10.0.0.2&destination=172.30.41.1:80'
+    const explained = await raw('reader', below(`explain?${query}`))
+    expect(JSON.parse(explained.stdout ?? '')).toMatchObject({ isWell: true, port: 80 })
+  })
+
+  test('who may not get nodes/proxy is refused by orch-server', async () => {
+    const { code, stderr } = await raw('outsider', below('status'))
+    expect(code).toBe(1)
+    expect(stderr).toContain('User "outsider" cannot get resource "nodes/proxy"')
+  })
+
+  test('where no node-proxy listens the answer says so', async () => {
+    const { code, stderr } = await raw('reader', below('status', `${NODE_NAME}:9`))
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      `node "${NODE_NAME}" cannot be read at ${NODE}:9: the connection was refused`,
+    )
+    const own = await raw('reader', below('status', `${NODE_NAME}:6443`))
+    expect(own.stderr).toContain('this server listens there itself')
+  })
+
+  test('the page of the cluster is beside the API', async () => {
+    const { stdout } = await raw('outsider', '/page/')
+    expect(stdout).toContain('<div id="page">')
+  })
 })

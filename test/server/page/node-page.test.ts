@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type FakeNode, startFakeNode } from '../../../src/page/testing/fake-node.ts'
+import { addAxe, axeFaults } from '../../support/browser/axe-faults.ts'
 import { type OpenedBrowser, openBrowser } from '../../support/browser/open-browser.ts'
 import { type WatchedPage, watchedPage } from '../../support/browser/watched-page.ts'
 
@@ -170,7 +169,7 @@ test.each(['light', 'dark'] as const)(
   'axe finds nothing wrong in any view: %s',
   async (colorScheme) => {
     const { page } = await open('', { colorScheme, bypassCSP: true })
-    await page.addScriptTag({ path: createRequire(import.meta.url).resolve('axe-core') })
+    await addAxe(page)
     const views = ['#/services', '#/services/shop/web', '#/latency', '#/problems']
     for (const view of [...views, '#/explain?source=node&destination=10.96.0.1:80']) {
       await page.evaluate(`location.hash = ${JSON.stringify(view)}`)
@@ -179,14 +178,6 @@ test.each(['light', 'dark'] as const)(
     }
   },
 )
-
-/** What axe-core finds, each as one line. */
-async function axeFaults(page: Page): Promise<readonly string[]> {
-  const { violations } = await page.evaluate<AxeResults>('axe.run(document)')
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary = '' }) => `${id} ${target.join(' ')}: ${failureSummary}`),
-  )
-}
 
 test('colours follow the system, and the choice of the reader', async () => {
   const { page } = await open('', { colorScheme: 'dark' })

@@ -135,6 +135,11 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/server/page/node-page.test.ts'],
   },
   {
+    reason: 'every view of the page of a cluster, twice by axe-core; cluster-page has its start',
+    projects: ['server'],
+    files: ['test/server/page/cluster-views.test.ts'],
+  },
+  {
     reason: 'a hundred kubectls at once; default-account makes as many Pods by HTTP',
     projects: ['server'],
     files: ['test/server/identity/namespace-race.test.ts'],

@@ -7,6 +7,8 @@ export interface ConnectionParts {
   readonly base: string
   /** Of every request. */
   readonly headers?: () => Readonly<Record<string, string>>
+  /** Called with each refusal before it is thrown. */
+  readonly onRefusal?: (error: RequestError) => void
 }
 
 /** GET requests of one server. Each throws RequestError, and stops with its signal. */
@@ -29,14 +31,16 @@ export class Connection {
   }
 
   async #get(path: string, signal: AbortSignal): Promise<Response> {
-    const { base, headers } = this.#parts
+    const { base, headers, onRefusal } = this.#parts
     const options = { signal, headers: headers?.() ?? {}, cache: 'no-store' } as const
     const response = await fetch(base + path, options).catch((error: unknown) => {
       if (signal.aborted) throw error
       throw new RequestError('the server does not answer')
     })
     if (response.ok) return response
-    throw await refusal(response)
+    const error = await refusal(response)
+    onRefusal?.(error)
+    throw error
   }
 }
 

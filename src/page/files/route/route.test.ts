@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { explainHash, parseRoute, routeHash, START } from './route.ts'
+import { explainRoute, parseRoute, routeHash, START } from './route.ts'
 
 test.each([
   ['', START],
@@ -25,6 +25,6 @@ test('what a route is written as leads back to it, whatever a name holds', () =>
     const route = { view: 'services', service } as const
     expect(parseRoute(routeHash(route))).toEqual(route)
   }
-  const explained = parseRoute(explainHash('[fd00::1]:80', 'sctp'))
+  const explained = parseRoute(routeHash(explainRoute('[fd00::1]:80', 'sctp')))
   expect(explained).toMatchObject({ source: 'node', destination: '[fd00::1]:80', protocol: 'sctp' })
 })

@@ -38,28 +38,34 @@ export function parseRoute(hash: string): Route {
   }
 }
 
-/** The fragment of a route, with its `#`. */
-export function routeHash(route: Route): string {
+/**
+ * The fragment of a route, with its `#`. `base`: the part before it, where the page has more than the views of one node.
+ */
+export function routeHash(route: Route, base = ''): string {
+  return `#${base}${pathOf(route)}`
+}
+
+function pathOf(route: Route): string {
   switch (route.view) {
     case 'services': {
       const name = route.service.split('/').map(encodeURIComponent).join('/')
-      return name === '' ? '#/services' : `#/services/${name}`
+      return name === '' ? '/services' : `/services/${name}`
     }
     case 'latency':
     case 'problems':
-      return `#/${route.view}`
+      return `/${route.view}`
     case 'explain': {
       const { source, destination, protocol, inInterface } = route
       const all = Object.entries({ source, destination, protocol, interface: inInterface })
       const given = new URLSearchParams(all.filter(([, value]) => value !== ''))
-      return given.size === 0 ? '#/explain' : `#/explain?${given}`
+      return given.size === 0 ? '/explain' : `/explain?${given}`
     }
   }
 }
 
-/** The fragment that explains a packet of this node to a Service. */
-export function explainHash(destination: string, protocol = ''): string {
-  return routeHash({ view: 'explain', source: 'node', destination, protocol, inInterface: '' })
+/** The route that explains a packet of this node to a Service. */
+export function explainRoute(destination: string, protocol = ''): Route {
+  return { view: 'explain', source: 'node', destination, protocol, inInterface: '' }
 }
 
 function decoded(word: string): string {

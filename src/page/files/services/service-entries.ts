@@ -19,6 +19,7 @@ export interface BackendRow {
   readonly connections: number | undefined
   readonly connectionsPerSecond: number | undefined
   readonly bytes: number | undefined
+  readonly bytesPerSecond: number | undefined
 }
 
 /** The counters of backends at one moment. */
@@ -50,6 +51,7 @@ export function backendRows(
       connections: count?.connections,
       connectionsPerSecond: rates?.connections,
       bytes: count === undefined ? undefined : bytesOf(count),
+      bytesPerSecond: rates?.bytes,
       share:
         total === 0 || count?.connections === undefined ? undefined : count.connections / total,
     }

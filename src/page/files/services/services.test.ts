@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { ServiceMessage } from '../data/messages.ts'
+import { type Order, orderedBy } from '../grid/order.ts'
 import type { TrafficCounts } from '../traffic/traffic-rates.ts'
-import { moveRow } from './move-row.ts'
-import { ALL_ROWS, isProblem, selectRows, sortedBy } from './select-rows.ts'
+import { ALL_SERVICES, isProblem, type SortKey, selectServices, TEXTS } from './select-services.ts'
 import { backendRows, backendSample } from './service-entries.ts'
 import { serviceRows } from './service-row.ts'
-import { elementCount, scrollTo, visibleWindow } from './visible-window.ts'
 
 const SERVICES: readonly ServiceMessage[] = [
   { service: 'shop/web', entries: 2, backends: 5, status: 'Done' },
   { service: 'shop/api', entries: 1, backends: 9, status: 'Pending' },
   { service: 'mail/web', status: 'Conflict', problem: { code: 'NP_X', message: 'belongs to b/c' } },
 ]
+
+const sortedBy = (order: Order<SortKey>, sort: SortKey) => orderedBy(order, sort, TEXTS)
 
 function counts(connections: number, bytesIn: number): TrafficCounts {
   return { connections, connectionsNow: undefined, bytesIn, bytesOut: undefined }
@@ -27,8 +28,8 @@ describe('rows', () => {
     ]),
   }
   const rows = serviceRows(SERVICES, [before, after])
-  const names = (selection: Partial<typeof ALL_ROWS>) =>
-    selectRows(rows, { ...ALL_ROWS, ...selection }).map(({ service }) => service)
+  const names = (selection: Partial<typeof ALL_SERVICES>) =>
+    selectServices(rows, { ...ALL_SERVICES, ...selection }).map(({ service }) => service)
 
   test('have rates where both readings have the Service', () => {
     expect(rows.map(({ rates }) => rates)).toEqual([
@@ -56,60 +57,11 @@ describe('rows', () => {
   })
 
   test('a second click turns the order round; numbers begin with the largest', () => {
-    const byBytes = sortedBy(ALL_ROWS, 'bytes')
+    const byBytes = sortedBy(ALL_SERVICES, 'bytes')
     expect(byBytes).toMatchObject({ sort: 'bytes', isDescending: true })
     expect(sortedBy(byBytes, 'bytes')).toMatchObject({ sort: 'bytes', isDescending: false })
     expect(sortedBy(byBytes, 'service')).toMatchObject({ sort: 'service', isDescending: false })
   })
-})
-
-describe('the window', () => {
-  const viewport = { scrollTop: 0, height: 300, rowHeight: 30, count: 10_000 }
-
-  test.each([
-    [{}, { start: 0, end: 20 }],
-    [{ scrollTop: 3_000 }, { start: 90, end: 120 }],
-    [{ scrollTop: 3_015 }, { start: 90, end: 120 }],
-    [{ scrollTop: 300_000 }, { start: 9_990, end: 10_000 }],
-    [
-      { scrollTop: 300_000, count: 5 },
-      { start: 4, end: 5 },
-    ],
-    [{ scrollTop: -50 }, { start: 0, end: 20 }],
-    [{ count: 0 }, { start: 0, end: 0 }],
-    [{ height: 0 }, { start: 0, end: 10 }],
-  ])('%j shows rows %j', (change, expected) => {
-    expect(visibleWindow({ ...viewport, ...change })).toEqual(expected)
-  })
-
-  test('every row that can be seen is in it, at any position', () => {
-    for (let scrollTop = 0; scrollTop < 299_700; scrollTop += 997) {
-      const { start, end } = visibleWindow({ ...viewport, scrollTop })
-      expect(start * 30).toBeLessThanOrEqual(scrollTop)
-      expect(end * 30).toBeGreaterThanOrEqual(scrollTop + 300)
-      expect(end - start).toBeLessThanOrEqual(elementCount({ ...viewport, scrollTop }))
-    }
-  })
-
-  test('scrolls no further than a row needs', () => {
-    expect(scrollTo(3, { ...viewport, scrollTop: 60 })).toBe(60)
-    expect(scrollTo(1, { ...viewport, scrollTop: 60 })).toBe(30)
-    expect(scrollTo(12, { ...viewport, scrollTop: 60 })).toBe(90)
-  })
-})
-
-test.each([
-  ['ArrowDown', 3, 4],
-  ['ArrowUp', 0, 0],
-  ['PageDown', 3, 12],
-  ['PageUp', 20, 11],
-  ['Home', 50, 0],
-  ['End', 0, 99],
-  ['ArrowDown', 99, 99],
-  ['ArrowDown', -1, 0],
-  ['a', 3, undefined],
-])('%s from row %i leads to %s', (key, row, expected) => {
-  expect(moveRow(key, row, { count: 100, page: 9 })).toBe(expected)
 })
 
 test('a backend has its own counters, its share, and what is special about it', () => {

@@ -8,6 +8,7 @@ import {
   formatRate,
   formatShare,
   formatShort,
+  formatShown,
   hostPort,
 } from './format.ts'
 
@@ -40,6 +41,9 @@ test.each([
   [formatShare(1 / 3), '33 %'],
   [formatShare(0.0123), '1.2 %'],
   [formatShare(0), '0 %'],
+  [formatShown('Service', 3, undefined), 'Reading the Services…'],
+  [formatShown('Service', 3, 3), '3 Services'],
+  [formatShown('node', 1, 1_000), '1 of 1,000 nodes'],
   [hostPort('10.0.0.1', 80), '10.0.0.1:80'],
   [hostPort('fd00::1', 80), '[fd00::1]:80'],
   [hostPort('fd00::1', undefined), 'fd00::1'],

@@ -20,6 +20,14 @@ export function formatCountOf(count: number, name: string): string {
   return `${COUNT.format(count)} ${count === 1 ? name : `${name}s`}`
 }
 
+/** How many of the Services are shown: 3 of 12,345 Services. `all`: undefined before they are read. */
+export function formatShown(name: string, shown: number, all: number | undefined): string {
+  if (all === undefined) return `Reading the ${name}s…`
+  return shown === all
+    ? formatCountOf(all, name)
+    : `${formatCount(shown)} of ${formatCountOf(all, name)}`
+}
+
 /** 12345 is 12.3K. */
 export function formatShort(count: number | undefined): string {
   return count === undefined ? NOTHING : SHORT.format(count)

@@ -1,21 +1,30 @@
 import { html } from 'htm/preact'
+import type { ComponentChildren } from 'preact'
 import type { ExplainQuery } from '../../data/node-api.ts'
-import { routeHash } from '../../route/route.ts'
 
 const PROTOCOLS = ['tcp', 'udp', 'sctp']
 
 interface Props {
   readonly query: ExplainQuery
+  /** The fragment of a query, and of the further fields of the form. */
+  readonly hashOf: (query: ExplainQuery, fields: FormData) => string
   /** Explains the same packet anew. */
   readonly again: () => void
+  /** What a source may be. */
+  readonly sourceHint: string
+  /** What it is before the reader has given one. */
+  readonly firstSource: string
+  /** Further fields. */
+  readonly children?: ComponentChildren
 }
 
 /** The search box: its query becomes the address of the page, so that an answer can be linked to. */
-export function ExplainForm({ query, again }: Props) {
+export function ExplainForm(props: Props) {
+  const { query, again, hashOf, sourceHint, firstSource, children } = props
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const fields = new FormData(event.target as HTMLFormElement)
-    const hash = routeHash({ view: 'explain', ...queryOf(fields) })
+    const hash = hashOf(queryOf(fields), fields)
     if (hash === location.hash) again()
     else location.hash = hash
   }
@@ -24,8 +33,8 @@ export function ExplainForm({ query, again }: Props) {
     <form class="query" onSubmit=${submit}>
       <label>
         <span>From</span>
-        <input name="source" required value=${source || 'node'} aria-describedby="source-hint" ...${PLAIN} />
-        <small id="source-hint">an address, or node</small>
+        <input name="source" required value=${source || firstSource} aria-describedby="source-hint" ...${PLAIN} />
+        <small id="source-hint">${sourceHint}</small>
       </label>
       <label class="wide">
         <span>To</span>
@@ -43,6 +52,7 @@ export function ExplainForm({ query, again }: Props) {
         <input name="interface" value=${inInterface} aria-describedby="interface-hint" ...${PLAIN} />
         <small id="interface-hint">empty: by the route back</small>
       </label>
+      ${children}
       <button type="submit" class="primary">Explain</button>
     </form>
   </search>`

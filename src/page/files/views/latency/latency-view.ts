@@ -1,10 +1,10 @@
 import { html } from 'htm/preact'
 import { type LatencyPoint, percentile } from '../../latency/latency-series.ts'
 import type { NodeState } from '../../node/node-state.ts'
-import { routeHash } from '../../route/route.ts'
 import { formatCount, formatMs } from '../../text/format.ts'
 import { Figures } from '../parts/figures.ts'
 import { View } from '../parts/frame.ts'
+import { useRouteHash } from '../parts/page-base.ts'
 import { useStore } from '../parts/use-store.ts'
 import { LatencyPlot } from './latency-plot.ts'
 
@@ -33,6 +33,7 @@ export function LatencyView({ state }: { readonly state: NodeState }) {
 }
 
 function LastChanges({ points }: { readonly points: readonly LatencyPoint[] }) {
+  const routeHash = useRouteHash()
   if (points.length === 0) return null
   const last = points.slice(-LAST).toReversed()
   return html`<h2 id="changes-title">The last changes</h2>

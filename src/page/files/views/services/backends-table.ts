@@ -38,6 +38,12 @@ const CONNECTIONS: readonly Column[] = [
   { name: 'Connections', isNumber: true, show: (row) => formatShort(row.connections) },
 ]
 
+const RATE = {
+  name: 'Traffic/s',
+  isNumber: true,
+  show: (row: BackendRow) => formatBytes(row.bytesPerSecond),
+}
+
 const BYTES = { name: 'Bytes', isNumber: true, show: ({ bytes }: BackendRow) => formatBytes(bytes) }
 
 const SHARE = {
@@ -82,7 +88,7 @@ function columnsOf(rows: readonly BackendRow[]): readonly Column[] {
   return [
     ...(rows.some(({ weight }) => weight !== rows[0]?.weight) ? [WEIGHT] : []),
     ...(hasConnections ? CONNECTIONS : []),
-    ...(rows.some(({ bytes }) => bytes !== undefined) ? [BYTES] : []),
+    ...(rows.some(({ bytes }) => bytes !== undefined) ? [RATE, BYTES] : []),
     ...(hasConnections ? [SHARE] : []),
   ]
 }

@@ -3,10 +3,11 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { EntryMessage, FrontendMessage, StatusMessage } from '../../data/messages.ts'
 import type { NodeApi } from '../../data/node-api.ts'
 import type { NodeState } from '../../node/node-state.ts'
-import { explainHash } from '../../route/route.ts'
+import { explainRoute } from '../../route/route.ts'
 import { backendRows } from '../../services/service-entries.ts'
 import { hostPort } from '../../text/format.ts'
 import type { TrafficSample } from '../../traffic/traffic-rates.ts'
+import { useRouteHash } from '../parts/page-base.ts'
 import { StateMark } from '../parts/state-mark.ts'
 import { useStore } from '../parts/use-store.ts'
 import { BackendsTable } from './backends-table.ts'
@@ -23,13 +24,14 @@ interface Props {
 export function ServiceDetail({ api, state, service, close }: Props) {
   const { entries, samples, failure } = useService(api, service)
   const status = useStore(state.status)
+  const routeHash = useRouteHash()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus({ preventScroll: true }), [service])
   const onKeyDown = ({ key }: KeyboardEvent) => (key === 'Escape' ? close() : undefined)
   return html`<aside class="detail" aria-labelledby="detail-title" onKeyDown=${onKeyDown}>
     <div class="detail-head">
       <h2 id="detail-title" ref=${heading} tabindex="-1">${service}</h2>
-      <a class="button" href=${explainHash(service)}>Explain a packet</a>
+      <a class="button" href=${routeHash(explainRoute(service))}>Explain a packet</a>
       <button type="button" onClick=${close}>Close</button>
     </div>
     ${failure === '' ? null : html`<p class="failure" role="alert">${failure}</p>`}
@@ -86,11 +88,12 @@ const KINDS: Readonly<Record<string, string>> = {
 
 function Frontend({ frontend, protocol }: { frontend: FrontendMessage; protocol: string }) {
   const { kind = '', ip = '', port = 0, pool = '', sourceRanges = [], admitsAll = false } = frontend
+  const routeHash = useRouteHash()
   const isNode = ip === 'node'
   const address = isNode ? `every node address:${port}` : hostPort(ip, port)
   return html`<li>
     <span class="kind">${KINDS[kind] ?? kind}</span>
-    ${isNode ? address : html`<a href=${explainHash(address, protocol.toLowerCase())}>${address}</a>`}
+    ${isNode ? address : html`<a href=${routeHash(explainRoute(address, protocol.toLowerCase()))}>${address}</a>`}
     ${pool === 'local' ? html`<span class="mark">backends of this node only</span>` : null}
     ${admitsAll ? null : html`<span class="mark">from ${sourceRanges.join(', ') || 'no source'}</span>`}
   </li>`

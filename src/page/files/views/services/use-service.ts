@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { collect } from '../../data/collect.ts'
 import type { EntryMessage } from '../../data/messages.ts'
 import type { NodeApi } from '../../data/node-api.ts'
 import { repeat } from '../../data/repeat.ts'
@@ -25,9 +26,9 @@ export function useService(api: NodeApi, service: string): ServiceDetails {
     const { signal } = closed
     const read = async (): Promise<void> => {
       try {
-        const entries = await all(api.entries(service, signal))
+        const entries = await collect(api.entries(service, signal))
         setDetails((old) => ({ ...old, entries, failure: '' }))
-        const traffic = await all(api.traffic(service, signal))
+        const traffic = await collect(api.traffic(service, signal))
         const backends = traffic.flatMap((one) => one.backends ?? [])
         const sample = backendSample(performance.now(), backends)
         setDetails((old) => ({ ...old, samples: [old.samples[1], sample] }))
@@ -39,10 +40,4 @@ export function useService(api: NodeApi, service: string): ServiceDetails {
     return () => closed.abort()
   }, [api, service])
   return details
-}
-
-async function all<T>(batches: AsyncIterable<readonly T[]>): Promise<readonly T[]> {
-  const found: T[] = []
-  for await (const batch of batches) found.push(...batch)
-  return found
 }

@@ -1,17 +1,12 @@
 import { html } from 'htm/preact'
-import type { ProblemMessage, RefusalMessage, StatusMessage } from '../data/messages.ts'
-import type { NodeState } from '../node/node-state.ts'
-import { routeHash } from '../route/route.ts'
-import { formatAge, formatCount } from '../text/format.ts'
-import { Figures } from './parts/figures.ts'
-import { View } from './parts/frame.ts'
-import { useStore } from './parts/use-store.ts'
-
-/** How many things an operator has to look at. */
-export function countProblems(status: StatusMessage | undefined): number {
-  const { reasons = [], warnings = [], refusals = [], problems = [] } = status ?? {}
-  return reasons.length + warnings.length + refusals.length + problems.length
-}
+import type { ProblemMessage, RefusalMessage, StatusMessage } from '../../data/messages.ts'
+import { countProblems } from '../../node/count-problems.ts'
+import type { NodeState } from '../../node/node-state.ts'
+import { formatAge, formatCount } from '../../text/format.ts'
+import { Figures } from '../parts/figures.ts'
+import { View } from '../parts/frame.ts'
+import { useRouteHash } from '../parts/page-base.ts'
+import { useStore } from '../parts/use-store.ts'
 
 /** What does not work: why the node is not ready, conflicts of Services, what the kernel refuses, drift. */
 export function ProblemsView({ state }: { readonly state: NodeState }) {
@@ -73,6 +68,7 @@ function Refusals({ refusals }: { readonly refusals: readonly RefusalMessage[] }
 
 /** namespace/name:port/protocol/family, linked to its Service. */
 function EntryLink({ entry }: { readonly entry: string }) {
+  const routeHash = useRouteHash()
   const service = entry.split(':')[0] ?? ''
   return html`<a href=${routeHash({ view: 'services', service })}>${entry}</a>`
 }

@@ -1,0 +1,12 @@
+/** Does something for each item, for so many at once. `task` must not throw. */
+export async function eachOf<T>(
+  items: readonly T[],
+  atOnce: number,
+  task: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = items.values()
+  const work = async (): Promise<void> => {
+    for (const item of rest) await task(item)
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work))
+}

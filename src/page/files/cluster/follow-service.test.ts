@@ -1,0 +1,85 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { ClusterApi } from '../data/cluster-api.ts'
+import type { NodeApi } from '../data/node-api.ts'
+import { RequestError } from '../data/request-error.ts'
+import { Store } from '../data/store.ts'
+import { answered, failed } from '../nodes/node-reading.ts'
+import { clusterState } from './cluster-state.ts'
+import { followService, type ServiceOverNodes, UNREAD } from './follow-service.ts'
+import { followServices, NO_SERVICES, type ServiceList } from './follow-services.ts'
+
+const VISIBLE = { hidden: false, addEventListener() {}, removeEventListener() {} }
+const REFUSED = { message: 'connection refused', code: '', status: 503 }
+
+/** Nodes `n0` to `n4`: `n3` cannot be read, and `n4` refuses. */
+function cluster() {
+  vi.useFakeTimers()
+  const ended = new AbortController()
+  onTestFinished(() => {
+    ended.abort()
+    vi.useRealTimers()
+  })
+  const requests: string[] = []
+  let connections = 0
+  const node = (name: string): Partial<NodeApi> => ({
+    async *services() {
+      requests.push(`${name} services`)
+      if (name === 'n4') throw new RequestError('forbidden', { status: 403 })
+      yield [{ service: `shop/of-${name}` }]
+    },
+    async *entries(service) {
+      requests.push(`${name} ${service}`)
+      if (name === 'n4') throw new RequestError('forbidden', { status: 403 })
+      yield [{ id: 'shop/web:http/TCP/4', backends: [{ ip: '10.0.0.1', port: 80 }] }]
+    },
+    async *traffic(service) {
+      connections += 10
+      const traffic = { connections: `${connections}` }
+      const entry = 'shop/web:http/TCP/4'
+      yield [{ service, backends: [{ entry, ip: '10.0.0.1', port: 80, traffic }] }]
+    },
+  })
+  const state = clusterState()
+  const names = ['n0', 'n1', 'n2', 'n3', 'n4']
+  state.nodes.set(names.map((name) => ({ metadata: { name } })))
+  const well = answered(undefined, { isReady: true, waitingMs: '7' })
+  const readings = names.map((name) => [name, well] as const)
+  state.readings.set(new Map([...readings, ['n3', failed(undefined, REFUSED)] as const]))
+  const api = { node } as ClusterApi
+  return { api, requests, parts: { state, visibility: VISIBLE, signal: ended.signal } }
+}
+
+test('a Service: every node that answers is read, the others say why not', async () => {
+  const { api, requests, parts } = cluster()
+  const found = new Store<ServiceOverNodes>(UNREAD)
+  followService(api, { ...parts, found, service: 'shop/web' })
+  await vi.advanceTimersByTimeAsync(2_000)
+  const { services, rounds } = found.value
+  expect(rounds).toBe(2)
+  expect(services.map(({ node, failure }) => [node, failure])).toEqual([
+    ...[
+      ['n0', ''],
+      ['n1', ''],
+      ['n2', ''],
+    ],
+    ['n3', 'connection refused'],
+    ['n4', 'forbidden'],
+  ])
+  expect(services[0]?.samples.map((sample) => sample?.counts.size)).toEqual([1, 1])
+  expect(requests.filter((one) => one.startsWith('n3'))).toEqual([])
+  expect(requests).toContain('n0 shop/web')
+})
+
+test('the list is that of the node with the newest state; a refusal is named', async () => {
+  const { api, parts } = cluster()
+  const list = new Store<ServiceList>(NO_SERVICES)
+  const { readings } = parts.state
+  const newest = answered(undefined, { isReady: true })
+  readings.set(new Map([...readings.value, ['n2', newest]]))
+  followServices(api, { ...parts, list })
+  await vi.advanceTimersByTimeAsync(100)
+  expect(list.value).toMatchObject({ node: 'n2', services: [{ service: 'shop/of-n2' }] })
+  readings.set(new Map([['n4', newest]]))
+  await vi.advanceTimersByTimeAsync(11_000)
+  expect(list.value).toMatchObject({ node: 'n2', failure: 'n4: forbidden' })
+})

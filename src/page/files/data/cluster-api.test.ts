@@ -1,0 +1,68 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { clusterApi } from './cluster-api.ts'
+import { RequestError } from './request-error.ts'
+
+const { signal } = new AbortController()
+afterEach(() => void vi.unstubAllGlobals())
+
+/** Answers by path; every request is kept. */
+function answering(answer: (path: string) => Response) {
+  const requests: string[] = []
+  vi.stubGlobal('fetch', async (path: string) => {
+    requests.push(path)
+    return answer(path)
+  })
+  return requests
+}
+
+test('lists of Nodes are read part by part, and sorted as people count', async () => {
+  const names = (path: string) => (path.includes('continue') ? ['n-3'] : ['n-10', 'n-9'])
+  const requests = answering((path) =>
+    Response.json({
+      items: names(path).map((name) => ({ metadata: { name } })),
+      metadata: path.includes('continue') ? {} : { continue: 'x=&y' },
+    }),
+  )
+  const nodes = await clusterApi({ base: 'v1/' }).nodes(signal)
+  expect(nodes.map(({ metadata }) => metadata.name)).toEqual(['n-3', 'n-9', 'n-10'])
+  expect(requests).toEqual(['v1/nodes?limit=500', 'v1/nodes?limit=500&continue=x%3D%26y'])
+})
+
+test.each(['node-7', '..', '.', 'a/../../x?y#z', '%2e%2e', '<b>'])(
+  'the name %j stays one word of the path',
+  async (name) => {
+    const requests = answering(() => Response.json({}))
+    const api = clusterApi({ base: '../api/v1/' })
+    await api.node(name).status(signal)
+    await api.pod(name, name, signal)
+    const paths = requests.map((path) => new URL(path, 'http://host/page/').pathname)
+    expect(paths).toEqual([
+      expect.stringMatching(/^\/api\/v1\/nodes\/[^/]+\/proxy\/inspection\/v1\/status$/),
+      expect.stringMatching(/^\/api\/v1\/namespaces\/[^/]+\/pods\/[^/]+$/),
+    ])
+  },
+)
+
+test('a refusal is reported once, and thrown with the words of the server', async () => {
+  const message = 'nodes is forbidden'
+  answering(() => Response.json({ kind: 'Status', message, code: 403 }, { status: 403 }))
+  const refusals: RequestError[] = []
+  const api = clusterApi({ base: '', onRefusal: (error) => refusals.push(error) })
+  await expect(api.nodes(signal)).rejects.toThrow(RequestError)
+  expect(refusals).toEqual([expect.objectContaining({ message, status: 403, code: '' })])
+})
+
+test('no more than eight requests run at once, whichever node they are for', async () => {
+  let [running, most] = [0, 0]
+  vi.stubGlobal('fetch', async () => {
+    running++
+    most = Math.max(most, running)
+    await new Promise((resolve) => setTimeout(resolve))
+    running--
+    return Response.json({})
+  })
+  const api = clusterApi({ base: '' })
+  const names = Array.from({ length: 30 }, (_, index) => `node-${index}`)
+  await Promise.all(names.map((name) => api.node(name).status(signal)))
+  expect(most).toBe(8)
+})

@@ -1,0 +1,22 @@
+/** A request that was given up, because its answer took too long. */
+export class LateError extends Error {
+  override readonly name = 'LateError'
+}
+
+/** Runs a task whose signal ends it after so many milliseconds. Throws LateError then, else what the task throws. */
+export async function within<T>(
+  ms: number,
+  signal: AbortSignal,
+  task: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), ms)
+  try {
+    return await task(AbortSignal.any([signal, late.signal]))
+  } catch (error) {
+    if (signal.aborted || !late.signal.aborted) throw error
+    throw new LateError(`no answer within ${ms / 1_000} s`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import type { StatusMessage } from '../data/messages.ts'
+import { newestNode } from './choose-node.ts'
+import { frequencies, majorityOf } from './most-frequent.ts'
+import { answered, failed, type NodeReading } from './node-reading.ts'
+import { nodeRemedy } from './node-remedy.ts'
+import { nodeRows } from './node-row.ts'
+import { ALL_NODES, firstWords, selectNodes } from './select-nodes.ts'
+
+const WELL: StatusMessage = {
+  ...{ isReady: true, mode: 'a', version: '0.1.0', services: 4, entries: 9 },
+  programming: { count: 3, p50Ms: 5, p99Ms: 50 },
+}
+const REFUSED = { message: 'connection refused', code: '', status: 503 }
+
+function reading(change: StatusMessage = {}): NodeReading {
+  return answered(undefined, { ...WELL, ...change })
+}
+
+function object(name: string, ready = 'True') {
+  const conditions = [{ type: 'Ready', status: ready, reason: 'Kubelet', message: 'silent' }]
+  return { metadata: { name }, status: { conditions } }
+}
+
+/** The rows of nodes by name. */
+function rowsOf(readings: Readonly<Record<string, NodeReading | undefined>>) {
+  const known = Object.entries(readings).flatMap(([name, one]) =>
+    one === undefined ? [] : [[name, one] as const],
+  )
+  const rows = nodeRows(
+    Object.keys(readings).map((name) => object(name)),
+    new Map(known),
+  )
+  return Object.fromEntries(rows.map((row) => [row.name, row]))
+}
+
+describe('a row', () => {
+  test('says what is wrong, the most fundamental first', () => {
+    const rows = rowsOf({
+      a: reading(),
+      b: reading({ isReady: false, reasons: ['no watch is open'], warnings: ['no IPv6'] }),
+      c: reading({ problems: [{ entry: 's/w:http/TCP/4', message: 'belongs to s/x' }] }),
+      d: reading({ refusals: [{ object: 'chain x', message: 'EINVAL' }] }),
+      e: failed(reading(), REFUSED),
+      f: undefined,
+    })
+    expect(Object.values(rows).map(({ state, problems }) => [state, ...problems])).toEqual([
+      ['ready'],
+      ['not ready', 'no watch is open', 'no IPv6'],
+      ['problems', 's/w:http/TCP/4: belongs to s/x'],
+      ['problems', 'the kernel refuses chain x: EINVAL'],
+      ['no answer', 'connection refused'],
+      ['loading'],
+    ])
+    expect(rows['e']?.status?.mode).toBe('a')
+  })
+
+  test('a status without readiness is not ready: proto leaves out what is false', () => {
+    const { isReady: _, ...rest } = WELL
+    expect(rowsOf({ a: answered(undefined, rest) })['a']?.state).toBe('not ready')
+  })
+
+  test('has what the Node object says of the machine', () => {
+    const [row] = nodeRows([object('a', 'Unknown')], new Map([['a', reading()]]))
+    expect(row).toMatchObject({
+      state: 'not ready',
+      problems: ['the Node is not Ready (Kubelet: silent)'],
+    })
+  })
+})
+
+describe('differences', () => {
+  const others = { a: reading(), b: reading(), c: reading() }
+
+  test('from most nodes are named', () => {
+    const rows = rowsOf({ ...others, d: reading({ mode: 'b', entries: 8 }) })
+    expect(rows['d']).toMatchObject({
+      state: 'differs',
+      differences: ['mode b, most nodes have a', '8 ports, most nodes have 9'],
+    })
+    expect(rows['a']).toMatchObject({ state: 'ready', differences: [] })
+  })
+
+  test('count when two readings have them: nodes are read one after the other', () => {
+    const late = answered(answered(undefined, WELL), { ...WELL, entries: 8 })
+    expect(rowsOf({ ...others, d: late })['d']?.differences).toEqual([])
+    const lasting = answered(late, { ...WELL, entries: 8 })
+    expect(rowsOf({ ...others, d: lasting })['d']?.differences).toHaveLength(1)
+  })
+
+  test('there are none where no value has a majority, and silent nodes have no vote', () => {
+    const rows = rowsOf({ a: reading(), b: reading({ version: '0.2.0' }) })
+    expect(Object.values(rows).flatMap(({ differences }) => differences)).toEqual([])
+    const silent = failed(reading({ version: '0.2.0' }), REFUSED)
+    const three = rowsOf({ a: reading(), b: silent, c: silent })
+    expect(three['a']?.differences).toEqual([])
+  })
+
+  test('majority and frequencies', () => {
+    expect([majorityOf([1, 2, 2]), majorityOf([1, 2]), majorityOf([])]).toEqual([
+      ...[2, undefined, undefined],
+    ])
+    expect(frequencies(['a', 'b', 'b'])).toEqual([
+      ['b', 2],
+      ['a', 1],
+    ])
+  })
+})
+
+describe('the table', () => {
+  const rows = Object.values(
+    rowsOf({
+      a: reading(),
+      b: reading({ waitingMs: '900' }),
+      c: reading({ mode: 'b' }),
+      d: reading({ isReady: false, reasons: ['x', 'y'] }),
+      e: failed(undefined, REFUSED),
+    }),
+  )
+  const names = (change: Partial<typeof ALL_NODES>) =>
+    selectNodes(rows, { ...ALL_NODES, ...change }).map(({ name }) => name)
+
+  test.each([
+    [{}, ['e', 'd', 'c', 'a', 'b']],
+    [{ onlyProblems: true }, ['e', 'd', 'c']],
+    [{ text: 'REFUSED' }, ['e']],
+    [{ text: 'mode b' }, ['c']],
+    [{ sort: 'waiting', isDescending: true }, ['b', 'a', 'c', 'd', 'e']],
+    [{ sort: 'p99', isDescending: false }, ['e', 'a', 'b', 'c', 'd']],
+  ] as const)('%j', (change, expected) => {
+    expect(names(change)).toEqual(expected)
+  })
+
+  test('counts what it has no place for', () => {
+    expect(rows.map(firstWords)).toEqual([
+      ...['', '', 'mode b, most nodes have a', 'x (and 1 more)', 'connection refused'],
+    ])
+  })
+})
+
+test('the Services are those of the node with the newest state, and it is kept', () => {
+  const readings = (change: Readonly<Record<string, NodeReading>>) =>
+    new Map(Object.entries({ a: reading(), b: reading(), ...change }))
+  expect(newestNode(new Map(), 'a')).toBeUndefined()
+  expect(newestNode(readings({}), undefined)).toBe('a')
+  expect(newestNode(readings({}), 'b')).toBe('b')
+  expect(newestNode(readings({ b: reading({ waitingMs: '5' }) }), 'b')).toBe('a')
+  expect(newestNode(readings({ a: reading({ isReady: false }) }), 'a')).toBe('b')
+  expect(newestNode(readings({ a: failed(reading(), REFUSED) }), 'a')).toBe('b')
+})
+
+test.each([
+  [0, '', /no answer in time/, ''],
+  [403, '', /may not get nodes\/proxy/, 'node-inspection-reader'],
+  [404, '', /is gone/, ''],
+  [503, '', /Once that is done/, '/api/v1/nodes/node-7/proxy/'],
+  [504, '', /Once that is done/, '/api/v1/nodes/node-7/proxy/'],
+  [503, 'NP_INSPECTION_BUSY', /read again/, ''],
+])('status %i with code "%s": what to do', (status, code, text, command) => {
+  const remedy = nodeRemedy('node-7', { message: '', status, code })
+  expect(remedy.text).toMatch(text)
+  expect(remedy.command).toContain(command)
+})
+
+test('a command has no name that a shell would read as more than a word', () => {
+  const failure = { message: '', status: 503, code: '' }
+  expect(nodeRemedy('$(reboot)', failure).command).toContain('/nodes/NAME/')
+})

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import type { BackendMessage, EntryMessage } from '../data/messages.ts'
+import { answered } from '../nodes/node-reading.ts'
+import { backendSample } from '../services/service-entries.ts'
+import { clusterServiceRows } from './cluster-service-row.ts'
+import { nodeDifferences } from './node-differences.ts'
+import { type NodeService, readServices } from './node-service.ts'
+import { nodeServiceRows } from './node-service-row.ts'
+import { sumEntries } from './sum-entries.ts'
+
+const ID = 'shop/web:http/TCP/4'
+
+function entry(ips: readonly string[], change: Partial<EntryMessage> = {}): EntryMessage {
+  const backends: readonly BackendMessage[] = ips.map((ip) => ({
+    ...{ ip, port: 80, weight: 1, inClusterPool: true },
+  }))
+  return { id: ID, status: 'Done', backends, ...change }
+}
+
+/** A node whose counters stood at `before`, and two seconds later at `after`. */
+function node(
+  name: string,
+  entries: readonly EntryMessage[],
+  [before, after]: readonly [number, number] = [0, 0],
+): NodeService {
+  const sample = (at: number, connections: number) =>
+    backendSample(
+      at,
+      entries.flatMap(({ id, backends = [] }) =>
+        backends.map(({ ip = '', port = 0 }) => ({
+          ...{ entry: id, ip, port },
+          traffic: { connections: `${connections}`, bytesIn: `${connections * 10}` },
+        })),
+      ),
+    )
+  return { node: name, entries, samples: [sample(0, before), sample(2_000, after)], failure: '' }
+}
+
+const UNREAD: NodeService = {
+  ...{ node: 'z', entries: undefined, samples: [undefined, undefined] as const },
+  failure: 'connection refused',
+}
+
+describe('sums', () => {
+  test('over nodes: each backend with what all of them sent to it', () => {
+    const nodes = [
+      node('a', [entry(['10.0.0.1', '10.0.0.2'])], [10, 30]),
+      node('b', [entry(['10.0.0.1'], { status: 'Pending' })], [100, 140]),
+      UNREAD,
+    ]
+    const [sum] = sumEntries(readServices(nodes))
+    expect(sum).toMatchObject({ status: 'Pending' })
+    expect(sum?.rows).toEqual([
+      expect.objectContaining({
+        ...{ address: '10.0.0.1:80', connections: 170, connectionsPerSecond: 30, marks: [] },
+        ...{ bytes: 1_700, bytesPerSecond: 300, share: 0.85 },
+      }),
+      expect.objectContaining({
+        ...{ address: '10.0.0.2:80', connections: 30, connectionsPerSecond: 10, share: 0.15 },
+        marks: ['on 1 of 2 nodes'],
+      }),
+    ])
+  })
+
+  test('a node whose counters began anew takes nothing from the rate of the others', () => {
+    const nodes = [
+      node('a', [entry(['10.0.0.1'])], [0, 20]),
+      node('b', [entry(['10.0.0.1'])], [900, 5]),
+    ]
+    expect(sumEntries(readServices(nodes))[0]?.rows[0]).toMatchObject({
+      ...{ connections: 25, connectionsPerSecond: 10 },
+    })
+  })
+
+  test('what no node counts is not known', () => {
+    const samples = [undefined, undefined] as const
+    const uncounted = { ...node('a', [entry(['10.0.0.1'])]), samples }
+    const [sum] = sumEntries(readServices([uncounted]))
+    expect(sum?.rows[0]).toMatchObject({ connections: undefined, bytes: undefined })
+  })
+})
+
+describe('nodes that differ', () => {
+  const most = ['a', 'b', 'c'].map((name) => node(name, [entry(['10.0.0.1', '10.0.0.2'])]))
+  const textsOf = (...others: readonly NodeService[]) =>
+    Object.fromEntries(nodeDifferences(readServices([...most, ...others])))
+
+  test('are named, with the backends that they miss or have alone', () => {
+    const other = node('d', [entry(['10.0.0.2', '10.0.0.3'])])
+    expect(textsOf(other)).toEqual({
+      d: ['http/TCP/4: without 10.0.0.1:80', 'http/TCP/4: only here 10.0.0.3:80'],
+    })
+    const many = node('d', [entry(['1', '2', '3', '4', '5'].map((last) => `10.1.0.${last}`))])
+    expect(textsOf(many)['d']?.[1]).toMatch(/only here 10.1.0.1:80, .* and 2 more$/)
+  })
+
+  test('are named with their state, and with ports that they alone forward or do not', () => {
+    expect(textsOf(node('d', [entry(['10.0.0.1', '10.0.0.2'], { status: 'Error' })]))).toEqual({
+      d: ['http/TCP/4: Error, elsewhere Done'],
+    })
+    expect(textsOf(node('d', []))).toEqual({ d: ['http/TCP/4: is not forwarded'] })
+    const more = node('d', [...(most[0]?.entries ?? []), entry([], { id: 'shop/web:old/TCP/4' })])
+    expect(textsOf(more)).toEqual({ d: ['old/TCP/4: is forwarded, elsewhere not'] })
+  })
+
+  test('order, backends that drain and nodes that are not read make no difference', () => {
+    const draining = { ip: '10.0.0.9', port: 80, weight: 1, drainingUntil: '5' }
+    const { backends = [] } = entry(['10.0.0.2', '10.0.0.1'])
+    const other = node('d', [entry([], { backends: [...backends, draining] })])
+    expect(textsOf(other, UNREAD)).toEqual({})
+  })
+
+  test('a weight that differs is a difference', () => {
+    const backends = [
+      { ip: '10.0.0.1', port: 80, weight: 1 },
+      { ip: '10.0.0.2', port: 80, weight: 5 },
+    ]
+    expect(textsOf(node('d', [entry([], { backends })]))['d']).toHaveLength(2)
+  })
+})
+
+test('a row for each node, those first that an operator has to look at', () => {
+  const nodes = [
+    node('a', [entry(['10.0.0.1'])], [0, 8]),
+    node('b', [entry(['10.0.0.1'])], [0, 2]),
+    node('c', [entry([])]),
+    UNREAD,
+  ]
+  const rows = nodeServiceRows(nodes, nodeDifferences(readServices(nodes)))
+  expect(rows.map(({ node: name }) => name)).toEqual(['z', 'c', 'a', 'b'])
+  expect(rows[0]).toMatchObject({ isRead: false, remarks: ['connection refused'], status: '' })
+  expect(rows[1]).toMatchObject({ backends: 0, remarks: ['http/TCP/4: without 10.0.0.1:80'] })
+  expect(rows[2]).toMatchObject({ connections: 8, connectionsPerSecond: 4, backends: 1 })
+})
+
+test('the list has the worst state that any node reports, and how many do', () => {
+  const problem = { entry: ID, code: 'NP_X', message: 'belongs to a/b' }
+  const refusal = { object: 'chain', entries: [ID], message: 'EINVAL' }
+  const readings = new Map([
+    ['n1', answered(undefined, { problems: [problem, problem] })],
+    ['n2', answered(undefined, { refusals: [refusal] })],
+    ['n3', answered(undefined, {})],
+  ])
+  const services = [
+    { service: 'shop/web', entries: 1, backends: 2, status: 'Done' },
+    { service: 'shop/we', status: 'Pending' },
+  ]
+  expect(clusterServiceRows(services, readings)).toEqual([
+    {
+      ...{ service: 'shop/web', entries: 1, backends: 2, status: 'Error', nodes: 2 },
+      problem: 'n1: belongs to a/b',
+    },
+    { service: 'shop/we', entries: 0, backends: 0, status: 'Pending', nodes: 0, problem: '' },
+  ])
+})

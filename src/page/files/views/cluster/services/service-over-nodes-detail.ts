@@ -1,0 +1,83 @@
+import { html } from 'htm/preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { ClusterState } from '../../../cluster/cluster-state.ts'
+import { followService, UNREAD } from '../../../cluster/follow-service.ts'
+import type { ClusterApi } from '../../../data/cluster-api.ts'
+import { Store } from '../../../data/store.ts'
+import { clusterHash } from '../../../route/cluster-route.ts'
+import { nodeDifferences } from '../../../service-nodes/node-differences.ts'
+import { readServices } from '../../../service-nodes/node-service.ts'
+import { nodeServiceRows } from '../../../service-nodes/node-service-row.ts'
+import { sumEntries } from '../../../service-nodes/sum-entries.ts'
+import { formatCount, formatCountOf } from '../../../text/format.ts'
+import { useFollowing } from '../../parts/use-following.ts'
+import { useStore } from '../../parts/use-store.ts'
+import { EntryOverNodesSection } from './entry-over-nodes-section.ts'
+import { ServiceNodesTable } from './service-nodes-table.ts'
+
+interface Props {
+  readonly api: ClusterApi
+  readonly state: ClusterState
+  readonly service: string
+  readonly close: () => void
+}
+
+/** One Service over all nodes: what its backends get, and which nodes forward it otherwise. */
+export function ServiceOverNodesDetail({ api, state, service, close }: Props) {
+  const { services, rounds } = useServiceOverNodes({ api, state, service })
+  const { read, differences, entries } = useMemo(() => {
+    const found = readServices(services)
+    return { read: found, differences: nodeDifferences(found), entries: sumEntries(found) }
+  }, [services])
+  const rows = useMemo(() => nodeServiceRows(services, differences), [services, differences])
+  const isCounted = read.some(({ samples }) => samples[1] !== undefined)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [service])
+  const onKeyDown = ({ key }: KeyboardEvent) => (key === 'Escape' ? close() : undefined)
+  return html`<aside class="detail" aria-labelledby="detail-title" onKeyDown=${onKeyDown}>
+    <div class="detail-head">
+      <h2 id="detail-title" ref=${heading} tabindex="-1">${service}</h2>
+      <a class="button" href=${explainHash(service)}>Explain a packet</a>
+      <button type="button" onClick=${close}>Close</button>
+    </div>
+    <p class="remarks" role="status">${progressWords(read.length, services.length)}</p>
+    <${Differing} names=${[...differences.keys()]} />
+    ${rounds > 0 && read.length > 0 && entries.length === 0 ? html`<p>No node forwards a port of it.</p>` : null}
+    ${entries.map((one) => html`<${EntryOverNodesSection} key=${one.entry.id} over=${one} isCounted=${isCounted} />`)}
+    <h3 id="nodes-title">On each node</h3>
+    <${ServiceNodesTable} rows=${rows} service=${service} />
+  </aside>`
+}
+
+function useServiceOverNodes({ api, state, service }: Omit<Props, 'close'>) {
+  const [found] = useState(() => new Store(UNREAD))
+  useFollowing(
+    (signal) => followService(api, { service, state, found, visibility: document, signal }),
+    [api, service],
+  )
+  return useStore(found)
+}
+
+/** Names that are listed; the table has the others. */
+const LISTED = 5
+
+function Differing({ names }: { readonly names: readonly string[] }) {
+  if (names.length === 0) return null
+  const more = names.length > LISTED ? ` and ${formatCount(names.length - LISTED)} more` : ''
+  const verb = names.length === 1 ? 'differs' : 'differ'
+  return html`<p class="failure">
+    ${names.slice(0, LISTED).join(', ')}${more} ${verb} from the other nodes: the table below says in what.
+  </p>`
+}
+
+function progressWords(read: number, all: number): string {
+  if (all === 0) return 'Reading the nodes…'
+  return `The sum over ${formatCount(read)} of ${formatCountOf(all, 'node')}.`
+}
+
+function explainHash(service: string): string {
+  return clusterHash({
+    ...{ view: 'explain', node: '', source: '', destination: service },
+    ...{ protocol: '', inInterface: '' },
+  })
+}

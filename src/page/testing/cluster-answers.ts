@@ -1,0 +1,110 @@
+import type { ServerResponse } from 'node:http'
+import {
+  type MadeFailure,
+  nodeObject,
+  nodeStatus,
+  PECULIARITIES,
+  podIp,
+  podObject,
+  statusFailure,
+} from './cluster-nodes.ts'
+import { entriesOf, serviceOf, statusOf, trafficOf } from './fake-answers.ts'
+import { type Answer, nodeAnswers, sendJson, sendLines } from './node-answers.ts'
+
+/** What a cluster that is made up is like. */
+export interface MadeCluster {
+  readonly nodes: number
+  readonly services: number
+  /** Names that the last Nodes have instead of their own. */
+  readonly nodeNames?: readonly string[]
+  /** Names that the first Services have instead of their own. */
+  readonly serviceNames?: readonly string[]
+}
+
+/** Answers a GET request of the API: Nodes, Pods, and the node-proxy of each node. */
+export function clusterAnswers({
+  nodes,
+  services,
+  nodeNames = [],
+  serviceNames = [],
+}: MadeCluster) {
+  const first = nodes - nodeNames.length
+  const names = Array.from(
+    { length: nodes },
+    (_, index) => nodeNames[index - first] ?? `node-${index + 1}`,
+  )
+  const nameOf = (index: number) => serviceNames[index] ?? serviceOf(index).service
+  const objects = objectAnswers(names)
+  const node = nodeAnswer({ names, services, nameOf })
+  return (path: string, query: URLSearchParams, response: ServerResponse): void => {
+    const found = objects(path, query)
+    if (found !== undefined) sendJson(response, found)
+    else if (!node(path, query, response)) {
+      sendFailure(response, statusFailure(404, `${path} not found`))
+    }
+  }
+}
+
+/** Answers with a failure. */
+export function sendFailure(response: ServerResponse, { status, body }: MadeFailure): void {
+  sendJson(response, body, status)
+}
+
+function objectAnswers(names: readonly string[]) {
+  const list = names.map((name, index) => nodeObject(index + 1, name))
+  const pods = names.map((name, index) => podObject(index + 1, name))
+  return (path: string, query: URLSearchParams): unknown => {
+    if (path === '/api/v1/nodes') return { kind: 'NodeList', items: list }
+    if (path === '/api/v1/pods') {
+      const selector = query.get('fieldSelector') ?? ''
+      return { items: pods.filter((_, index) => selector === `status.podIP=${podIp(index + 1)}`) }
+    }
+    const [, number] = /^\/api\/v1\/namespaces\/shop\/pods\/web-(\d+)$/.exec(path) ?? []
+    return number === undefined ? undefined : pods[Number(number) - 1]
+  }
+}
+
+interface MadeNodes {
+  readonly names: readonly string[]
+  readonly services: number
+  readonly nameOf: (index: number) => string
+}
+
+const PATH = /^\/api\/v1\/nodes\/([^/]+)\/proxy\/inspection\/v1\/(\w+)$/
+
+function nodeAnswer({ names, services, nameOf }: MadeNodes) {
+  const common = nodeAnswers({ services, nameOf, readers: new Set() })
+  const status = statusOf(services)
+  const indexes = new Map(Array.from({ length: services }, (_, index) => [nameOf(index), index]))
+  return (path: string, query: URLSearchParams, response: ServerResponse): boolean => {
+    const [, word = '', rest = ''] = PATH.exec(path) ?? []
+    const name = decodeURIComponent(word)
+    const number = names.indexOf(name) + 1
+    const { failure, entry } = PECULIARITIES[number] ?? {}
+    const index = indexes.get(query.get('service') ?? '')
+    const own: Readonly<Record<string, Answer>> = {
+      status: () => sendJson(response, nodeStatus(status, number, name)),
+      ...(index === undefined ? {} : serviceAnswers(index, nameOf(index), entry)),
+    }
+    const answer = own[rest] ?? common[rest]
+    if (number === 0 || answer === undefined) return false
+    if (failure === undefined) answer(query, response)
+    else sendFailure(response, failure)
+    return true
+  }
+}
+
+/** Without a search through all Services for each request. */
+function serviceAnswers(
+  index: number,
+  name: string,
+  change: (typeof PECULIARITIES)[number]['entry'],
+): Readonly<Record<string, Answer>> {
+  return {
+    entries: (_, response) => {
+      const entries = entriesOf(index, name)
+      sendLines(response, index === 0 && change ? entries.map(change) : entries)
+    },
+    traffic: (_, response) => sendLines(response, [trafficOf(index, name, Date.now())]),
+  }
+}
