@@ -39,6 +39,11 @@ const manyRules = (own: number, services = 10_000): Partial<NodeFacts> => ({
   daemon: healthyDaemon({ services }),
   rules: [{ program: 'iptables-legacy', own, others: 0 }],
 })
+const KEEPING = {
+  ...{ where: 'iptables-nft nat POSTROUTING', rule: '-A POSTROUTING -j MASQUERADE' },
+  packets: 7,
+}
+const OLD_KERNEL = grown({ insertFailed: 10, clashesResolved: -1 })
 const load = (connections: readonly number[], affinitySeconds = 0): Partial<NodeFacts> => ({
   loads: [
     {
@@ -262,10 +267,24 @@ const CASES: readonly Case[] = [
     cause: /the kernel refuses 4\/x: no space/,
   },
   {
-    what: 'insertions that fail',
-    given: { counters: grown({ insertFailed: 10 }) },
+    what: 'insertions that fail by a rule that keeps source ports',
+    given: { counters: grown({ drop: 10, insertFailed: 10 }), masquerades: [KEEPING] },
     check: 'lost-insertions',
-    cause: /10 insertions failed in 1 s/,
+    cause: /first packets, 10 in 1 s: a rule gives .*: iptables-nft nat POSTROUTING: -A POST/,
+    seen: /iptables-nft nat POSTROUTING does not choose .* counted 7 connections/,
+  },
+  {
+    what: 'insertions that fail without such a rule',
+    given: { counters: grown({ insertFailed: 10, clashesResolved: 3 }) },
+    check: 'lost-insertions',
+    cause: /claim the same source port, or none is free/,
+    seen: /clash_resolve grew by 3/,
+  },
+  {
+    what: 'insertions that fail in a kernel that loses the second of two packets at once',
+    given: { counters: OLD_KERNEL },
+    check: 'lost-insertions',
+    cause: /two packets of one socket at once/,
   },
   {
     what: 'too many rules',
@@ -414,6 +433,7 @@ const IN_ORDER: readonly (readonly [string, Partial<NodeFacts>])[] = [
     'a backend that is silent',
     { connects: [{ entry: '', service: '', ip: '10.0.0.1', port: 1, answer: 'silent' }] },
   ],
+  ['a rule that keeps source ports, and loses nothing', { masquerades: [KEEPING] }],
   ['nine insertions that fail', { counters: grown({ insertFailed: 9 }) }],
   ['59,999 rules', manyRules(59_999, 5_000)],
   [

@@ -75,6 +75,8 @@ const COUNTERS = object({
   drop: number,
   earlyDrop: number,
   insertFailed: number,
+  /** Packets of one socket that came at once, of which the kernel lost none; -1: it does not count them. */
+  clashesResolved: number,
   /** Packets that rp_filter dropped (TcpExt IPReversePathFilter). */
   reversePath: number,
 })
@@ -140,6 +142,17 @@ const NODE_FACTS = object({
       program: text,
       own: number,
       others: number,
+    }),
+    20,
+  ),
+  /** Rules that have given connections a source port, and not one at random. */
+  masquerades: list(
+    object({
+      /** `iptables-nft nat POSTROUTING`, `nft ip firewall postrouting`. */
+      where: text,
+      rule: text,
+      /** Connections that the rule has counted so far; -1: it counts none. */
+      packets: number,
     }),
     20,
   ),

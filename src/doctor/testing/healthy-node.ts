@@ -3,7 +3,7 @@ import type { NodeFacts, WalkFacts, WalkOutcomeFacts } from '../evidence/node-fa
 /** When the facts were read: 2026-01-01. */
 export const NOW = 1_767_225_600_000
 
-const NO_COUNTS = { drop: 0, earlyDrop: 0, insertFailed: 0, reversePath: 0 }
+const NO_COUNTS = { drop: 0, earlyDrop: 0, insertFailed: 0, clashesResolved: 0, reversePath: 0 }
 
 /** How a packet ends; delivered unless given. */
 export function outcome(given: Partial<WalkOutcomeFacts> = {}): WalkOutcomeFacts {
@@ -65,7 +65,7 @@ export function healthyNode(given: Partial<NodeFacts> = {}): NodeFacts {
     conntrack: { count: 100, max: 1_000 },
     counters: { before: NO_COUNTS, after: NO_COUNTS, seconds: 1 },
     rules: [{ program: 'iptables-nft', own: 40, others: 3 }],
-    ...{ proxies: [], takenPorts: [], connects: [], loads: [] },
+    ...{ masquerades: [], proxies: [], takenPorts: [], connects: [], loads: [] },
     walks: [walk(), fromOutside(), fromOutside({ src: '203.0.113.77' })],
     ...given,
   }
