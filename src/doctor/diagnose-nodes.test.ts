@@ -35,6 +35,7 @@ const byOwnRule = outcome({ ...dropped, rule: '-A NPROXY-FILTER-VIPS -j DROP', i
 const LOADED = { mode: 'ipvs', scheduler: 'rr', masqueradeAll: false, isOfDaemon: true }
 const credential = (kind: string, inMs: number) =>
   healthyDaemon({ credentials: [{ kind, expiresAt: NOW + inMs }] })
+const REFUSED = { isReady: false, reasons: ['no watch on services is open: 401 Unauthorized: x'] }
 const manyRules = (own: number, services = 10_000): Partial<NodeFacts> => ({
   daemon: healthyDaemon({ services }),
   rules: [{ program: 'iptables-legacy', own, others: 0 }],
@@ -93,6 +94,24 @@ const CASES: readonly Case[] = [
     given: { daemon: credential('token', -2 * HOUR) },
     check: 'expired-credential',
     cause: /token of node-proxy expired 2 hours ago/,
+  },
+  {
+    what: 'a certificate that ends in an hour and a half',
+    given: { daemon: credential('certificate', 1.5 * HOUR) },
+    check: 'expired-credential',
+    cause: /certificate of node-proxy expires in 90 minutes/,
+  },
+  {
+    what: 'a token file that has just ended, which explains the rest',
+    given: { daemon: { ...credential('token-file', -7_000), ...REFUSED } },
+    check: 'expired-credential',
+    cause: /token file of node-proxy expired 7 s ago/,
+  },
+  {
+    what: 'a daemon that starts and is refused',
+    given: { daemon: healthyDaemon({ ...REFUSED, startedAt: NOW - 1_000 }) },
+    check: 'not-ready',
+    cause: /no watch on services is open: 401 Unauthorized/,
   },
   {
     what: 'a daemon that is not ready',
@@ -323,6 +342,13 @@ describe('the first finding', () => {
     expect(first?.evidence.join('\n')).toMatch(seen)
     expect([first?.remedy, ...(first?.commands ?? [''])].every((text) => text !== '')).toBe(true)
   })
+})
+
+test('an expired credential explains that the server refuses it: one finding', () => {
+  for (const reason of [...REFUSED.reasons, 'no watch: our client certificate expired at x']) {
+    const given = { ...credential('token', -1), isReady: false, reasons: [reason] }
+    expect(found({ daemon: given }).map(({ check }) => check)).toEqual(['expired-credential'])
+  }
 })
 
 test('every check has a case', () => {

@@ -9,7 +9,16 @@ export interface KubeconfigParts {
   readonly credential?: Credential | undefined
 }
 
-export function kubeconfigText({ url, ca, credential }: KubeconfigParts): string {
+/** A token that stays in its file. */
+export interface FileCredential {
+  readonly tokenFile: string
+}
+
+type Parts = Omit<KubeconfigParts, 'credential'> & {
+  readonly credential?: Credential | FileCredential | undefined
+}
+
+export function kubeconfigText({ url, ca, credential }: Parts): string {
   const trust = ca === undefined ? {} : { 'certificate-authority-data': btoa(ca) }
   return stringify({
     apiVersion: 'v1',
@@ -21,8 +30,8 @@ export function kubeconfigText({ url, ca, credential }: KubeconfigParts): string
   })
 }
 
-function userOf(credential: Credential): object {
-  if ('token' in credential) return credential
+function userOf(credential: Credential | FileCredential): object {
+  if (!('cert' in credential)) return credential
   return {
     'client-certificate-data': btoa(credential.cert),
     'client-key-data': btoa(credential.key),
