@@ -3,6 +3,7 @@ import { diagnoseNodes } from './diagnose-nodes.ts'
 import type { NodeFacts } from './evidence/node-facts.ts'
 import { NODE_CHECKS } from './node-checks.ts'
 import {
+  CONFIGURATION,
   fromOutside,
   grown,
   healthyDaemon,
@@ -25,14 +26,14 @@ interface Case {
   readonly seen?: RegExp
 }
 
-const IPVS = { mode: 'ipvs', scheduler: 'mh', masqueradeAll: false, isOfDaemon: false }
+const IPVS = { ...CONFIGURATION, mode: 'ipvs', scheduler: 'mh', isOfDaemon: false }
 const ABSENT = { daemon: undefined, daemonAbsent: 'node-proxy does not answer' }
 const dropped = outcome({
   ...{ kind: 'silent', where: 'iptables filter FORWARD', rule: '-A FORWARD -j DROP' },
   packets: 7,
 })
 const byOwnRule = outcome({ ...dropped, rule: '-A NPROXY-FILTER-VIPS -j DROP', isOwn: true })
-const LOADED = { mode: 'ipvs', scheduler: 'rr', masqueradeAll: false, isOfDaemon: true }
+const LOADED = { ...CONFIGURATION, mode: 'ipvs' }
 const credential = (kind: string, inMs: number) =>
   healthyDaemon({ credentials: [{ kind, expiresAt: NOW + inMs }] })
 const REFUSED = { isReady: false, reasons: ['no watch on services is open: 401 Unauthorized: x'] }
@@ -527,6 +528,25 @@ describe('several nodes', () => {
       'its MTU of the uplink is 9000; 2 of 3 nodes have 1500',
     )
     expect(nodes({}, jumbo, {}, jumbo)).toEqual([])
+  })
+
+  test('the version that differs', () => {
+    expect(nodes({}, {}, { version: '2' }, {})).toMatchObject([
+      { object: 'node/node-2', cause: 'its version is 2; 3 of 4 nodes have 1' },
+    ])
+    expect(nodes({}, {}, { ...ABSENT, rules: [], version: '2' }).map(({ check }) => check)).toEqual(
+      ['daemon-absent'],
+    )
+  })
+
+  test('the setting that differs, of node-proxies that have it', () => {
+    const shared = (settings: Record<string, string>) => ({
+      configuration: { ...CONFIGURATION, shared: settings },
+    })
+    const other = { ...CONFIGURATION.shared, clusterCIDR: '""' }
+    expect(nodes({}, shared(other), {}, shared({}))).toMatchObject([
+      { object: 'node/node-1', cause: 'its clusterCIDR is ""; 2 of 3 nodes have "10.0.0.0/8"' },
+    ])
   })
 
   test('the clock that differs', () => {

@@ -120,7 +120,11 @@ const NODE_FACTS = object({
   daemonAbsent: text,
   /** Of the running daemon, else of the file that was named; undefined: neither. */
   configuration: optional(
-    object({ mode: text, scheduler: text, masqueradeAll: flag, isOfDaemon: flag }),
+    object({
+      ...{ mode: text, scheduler: text, masqueradeAll: flag, isOfDaemon: flag },
+      /** Settings that all nodes of a cluster should have alike, as JSON by their paths. */
+      shared: texts(50),
+    }),
   ),
   /** loaded, builtIn, loadable, absent or unknown, by name. */
   modules: texts(50),

@@ -39,13 +39,18 @@ export function link(name: string, given: Partial<NodeFacts['interfaces'][number
   }
 }
 
+export const CONFIGURATION = {
+  ...{ mode: 'iptables', scheduler: 'rr', masqueradeAll: false, isOfDaemon: true },
+  shared: { clusterCIDR: '"10.0.0.0/8"', detectLocalMode: '"ClusterCIDR"' },
+}
+
 /** The facts of a node on which everything works; a test changes some. */
 export function healthyNode(given: Partial<NodeFacts> = {}): NodeFacts {
   return {
     ...{ format: 1, node: 'node-a', version: '1', kernel: '6.1.0', at: NOW, unread: [] },
     daemon: healthyDaemon(),
     daemonAbsent: '',
-    configuration: { mode: 'iptables', scheduler: 'rr', masqueradeAll: false, isOfDaemon: true },
+    configuration: CONFIGURATION,
     modules: { ip_vs: 'loadable', nf_tables: 'loaded', br_netfilter: 'loaded' },
     hasIpvs: false,
     settings: {

@@ -5,6 +5,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { type Json, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import { DESIRED_DOCUMENT } from '../../explanation/desired-document.ts'
 import type { DesiredRules } from '../../explanation/desired-state.ts'
+import { sharedSettings } from './shared-settings.ts'
 
 type Configuration = NonNullable<NodeFacts['configuration']>
 
@@ -72,7 +73,7 @@ function configurationOf(text: string): Configuration {
   return {
     ...{ mode: stringAt(config, 'mode'), scheduler: stringAt(config, 'ipvs', 'scheduler') },
     masqueradeAll: valueAt(config, 'iptables', 'masqueradeAll') === true,
-    isOfDaemon: true,
+    ...{ isOfDaemon: true, shared: sharedSettings(config) },
   }
 }
 
