@@ -38,7 +38,7 @@ const credential = (kind: string, inMs: number) =>
   healthyDaemon({ credentials: [{ kind, expiresAt: NOW + inMs }] })
 const REFUSED = { isReady: false, reasons: ['no watch on services is open: 401 Unauthorized: x'] }
 const manyRules = (own: number, services = 10_000): Partial<NodeFacts> => ({
-  daemon: healthyDaemon({ services }),
+  daemon: healthyDaemon({ services, changes: { count: 9, p50: 800.4, p99: 900 } }),
   rules: [{ program: 'iptables-legacy', own, others: 0 }],
 })
 const KEEPING = {
@@ -311,7 +311,14 @@ const CASES: readonly Case[] = [
     given: manyRules(120_312),
     check: 'too-many-rules',
     cause: /120312 rules for 10000 Services/,
-    seen: /10000 Services.*iptables \(legacy\) 326\.4 ms, nftables 4\.6 ms, ipvs 9\.2 ms/,
+    seen: /last 9 changes took 800 ms.*, 900 ms.*\n.* 10000 Services.*iptables \(legacy\) 326\.4 ms, nftables 4\.6 ms, ipvs 9\.2 ms/,
+  },
+  {
+    what: 'too many rules of few Services',
+    given: manyRules(60_000, 600),
+    check: 'too-many-rules',
+    cause: /60000 rules for 600 Services/,
+    seen: /measured with 5000 Services of ten/,
   },
   {
     what: 'one backend with most connections',

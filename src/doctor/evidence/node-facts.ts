@@ -91,6 +91,8 @@ const DAEMON = object({
   services: number,
   entries: number,
   backends: number,
+  /** Milliseconds from a change to the kernel, of the last changes. */
+  changes: object({ count: number, p50: number, p99: number }),
   refusals: list(object({ object: text, code: text, message: text }), 20),
   problems: list(object({ entry: text, code: text, message: text }), 20),
   /** Milliseconds since the epoch. */

@@ -86,6 +86,7 @@ export function healthyDaemon(
 ): NonNullable<NodeFacts['daemon']> {
   return {
     ...{ mode: 'iptables', isReady: true, startedAt: NOW - 3_600_000, reasons: [], warnings: [] },
+    changes: { count: 0, p50: 0, p99: 0 },
     ...{ services: 2, entries: 2, backends: 3, refusals: [], problems: [], credentials: [] },
     ...given,
   }
