@@ -8,7 +8,8 @@ const FULL = 0.95
 export const conntrackFull = checkOfEachNode('conntrack-full', ({ conntrack, counters }) => {
   if (conntrack === undefined) return []
   const { count, max } = conntrack
-  const dropped = counters === undefined ? 0 : fullDrops(counters.after) - fullDrops(counters.before)
+  const dropped =
+    counters === undefined ? 0 : fullDrops(counters.after) - fullDrops(counters.before)
   const early = counters === undefined ? 0 : counters.after.earlyDrop - counters.before.earlyDrop
   const isFull = max > 0 && count >= max * FULL
   if (!isFull && dropped <= 0 && early <= 0) return []

@@ -57,7 +57,8 @@ function settingsOf(nodes: NodeEvidence): readonly Compared[] {
   return [...new Set(paths)].map((path) => ({
     what: path,
     symptom: 'Connection timeout',
-    remedy: 'give all nodes the same configuration; node-proxy status there says if a file is refused',
+    remedy:
+      'give all nodes the same configuration; node-proxy status there says if a file is refused',
     valueOf: ({ configuration }) => configuration?.shared[path],
   }))
 }

@@ -30,7 +30,8 @@ export async function ownCredential(
         ? 'there is no credential for the API server, which requires one'
         : 'the API server does not accept the credential'),
     evidence: [`401 from ${connection.origin}, of which ${connection.source} tells`],
-    remedy: 'get a new credential from whoever issued this one, or correct the clock of this machine',
+    remedy:
+      'get a new credential from whoever issued this one, or correct the clock of this machine',
     commands: ['orch-server kubeconfig --user=NAME', 'date -u'],
   }
 }

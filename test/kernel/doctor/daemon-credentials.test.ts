@@ -2,7 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import type { Finding } from '../../../src/doctor/evidence/finding.ts'
-import { type DaemonCredentials, daemonCredentials } from '../../support/doctor/daemon-credentials.ts'
+import {
+  type DaemonCredentials,
+  daemonCredentials,
+} from '../../support/doctor/daemon-credentials.ts'
 import { nodeFindings } from '../../support/doctor/node-findings.ts'
 import { orchctlDoctor, orchctlFindings } from '../../support/doctor/orchctl-findings.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
@@ -40,18 +43,15 @@ async function expectFirst(check: string, cause: RegExp): Promise<Finding | unde
   return first
 }
 
-test('a client certificate that ends while node-proxy runs', async () => {
-  await restart(await credentials.certificate(10_000))
+test('a client certificate and a token that end while node-proxy runs', async () => {
+  const [life, token] = [10_000, await credentials.token(10_000)]
+  await restart({ ...(await credentials.certificate(life)), token })
   await lab().daemon.synced()
   await expectFirst('expired-credential', /^the certificate of node-proxy expires in \d+ s: /)
+  expect(await checks()).toHaveLength(1)
   await expectFirst('expired-credential', /^the certificate of node-proxy expired \d+ s ago: /)
-})
-
-test('a token in the kubeconfig that ends while node-proxy runs', async () => {
-  await restart({ token: await credentials.token(8_000) })
-  await lab().daemon.synced()
-  expect(await nodeFindings(lab())).toEqual([])
-  await expectFirst('expired-credential', /^the token of node-proxy expired \d+ s ago: /)
+  const causes = (await nodeFindings(lab())).map(({ cause }) => cause)
+  expect(causes[1]).toMatch(/^the token of node-proxy expired \d+ s ago: /)
 })
 
 test('a file with a token that nobody renews, and then somebody does', async () => {

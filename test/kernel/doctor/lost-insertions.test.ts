@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 /** A pod sends a hundred lookups, each from a port of its own, which counts as lost when no answer comes. */
 const LOOKUPS = {
-  ...{ protocol: 'UDP', source: POD, destination: VIP, port: DNS.port } as const,
+  ...({ protocol: 'UDP', source: POD, destination: VIP, port: DNS.port } as const),
   ...{ attempts: 100, parallel: 50, timeoutMs: 300 },
 }
 
@@ -26,12 +26,12 @@ test('a rule that masquerades has fewer source ports than there are lookups', as
   const rule = 'POSTROUTING -t nat -s 10.0.0.0/24 -p udp -j MASQUERADE --to-ports 4000-4004'
   await run(lab(), `iptables -I ${rule}`)
   try {
-    const found = nodeFindings(lab(), '--seconds', '3')
+    const found = nodeFindings(lab(), '--seconds', '2')
     const [[first], kinds] = await whileSending(lab(), found, { place: 'pod', ...LOOKUPS })
     expect(kinds).toContain('timeout')
     expect(first).toMatchObject({ check: 'lost-insertions', symptom: 'Connection timeout' })
     expect(first?.cause).toMatch(
-      /loses first packets, \d{2,} in 3 s: a rule gives several of them one source port: iptables-\w+ nat POSTROUTING: -A POSTROUTING -s 10\.0\.0\.0\/24 -p udp -j MASQUERADE --to-ports 4000-4004$/,
+      /loses first packets, \d{2,} in 2 s: a rule gives several of them one source port: iptables-\w+ nat POSTROUTING: -A POSTROUTING -s 10\.0\.0\.0\/24 -p udp -j MASQUERADE --to-ports 4000-4004$/,
     )
     expect(first?.evidence.join('\n')).toMatch(/has counted [1-9]\d* connections so far/)
   } finally {
@@ -44,7 +44,7 @@ test('the same lookups by a rule that takes any port, at random: nothing is lost
   const rule = 'POSTROUTING -t nat -s 10.0.0.0/24 -p udp -j MASQUERADE --random-fully'
   await run(lab(), `iptables -I ${rule}`)
   try {
-    const found = nodeFindings(lab(), '--seconds', '3')
+    const found = nodeFindings(lab(), '--seconds', '2')
     const [findings, kinds] = await whileSending(lab(), found, { place: 'pod', ...LOOKUPS })
     expect([findings, kinds]).toEqual([[], new Set(['answered'])])
   } finally {

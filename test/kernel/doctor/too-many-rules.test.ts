@@ -6,8 +6,8 @@ import { useLab } from '../../support/lab/use-lab.ts'
 /** So many rules in the kernel that each change of them takes long. */
 const lab = useLab({ config: { mode: 'iptables' } })
 
-const SERVICES = 610
-const ENDPOINTS = 100
+const SERVICES = 305
+const ENDPOINTS = 200
 
 /** As many backends as 6,000 Services of ten have. */
 function services(count: number) {
@@ -27,7 +27,7 @@ test('sixty thousand rules of iptables: how long changes take here, and in other
   const [first] = await nodeFindings(lab())
   expect(first).toMatchObject({
     ...{ check: 'too-many-rules', symptom: 'Rules too many, slow', object: 'node/test-node' },
-    cause: expect.stringMatching(/^iptables mode has 6\d{4} rules for 610 Services: /),
+    cause: expect.stringMatching(/^iptables mode has 6\d{4} rules for 305 Services: /),
     remedy: expect.stringMatching(/^set mode nftables; /),
   })
   expect(first?.evidence.join('\n')).toMatch(

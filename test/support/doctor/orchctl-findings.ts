@@ -6,10 +6,7 @@ import type { Lab } from '../lab/lab.ts'
 const PROGRAM = join(import.meta.dirname, '../../../bin/orchctl')
 
 /** Runs `orchctl doctor -o json` on the lab's node, whose server is orch-server; as its administrator unless given. */
-export async function orchctlDoctor(
-  lab: Lab,
-  ...words: readonly string[]
-): Promise<CommandResult> {
+export async function orchctlDoctor(lab: Lab, ...words: readonly string[]): Promise<CommandResult> {
   const folder = dirname(lab.daemon.configFile)
   const prefix = join(folder, 'orchctl-doctor')
   const kubeconfig = `--kubeconfig=${join(folder, 'orch-server/admin.kubeconfig')}`

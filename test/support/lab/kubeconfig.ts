@@ -33,6 +33,7 @@ export function kubeconfigText({ url, ca, credential }: Parts): string {
 function userOf(credential: Credential | FileCredential): object {
   if (!('cert' in credential)) return credential
   return {
+    ...('token' in credential && { token: credential.token }),
     'client-certificate-data': btoa(credential.cert),
     'client-key-data': btoa(credential.key),
   }
