@@ -115,6 +115,17 @@ const CASES: readonly Case[] = [
     cause: /no watch on services is open: 401 Unauthorized/,
   },
   {
+    what: 'a daemon that was ready soon and is no more',
+    given: {
+      daemon: healthyDaemon({
+        ...{ isReady: false, startedAt: NOW - 1_000 },
+        reasons: ['no watch on services is open: refused'],
+      }),
+    },
+    check: 'not-ready',
+    cause: /not ready: no watch on services is open: refused/,
+  },
+  {
     what: 'a daemon that is not ready',
     given: { daemon: healthyDaemon({ isReady: false, reasons: ['no watch on services is open'] }) },
     check: 'not-ready',
@@ -378,6 +389,15 @@ const IN_ORDER: readonly (readonly [string, Partial<NodeFacts>])[] = [
   ],
   ['a certificate that ends in two days', { daemon: credential('certificate', 48 * HOUR) }],
   ['a token that is renewed in a minute', { daemon: credential('token-file', 60_000) }],
+  [
+    'a daemon that starts without an API server',
+    {
+      daemon: healthyDaemon({
+        ...{ isReady: false, startedAt: NOW - 29_999 },
+        reasons: ['no watch on services is open: refused', 'services are not listed yet'],
+      }),
+    },
+  ],
   ['a daemon that starts', { daemon: healthyDaemon({ isReady: false, startedAt: NOW - 29_999 }) }],
   [
     'IPv6 that is not forwarded, without Services of IPv6',

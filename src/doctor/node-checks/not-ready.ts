@@ -1,7 +1,7 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
 import { hasExpired } from './expired-credential.ts'
 
-/** Milliseconds in which a node-proxy becomes ready, unless the API server refuses it. */
+/** Milliseconds in which a node-proxy that starts becomes ready, unless the API server refuses it. */
 const START_MS = 30_000
 
 /** node-proxy runs and is not ready: the API server does not answer it, or a change does not get into the kernel. */
@@ -10,7 +10,8 @@ export const notReady = checkOfEachNode('not-ready', (facts) => {
   if (daemon === undefined || daemon.isReady) return []
   const [first = 'no reason is known', ...more] = daemon.reasons
   const isUnauthorized = first.includes(': 401 ')
-  if (at - daemon.startedAt < START_MS && !isUnauthorized) return []
+  const isStarting = at - daemon.startedAt < START_MS && !hasBeenReady(daemon.reasons)
+  if (isStarting && !isUnauthorized) return []
   if (hasExpired(facts) && (isUnauthorized || first.includes('certificate expired'))) return []
   return [
     {
@@ -30,3 +31,8 @@ export const notReady = checkOfEachNode('not-ready', (facts) => {
     },
   ]
 })
+
+/** Before that, something is not there yet. */
+function hasBeenReady(reasons: readonly string[]): boolean {
+  return reasons.length > 0 && !reasons.some((reason) => reason.endsWith(' yet'))
+}
