@@ -18,13 +18,20 @@ const KERNELS_AT_ONCE = 2
 const ORDER = { kernels: 0, unit: 1, packets: 2, alone: 3, ownKernel: 4, docker: 5, upstream: 6 }
 
 /** They end tests that hang, also on a machine that is many times slower than it should be. */
-const TIMEOUTS = { testTimeout: 120_000, hookTimeout: 120_000 }
+const TIMEOUTS = {
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 30_000 } },
+}
 
 /** `npm test` runs the short tests, `npm run test:long` the others, vitest itself all of them. */
 const selection = readSelection(process.env['NP_TESTS'])
 
 /** The daemon does these alike in every mode, so one project tests them: `kernel`. */
 const OF_NO_MODE = ['api-kinds', 'api-outage', 'api-silence', 'reload']
+
+/** Decided before a mode sees it; policy-flows has such packets in every mode. */
+const DECIDED_ALIKE = ['endpoint-choice', 'health-check', 'legacy-addresses', 'topology-hints']
 
 /**
  * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, the metrics of programs
@@ -33,6 +40,7 @@ const OF_NO_MODE = ['api-kinds', 'api-outage', 'api-silence', 'reload']
  */
 const NOT_OF_IPVS = [
   ...OF_NO_MODE,
+  ...DECIDED_ALIKE,
   ...['lab', 'no-ipvs', 'metrics', 'drift', 'affinity', 'affinity-crowd', 'distribution'],
 ]
 
@@ -40,7 +48,14 @@ const NOT_OF_IPVS = [
  * What project `userspace` leaves out: the lab itself, a kernel without ip_vs, the source address
  * that backends see, which is always the node's (source-address), and drift of rules (drift).
  */
-const NOT_OF_USERSPACE = [...OF_NO_MODE, 'lab', 'no-ipvs', 'source-address', 'drift']
+const NOT_OF_USERSPACE = [
+  ...OF_NO_MODE,
+  ...DECIDED_ALIKE,
+  'lab',
+  'no-ipvs',
+  'source-address',
+  'drift',
+]
 
 /** What project `nftables` leaves out: the lab itself, and a kernel without ip_vs. */
 const NOT_OF_NFTABLES = [...OF_NO_MODE, 'lab', 'no-ipvs']

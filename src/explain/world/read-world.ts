@@ -9,16 +9,26 @@ import { readXtables } from '../xtables/read-xtables.ts'
 import { xtablesFunctions } from '../xtables/xtables-functions.ts'
 import type { WorldReaders } from './world-readers.ts'
 
-/** Reads everything that decides about a packet once, but routes, which are queried. Throws NP_EXPLAIN_READ. */
+/**
+ * Reads everything that decides about a packet once, as much at the same time as the readers run; but routes, which are
+ * queried. Throws NP_EXPLAIN_READ.
+ */
 export async function readWorld(readers: WorldReaders): Promise<WalkWorld> {
   const { run } = readers
-  const facts = await readHost(run, await readListening(run))
-  const { listings, sets } = await readXtables(run)
-  const ipvs = await readers.readIpvs()
+  const [facts, { listings, sets }, ipvs, tables] = await Promise.all([
+    readListening(run).then((listens) => readHost(run, listens)),
+    readXtables(run),
+    readers.readIpvs(),
+    readTables(readers),
+  ])
   const functions = [
     ...listings.flatMap((one) => xtablesFunctions(one, { facts, sets })),
     ...(ipvs === undefined ? [] : ipvsFunctions(ipvs, facts)),
-    ...nftablesFunctions(await readNftables(run, await readers.nftTables?.()), facts),
+    ...nftablesFunctions(tables, facts),
   ]
   return { functions, routing: commandRouting(run), facts }
+}
+
+async function readTables({ run, nftTables }: WorldReaders) {
+  return await readNftables(run, await nftTables?.())
 }

@@ -6,8 +6,10 @@ import { parseSets } from './model/parse-sets.ts'
 import { parseRuleset } from './model/ruleset.ts'
 import type { XtablesListing } from './xtables-functions.ts'
 
-/** A kernel holds rules of both variants at once; `''`: `iptables` of a machine without programs for each. */
-const VARIANTS = ['-nft', '-legacy', ''] as const
+/** A kernel holds rules of both variants at once. */
+const VARIANTS = ['-nft', '-legacy'] as const
+/** `iptables` of a machine without programs for each. */
+const ONLY = ''
 
 /** Rules of both families and IP sets, each read once. */
 export interface XtablesSnapshot {
@@ -20,23 +22,32 @@ const MISSING = 127
 
 /** Reads the rules of both variants of iptables, and all IP sets. Throws NP_EXPLAIN_READ. */
 export async function readXtables(run: RunCommand): Promise<XtablesSnapshot> {
-  const listings: XtablesListing[] = []
-  for (const family of [4, 6] as const) {
-    for (const variant of VARIANTS) {
-      if (variant === '' && listings.some((one) => one.family === family)) continue
-      const listing = await readListing(run, family, variant)
-      if (listing !== undefined) listings.push(listing)
-    }
-  }
+  const [four, six, sets] = await Promise.all([
+    readListings(run, 4),
+    readListings(run, 6),
+    readSets(run),
+  ])
+  return { listings: [...four, ...six], sets }
+}
+
+async function readListings(run: RunCommand, family: Family): Promise<readonly XtablesListing[]> {
+  const variants = await Promise.all(VARIANTS.map((variant) => readListing(run, family, variant)))
+  const found = variants.filter((one) => one !== undefined)
+  return found.length > 0
+    ? found
+    : [await readListing(run, family, ONLY)].filter((one) => one !== undefined)
+}
+
+async function readSets(run: RunCommand): Promise<XtablesSnapshot['sets']> {
   const sets = await run('ipset', ['save'])
   if (sets.status !== 0 && sets.status !== MISSING) throw unreadable('ipset save', sets)
-  return { listings, sets: parseSets(sets.stdout) }
+  return parseSets(sets.stdout)
 }
 
 async function readListing(
   run: RunCommand,
   family: Family,
-  variant: (typeof VARIANTS)[number],
+  variant: (typeof VARIANTS)[number] | typeof ONLY,
 ): Promise<XtablesListing | undefined> {
   const name = family === 4 ? 'iptables' : 'ip6tables'
   const output = await run(`${name}${variant}-save`, ['-c'])

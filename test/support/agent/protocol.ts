@@ -101,6 +101,8 @@ export interface ExplainRequest {
   readonly start: WalkStart
   /** `ip:port` where a listener will be by the time that the packet comes. */
   readonly alsoListening: readonly string[]
+  /** The kernel is as it was at the last explanation, so that only routes are looked up anew. */
+  readonly isUnchanged: boolean
 }
 
 /** Every operation of an agent: its parameters and its result. */

@@ -13,8 +13,12 @@ export interface LabPacket {
   readonly protocol?: Transport
 }
 
-/** What the node's kernel will do with a packet, by what it holds now. */
-export async function predict(lab: Lab, packet: LabPacket): Promise<readonly WalkOutcome[]> {
+/** What the node's kernel will do with a packet, by what it holds now, or held at the last prediction. */
+export async function predict(
+  lab: Lab,
+  packet: LabPacket,
+  { isUnchanged } = { isUnchanged: false },
+): Promise<readonly WalkOutcome[]> {
   const { from, src, dst, port, protocol = 'TCP' } = packet
   const start = {
     ...{ family: familyOf(dst as IpAddress), protocol, src: src as IpAddress, srcPort: undefined },
@@ -22,7 +26,7 @@ export async function predict(lab: Lab, packet: LabPacket): Promise<readonly Wal
   }
   // The lab answers on addresses of the node where nothing else listens.
   const alsoListening = [`${dst}:${port}`]
-  return await lab.node.agent.call('explain', { start, alsoListening })
+  return await lab.node.agent.call('explain', { start, alsoListening, isUnchanged })
 }
 
 /** The interface by which packets of a host of the lab come; undefined: from a process of the node. */

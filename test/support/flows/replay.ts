@@ -18,10 +18,12 @@ export interface Memory {
   /** Endpoint that answered a sticky client last, by client and destination. */
   readonly affine: Map<string, string>
   readonly removed: Set<string>
+  /** Whether the node's kernel is as it was when a packet was predicted last. */
+  isUnchanged: boolean
 }
 
 export function newMemory(): Memory {
-  return { affine: new Map(), removed: new Set() }
+  return { affine: new Map(), removed: new Set(), isUnchanged: false }
 }
 
 /** The daemon's configuration that a flow configuration needs. */
@@ -68,6 +70,7 @@ async function serveReplacements(lab: Lab, config: LabConfig): Promise<void> {
 
 export async function takeStep(lab: Lab, step: LabStep, memory: Memory): Promise<void> {
   if (step.change === undefined) return
+  memory.isUnchanged = false
   const flow = step.flows[0]
   const affine = flow && memory.affine.get(clientOf(flow))
   await applyChange(step.change, { api: lab.api, affine })
@@ -81,12 +84,13 @@ export async function runFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<
   for (;;) {
     const faults = await tryFlow(lab, flow, memory)
     if (faults.length === 0 || performance.now() >= deadline) return faults
+    memory.isUnchanged = false
     await delay(100)
   }
 }
 
 async function tryFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[]> {
-  if (flow.expect.outcome === 'accept') return checkHttp(lab, flow)
+  if (flow.expect.outcome === 'accept') return checkHttp(lab, flow, memory)
   const endpoints = endpointsOf(flow, memory)
   const expected: Expectation = {
     ...flow.expect,
@@ -95,7 +99,7 @@ async function tryFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[
     nodeAddresses: await lab.nodeAddresses(),
     ...(flow.sticky === undefined ? {} : { distinct: flow.sticky.distinct }),
   }
-  const { outcomes, prediction, differences } = await send(lab, flow, endpoints)
+  const { outcomes, prediction, differences } = await send(lab, flow, { endpoints, memory })
   return [
     ...judge(expected, outcomes),
     ...differences.map((one) => `explain says of an unchanged kernel: ${one}`),
@@ -118,20 +122,32 @@ interface Sent {
   readonly differences: readonly string[]
 }
 
-async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Promise<Sent> {
+async function send(
+  lab: Lab,
+  flow: LabFlow,
+  { endpoints, memory }: { readonly endpoints: readonly string[]; readonly memory: Memory },
+): Promise<Sent> {
   const bound = flow.from === 'node-lb-ip' ? [`addr add ${flow.src}/32 dev lo`] : []
   await lab.node.namespace.ip(bound)
   try {
     const packet = packetOf(flow)
     const { from } = packet
     await lab.site(from, flow.src)
-    const prediction = await predict(lab, packet)
+    const prediction = await predictOf(lab, flow, memory)
     const differences = await desiredDifferences(lab, packet, prediction)
     const outcomes = await lab.connect(from, attemptOf(flow, endpoints.length))
     return { prediction, differences, outcomes }
   } finally {
     await lab.node.namespace.ip(bound.map((line) => line.replace('addr add', 'addr del')))
   }
+}
+
+/** Packets of a client that is bound, or an address that is only there for a packet, change the kernel. */
+async function predictOf(lab: Lab, flow: LabFlow, memory: Memory) {
+  const changes = flow.sticky !== undefined || flow.from === 'node-lb-ip'
+  const isUnchanged = memory.isUnchanged && !changes
+  memory.isUnchanged = !changes
+  return await predict(lab, packetOf(flow), { isUnchanged })
 }
 
 function packetOf({ from, src, dst, dport: port, proto: protocol }: LabFlow): LabPacket {
@@ -186,10 +202,10 @@ function clientOf({ src, dst, dport }: LabFlow): string {
 }
 
 /** The node itself answers: the daemon's health check of a Service. */
-async function checkHttp(lab: Lab, flow: LabFlow): Promise<string[]> {
+async function checkHttp(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[]> {
   const packet = packetOf(flow)
   const { agent } = await lab.site(packet.from, flow.src)
-  const prediction = await predict(lab, packet)
+  const prediction = await predictOf(lab, flow, memory)
   const differences = await desiredDifferences(lab, packet, prediction)
   const reply = await agent.call('http', { url: `http://${flow.dst}:${flow.dport}/` })
   return [

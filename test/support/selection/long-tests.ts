@@ -92,6 +92,16 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason: 'half a minute of kubectl; client-node and unit tests send such requests in every run',
+    projects: ['server'],
+    files: ['test/server/kubectl.test.ts'],
+  },
+  {
+    reason: 'a minute of names and addresses; dns-service and pod-dns send questions in every run',
+    projects: ['server'],
+    files: ['test/server/dns/orch-dns.test.ts'],
+  },
+  {
     reason: 'a million messages; a unit test sends fifty thousand of the same kind',
     projects: ['server'],
     files: ['test/server/dns/mutated-packets.test.ts'],
@@ -206,19 +216,26 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'one mechanism for all modes, which project kernel tests in every run',
+    projects: ['nftables'],
+    files: [
+      'test/kernel/endpoint-choice.test.ts',
+      'test/kernel/health-check.test.ts',
+      'test/kernel/legacy-addresses.test.ts',
+      'test/kernel/topology-hints.test.ts',
+    ],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests in every run',
     projects: ['userspace', 'nftables', 'ipvs'],
     files: [
+      'test/kernel/policy-flows.test.ts',
       'test/kernel/affinity-changes.test.ts',
       'test/kernel/cleanup.test.ts',
-      'test/kernel/endpoint-choice.test.ts',
       'test/kernel/external-addresses.test.ts',
       'test/kernel/foreign-proxy.test.ts',
-      'test/kernel/health-check.test.ts',
       'test/kernel/hostile.test.ts',
-      'test/kernel/legacy-addresses.test.ts',
       'test/kernel/node-addresses.test.ts',
       'test/kernel/source-ranges.test.ts',
-      'test/kernel/topology-hints.test.ts',
       'test/kernel/under-load.test.ts',
     ],
   },
