@@ -48,7 +48,7 @@ test('a client certificate that has ended; one that has not; none', async () => 
   expect(await found(anonymous, await certificateFor(-60_000))).toMatchObject({
     check: 'own-credential',
     cause: expect.stringMatching(/^the client certificate expired at 2/),
-    evidence: ['401 from https://api, of which /home/anne/.kube/config tells'],
+    evidence: ['401 from https://api, which is the server of /home/anne/.kube/config'],
   })
   expect(await found(anonymous, await certificateFor(60_000))).toMatchObject({
     cause: 'the API server does not accept the credential',

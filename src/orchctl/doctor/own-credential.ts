@@ -29,9 +29,9 @@ export async function ownCredential(
       (authorization === undefined && pem === undefined
         ? 'there is no credential for the API server, which requires one'
         : 'the API server does not accept the credential'),
-    evidence: [`401 from ${connection.origin}, of which ${connection.source} tells`],
+    evidence: [`401 from ${connection.origin}, which is the server of ${connection.source}`],
     remedy:
-      'get a new credential from whoever issued this one, or correct the clock of this machine',
+      'request a new credential from the operator of the cluster, or correct the clock of this machine',
     commands: ['orch-server kubeconfig --user=NAME', 'date -u'],
   }
 }

@@ -58,7 +58,7 @@ test('a client certificate and a token that end while node-proxy runs', async ()
     ])
 })
 
-test('a file with a token that nobody renews, and then somebody does', async () => {
+test('a file with an expired token, and with a new one', async () => {
   const tokenFile = join(lab().folder, 'token')
   writeFileSync(tokenFile, await credentials.token(-60_000))
   await restart({ tokenFile })

@@ -109,7 +109,7 @@ async function addNode(lab: Lab, name: string, address: string): Promise<Further
   return { site, daemon, start }
 }
 
-/** A launcher of node-proxy in this version: it sees another package.json, which nobody else does. */
+/** A launcher of node-proxy in this version: it alone sees another package.json. */
 export function launcherOfVersion({ folder }: Lab, version: string): string {
   const [manifest, launcher] = [join(folder, 'other-package.json'), join(folder, 'other-version')]
   writeFileSync(manifest, JSON.stringify({ name: 'node-proxy', type: 'module', version }))
