@@ -44,8 +44,9 @@ test('the same lookups by a rule that takes any port, at random: nothing is lost
   const rule = 'POSTROUTING -t nat -s 10.0.0.0/24 -p udp -j MASQUERADE --random-fully'
   await run(lab(), `iptables -I ${rule}`)
   try {
+    const sending = { ...LOOKUPS, place: 'pod', timeoutMs: 10_000 } as const
     const found = nodeFindings(lab(), '--seconds', '2')
-    const [findings, kinds] = await whileSending(lab(), found, { place: 'pod', ...LOOKUPS })
+    const [findings, kinds] = await whileSending(lab(), found, sending)
     expect([findings, kinds]).toEqual([[], new Set(['answered'])])
   } finally {
     await run(lab(), `iptables -D ${rule}`)
