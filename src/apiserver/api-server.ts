@@ -27,6 +27,7 @@ import { ServiceAllocator } from './kinds/service/allocation/service-allocator.t
 import { storedAccounts } from './kinds/token-objects.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics, type ServerMetrics } from './metrics/server-metrics.ts'
+import type { FileHandler } from './request/exchange.ts'
 import { createRoutes } from './routing/routes.ts'
 
 export interface ApiServerOptions {
@@ -40,6 +41,10 @@ export interface ApiServerOptions {
   readonly store: Store
   /** The streams of the Pods of a node; absent: of none. */
   readonly nodeStreams?: ServerContext['nodeStreams']
+  /** What requests to nodes are sent with; absent: none are. */
+  readonly nodeCredentials?: ServerContext['nodeCredentials']
+  /** Opens a connection to a node. Default: over the network. */
+  readonly connectNode?: ServerContext['connectNode']
   /** The addresses of this server, to which no Pod may lead; absent: none is known. */
   readonly ownAddresses?: ServerContext['ownAddresses']
   readonly clock?: Clock
@@ -53,6 +58,8 @@ export interface ApiServerOptions {
   readonly onError?: (error: unknown) => void
   /** Receives what operators should know of. Default: nothing is logged. */
   readonly log?: OperatorLog
+  /** Answers requests for files beside the API; absent: there are none. */
+  readonly files?: FileHandler
   /** Further metrics of this process for /metrics, in Prometheus' text format. */
   readonly moreMetrics?: () => Promise<string>
 }
@@ -86,6 +93,10 @@ function createAllocator(options: ApiServerOptions): ServiceAllocator {
   })
 }
 
+function createBodies({ requestBytes }: Limits): RequestBodies {
+  return new RequestBodies({ bytesPerBody: requestBytes, totalBytes: MAX_BODY_BYTES })
+}
+
 /** Creates an API server on a store. It serves nothing before `listen`. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined, log = NO_LOG, clock = systemClock } = options
@@ -95,9 +106,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const conditions = new Conditions({ log, metrics })
   const allocator = createAllocator(options)
   const { identity } = options
+  const listeners = new Set<Listener>()
   const context = createHttpContext(
     {
       ...{ ...options, store, onError, log, conditions },
+      ownPorts: () => [...listeners].map(({ port }) => port),
       policy: new PolicyFollower(),
       onAccountToken: (keyId) => metrics.accountTokens.inc({ key_id: keyId }),
       identity: identity && { ...identity, accounts: storedAccounts, nodePods: storedNodePods },
@@ -105,7 +118,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     allocator,
   )
   const { lifecycle } = context
-  const listeners = new Set<Listener>()
   let started: Promise<void> | undefined
   let stopUpkeep = (): void => undefined
   const start = async (): Promise<void> => {
@@ -116,10 +128,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     context,
     route: createRoutes(catalogue),
     metrics,
-    bodies: new RequestBodies({
-      bytesPerBody: context.limits.requestBytes,
-      totalBytes: MAX_BODY_BYTES,
-    }),
+    bodies: createBodies(context.limits),
+    files: options.files,
     checks: healthChecks({ ...context, store: health }),
     onError,
   }

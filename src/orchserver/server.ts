@@ -10,6 +10,7 @@ import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createComponentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig-path.ts'
+import { followNodeCredentials } from './access/node-credentials.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
 import { reachableAddress } from './access/server-addresses.ts'
@@ -26,6 +27,7 @@ import type { OrchServerConfiguration } from './config/configuration.ts'
 import { rangeWarnings } from './config/range-warnings.ts'
 import { openIdentity } from './identity/open-identity.ts'
 import { createProcessMetrics } from './metrics/process-metrics.ts'
+import { servePage } from './page/serve-page.ts'
 import { openEncryptedStore } from './storage/open-encrypted-store.ts'
 import { apiServerFailure, createFailureLog } from './system/failure-log.ts'
 import { warnOfFewFiles } from './system/open-files.ts'
@@ -58,21 +60,22 @@ export async function runServer(
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
   held.defer(() => audit.close())
+  const nodeCredentials = await followNodeCredentials(config, { clock, log })
+  held.defer(() => nodeCredentials.stop())
   const nodes = new Map<string, NodeStreams>()
   const texts = [() => metrics.text(), () => processMetrics.text()]
   const server = createApiServer({
     ...{ store, audit, identity: identity.options, ownAddresses },
     nodeStreams: (node) => nodes.get(node),
+    nodeCredentials: nodeCredentials.current,
     moreMetrics: () => joined(texts),
     ...serverOptions(config, log),
   })
   held.defer(() => server.close())
   const kubeconfig = kubeconfigPath(config)
   const front = await openSecureFront({
-    ...{ server, kubeconfig, log, clock },
-    advertised: reachableAddress(config),
+    ...{ server, kubeconfig, log, clock, ...addressesOf(config) },
     clientAuthorities: identity.clientAuthorities,
-    address: { host: config.bindAddress, port: config.securePort },
     source: measuredCertificate(certificateSource(config, log), processMetrics),
     admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
@@ -103,6 +106,12 @@ function ownAddresses(): readonly IpAddress[] {
   return all.flatMap(({ address }) => parseIp(address) ?? [])
 }
 
+/** Where the server listens, and where others reach it. */
+function addressesOf(config: OrchServerConfiguration) {
+  const address = { host: config.bindAddress, port: config.securePort }
+  return { address, advertised: reachableAddress(config) }
+}
+
 function certificateSource(config: OrchServerConfiguration, log: Logger): CertificateSource {
   const { tls, dataDir, services } = config
   if (tls.certFile !== '') {
@@ -121,14 +130,17 @@ function certificateSource(config: OrchServerConfiguration, log: Logger): Certif
 }
 
 function serverOptions(
-  { services, limits }: OrchServerConfiguration,
+  { services, limits, page }: OrchServerConfiguration,
   log: Logger,
 ): Omit<ApiServerOptions, 'store'> {
+  const onError = createFailureLog({ clock: systemClock, log }, apiServerFailure)
+  const stalledMs = limits.stalledClientTimeout
   return {
+    ...(page.enabled && { files: servePage({ document: 'cluster.html', stalledMs, onError }) }),
     serviceAddressRanges: services.clusterIPRange,
     nodePortRange: services.nodePortRange,
     limits,
-    onError: createFailureLog({ clock: systemClock, log }, apiServerFailure),
+    onError,
     log,
   }
 }

@@ -27,6 +27,7 @@ export const apiserverLayers: readonly Layer[] = [
   { folder: 'audit', holds: 'the record of requests and who sent them' },
   { folder: 'flow-control', holds: 'how many requests run at one time, and who waits' },
   { folder: 'pod-streams', holds: 'logs of Pods, commands in them, connections to them' },
+  { folder: 'node-connect', holds: 'requests that are forwarded to nodes' },
   { folder: 'authorization', holds: 'what a request does' },
   { folder: 'openapi', holds: 'schemas that clients read' },
   { folder: 'discovery', holds: 'groups, versions and resources that clients read' },

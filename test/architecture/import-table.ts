@@ -90,6 +90,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'controllers',
     'nodeagent',
     'streams',
+    'page',
     'dns',
     'watch',
     'client',

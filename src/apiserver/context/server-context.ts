@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { TokenReviews } from '../../auth/authentication/token-reviewer.ts'
 import type { Authorizer } from '../../auth/rbac/authorizer.ts'
 import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
@@ -11,6 +12,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { Feed } from '../cache/feed.ts'
 import type { Allocator } from '../resource/allocation.ts'
 import type { Limits } from './limits.ts'
+import type { NodeCredentials } from './node-credentials.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 import type { WriteTurns } from './write-turns.ts'
 
@@ -37,12 +39,18 @@ export interface ServerContext {
   readonly issuance: TokenIssuance | undefined
   /** The running watches. */
   readonly watches: WatchRegistry
-  /** The logs that are followed, and the connections to Pods. */
+  /** The logs that are followed, the connections to Pods, and the requests that nodes answer. */
   readonly streams: WatchRegistry
   /** The streams of the Pods of a node; undefined: no agent of that node is known here. */
   readonly nodeStreams: (node: string) => NodeStreams | undefined
+  /** What requests to nodes are sent with, as it is at the moment; undefined: nodes cannot be reached. */
+  readonly nodeCredentials: () => NodeCredentials | undefined
+  /** Opens a connection to a node. */
+  readonly connectNode: (address: IpAddress, port: number) => Socket
   /** The addresses of this server, to which no Pod leads. */
   readonly ownAddresses: () => readonly IpAddress[]
+  /** The ports that it serves on. */
+  readonly ownPorts: () => readonly number[]
   /** The queues of writers of one object. */
   readonly turns: WriteTurns
   readonly log: OperatorLog

@@ -52,6 +52,7 @@ function subresourcesOf({
   derived = [],
   answered = [],
   streamed = [],
+  proxied,
 }: Resource): readonly DiscoveredSubresource[] {
   if (isReadOnly) return []
   const { group, version, kind: scaleKind } = SCALE
@@ -79,5 +80,6 @@ function subresourcesOf({
     ...{ name, kind: options },
     verbs: methods.map((method) => (method === 'GET' ? 'get' : 'create')).toSorted(),
   }))
-  return [...written, ...read, ...requested, ...streams]
+  const proxies = proxied === undefined ? [] : [{ ...proxied, verbs: ['get'] }]
+  return [...written, ...read, ...requested, ...streams, ...proxies]
 }

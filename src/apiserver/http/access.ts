@@ -63,7 +63,9 @@ function actionOf(
 ): Action {
   if (found === undefined) return pathAction(method, decodeURIComponent(path))
   if (found.route.kind !== 'resource') return pathAction(method, servedPath(path))
-  return resourceAction({ ...found.route, ...found, method, query })
+  const { verbs } = found.route
+  const asGet = method === 'HEAD' && Object.hasOwn(verbs, method)
+  return resourceAction({ ...found.route, ...found, method: asGet ? 'GET' : method, query })
 }
 
 /** The path as the route table reads it: decoded, and without a slash at the end, which it ignores. */

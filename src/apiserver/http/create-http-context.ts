@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { AccountAuthenticator } from '../../auth/authentication/account-authenticator.ts'
 import type { AccountObjects } from '../../auth/authentication/account-objects.ts'
 import { AuthenticatorChain } from '../../auth/authentication/authenticator-chain.ts'
@@ -62,6 +63,12 @@ export interface HttpContextOptions {
   readonly limits?: Partial<Limits>
   /** Absent: no node has streams. */
   readonly nodeStreams?: ServerContext['nodeStreams']
+  /** Absent: no node is sent requests. */
+  readonly nodeCredentials?: ServerContext['nodeCredentials']
+  /** Default: over the network. */
+  readonly connectNode?: ServerContext['connectNode']
+  /** Absent: none is known. */
+  readonly ownPorts?: ServerContext['ownPorts']
   /** Absent: none is known. */
   readonly ownAddresses?: ServerContext['ownAddresses']
   /** Absent: nothing is audited. */
@@ -108,7 +115,10 @@ export function createHttpContext<A extends FollowingAllocator>(
     watches: new WatchRegistry(limits.watches),
     streams: new WatchRegistry(limits.streams),
     nodeStreams: options.nodeStreams ?? (() => undefined),
+    nodeCredentials: options.nodeCredentials ?? (() => undefined),
+    connectNode: options.connectNode ?? ((host, port) => connect({ host, port })),
     ownAddresses: options.ownAddresses ?? (() => []),
+    ownPorts: options.ownPorts ?? (() => []),
     turns: new WriteTurns(),
     lifecycle: new Lifecycle(),
     inFlight: new InFlightLimits({

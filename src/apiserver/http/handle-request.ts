@@ -14,7 +14,7 @@ import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { documentReply } from '../negotiation/served-document.ts'
 import { storeStatusError } from '../persist/store-failure.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
-import type { Exchange, Upgrade } from '../request/exchange.ts'
+import type { Exchange, FileHandler, Upgrade } from '../request/exchange.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import type { FoundRoute, Route } from '../routing/routes.ts'
 import { StatusError } from '../status/status.ts'
@@ -33,6 +33,8 @@ export interface HandlerOptions {
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
   readonly bodies: RequestBodies
+  /** Answers requests for files beside the API; undefined: there are none. */
+  readonly files: FileHandler | undefined
   /** The health checks of each endpoint. */
   readonly checks: Readonly<Record<HealthEndpoint, readonly HealthCheck[]>>
   /** Receives bugs and failures of the store; the client gets a Status. */
@@ -134,7 +136,12 @@ async function resultOf(options: HandlerOptions, begun: BegunRequest): Promise<H
 
 /** Whether the request has a handler that may read its body. */
 function takesBody({ route }: FoundRoute, { method = 'GET' }: IncomingMessage): boolean {
-  return method !== 'GET' && route.kind === 'resource' && Object.hasOwn(route.verbs, method)
+  return (
+    method !== 'GET' &&
+    method !== 'HEAD' &&
+    route.kind === 'resource' &&
+    Object.hasOwn(route.verbs, method)
+  )
 }
 
 function serveRoute(
@@ -210,8 +217,14 @@ function apiRequest(
     body,
     deadline: new RequestDeadline({ clock, timeoutMs: limits.requestTimeout, response }),
     warn: (text) => addWarning(response, text),
-    ...{ response, upgrade, headers: request.headers },
+    ...{ response, upgrade, headers: request.headers, forwarded: found.forwarded },
+    search: searchOf(request.url ?? ''),
   }
+}
+
+function searchOf(target: string): string {
+  const start = target.indexOf('?')
+  return start < 0 ? '' : target.slice(start + 1)
 }
 
 /** The first of the single headers that the request has twice, in lower case. */

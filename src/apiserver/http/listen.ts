@@ -122,8 +122,10 @@ function createServer(
     noDelay: true,
     shouldUpgradeCallback: (request) => isUpgrade(handler, request),
   }
-  const serve = (request: IncomingMessage, response: ServerResponse): void =>
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    if (handler.files?.({ request, response }) === true) return
     void handleRequest(handler, request, response)
+  }
   if (tls === undefined) return withUpgrades(createHttpServer(http, serve), handler)
   const handshakeTimeout = Math.min(HANDSHAKE_MS, limits.requestTimeout)
   const context = secureContext(tls, clientAuthorities)

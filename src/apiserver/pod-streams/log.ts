@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
 import { StreamRefusal } from '../../streams/node-streams.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
-import { endResponse } from '../request/end-response.ts'
+import { sendChunks } from '../request/send-chunks.ts'
 import { StatusError } from '../status/status.ts'
 import { tooManyRequests } from '../status/status-errors.ts'
 import { containerOf, findPod, refusalStatus } from './find-pod.ts'
@@ -33,9 +31,10 @@ export async function log(context: ServerContext, request: StreamRequest): Promi
   }
   response.writeHead(200, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-cache, private' })
   response.flushHeaders()
-  void sendAll(context, response, limited(chunks, wanted.limitBytes)).catch(() =>
-    response.destroy(),
-  )
+  void sendChunks(response, limited(chunks, wanted.limitBytes), {
+    clock: context.clock,
+    stalledMs: context.limits.stalledClientTimeout,
+  }).catch(() => response.destroy())
   return STREAMING
 }
 
@@ -49,19 +48,4 @@ async function* limited(
     rest -= chunk.length
     if (rest <= 0) return
   }
-}
-
-/** As fast as the client takes it; one that takes nothing for `stalledClientTimeout` is disconnected. */
-async function sendAll(
-  { clock, limits }: ServerContext,
-  response: ServerResponse,
-  chunks: AsyncIterable<Buffer>,
-): Promise<void> {
-  for await (const chunk of chunks) {
-    if (response.destroyed) return
-    if (response.write(chunk)) continue
-    const cancel = clock.after(limits.stalledClientTimeout, () => response.destroy())
-    await Promise.race([once(response, 'drain'), once(response, 'close')]).finally(cancel)
-  }
-  endResponse(response, { stalledMs: limits.stalledClientTimeout })
 }

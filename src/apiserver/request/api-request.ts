@@ -5,6 +5,7 @@ import type { ServedVersion } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
 import type { Subject } from '../status/status-errors.ts'
 import type { Upgrade } from './exchange.ts'
+import type { ForwardedTarget } from './forwarded-target.ts'
 import type { RequestDeadline } from './request-deadline.ts'
 
 /** One request for a resource, as the router understood it. */
@@ -40,6 +41,10 @@ export interface StreamRequest extends ApiRequest {
   readonly headers: IncomingHttpHeaders
   /** Present: the client requests another protocol. */
   readonly upgrade: Upgrade | undefined
+  /** Where the request is forwarded to; undefined: it is answered here. */
+  readonly forwarded: ForwardedTarget | undefined
+  /** The query as it was sent, without the question mark. */
+  readonly search: string
 }
 
 /** A response with a body of known length or a list of chunks. */

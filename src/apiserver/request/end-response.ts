@@ -20,10 +20,15 @@ export function endResponse(
   response: ServerResponse,
   { sink = response, last, stalledMs }: EndOptions,
 ): void {
+  limitStall(response, stalledMs)
+  sink.end(last)
+}
+
+/** Disconnects a client that receives nothing for so many milliseconds, until the response has ended. */
+export function limitStall(response: ServerResponse, stalledMs: number): void {
   const limit = (): void => void response.socket?.setTimeout(stalledMs)
   if (response.socket === null) response.once('socket', limit)
   else limit()
   // Before Node's own listener, which sets the time that an idle connection stays.
   response.prependOnceListener('finish', () => response.socket?.setTimeout(0))
-  sink.end(last)
 }

@@ -9,6 +9,12 @@ export interface Exchange {
   readonly upgrade?: Upgrade | undefined
 }
 
+/**
+ * Answers a request for a file beside the API, which needs no credentials, has no slot and is in no log.
+ * @returns false: it is for something else, and nothing is answered
+ */
+export type FileHandler = (exchange: Pick<Exchange, 'request' | 'response'>) => boolean
+
 /** A connection whose client waits for another protocol. */
 export interface Upgrade {
   readonly socket: Socket

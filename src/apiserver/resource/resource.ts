@@ -32,6 +32,8 @@ export interface Resource extends ObjectRules {
   readonly answered?: readonly AnsweredSubresource[]
   /** What of an object is a stream of bytes; absent: nothing. */
   readonly streamed?: readonly StreamedSubresource[]
+  /** Present: an object stands for a machine, and requests below this subresource are forwarded to it. */
+  readonly proxied?: ProxiedSubresource
   /** Present: its objects are questions, which are answered and never stored. */
   readonly review?: Review
   /** Present: the number of its replicas can be read and written through the subresource `scale`. */
@@ -194,6 +196,13 @@ export interface StreamedSubresource {
   /** The kind of its options, or of the object. */
   readonly kind: string
   readonly methods: readonly ('GET' | 'POST')[]
+}
+
+/** A subresource whose paths are those of the machine that the object stands for. */
+export interface ProxiedSubresource {
+  readonly name: 'proxy'
+  /** The kind of its options. */
+  readonly kind: string
 }
 
 /** A resource that has `spec.replicas` and `status.replicas`. */

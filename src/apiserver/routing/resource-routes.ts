@@ -1,4 +1,5 @@
 import type { ServerContext } from '../context/server-context.ts'
+import { forwardToNode } from '../node-connect/forward-to-node.ts'
 import { podStreamVerbs } from '../pod-streams/pod-stream-verbs.ts'
 import type { HandlerResult, StreamRequest } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'
@@ -29,6 +30,8 @@ export interface ResourceRoute {
   readonly verbs: Verbs
   /** Whether GET is a watch also without `?watch`. */
   readonly isWatch: boolean
+  /** Whether requests are forwarded to the machine that the object stands for. */
+  readonly isProxied: boolean
 }
 
 /** Every path of a served version. */
@@ -55,6 +58,7 @@ function objectRoutes(served: ServedVersion): Paths {
     deletedOneByOne,
     derived = [],
     isReadOnly,
+    proxied,
     reserved,
     scale,
     status,
@@ -83,6 +87,10 @@ function objectRoutes(served: ServedVersion): Paths {
     const verbs = Object.fromEntries(methods.map((method) => [method, podStreamVerbs[name]]))
     paths.set(`${one}/${name}`, routeOf(served, verbs, name))
   }
+  if (proxied !== undefined) {
+    const route = { ...routeOf(served, proxyVerbs, proxied.name), isProxied: true }
+    paths.set(`${one}/${proxied.name}`, route).set(`${one}/${proxied.name}/*`, route)
+  }
   return paths
 }
 
@@ -95,7 +103,7 @@ function watchRoutes(served: ServedVersion): Paths {
 }
 
 function routeOf(served: ServedVersion, verbs: Verbs, subresource = ''): ResourceRoute {
-  return { kind: 'resource', served, subresource, verbs, isWatch: false }
+  return { kind: 'resource', served, subresource, verbs, isWatch: false, isProxied: false }
 }
 
 /** As the router writes it. */
@@ -106,6 +114,7 @@ function parameter(name: string): string {
 const growingVerbs: Verbs = { GET: listOrWatch, POST: create }
 const collectionVerbs: Verbs = { ...growingVerbs, DELETE: removeCollection }
 const objectVerbs: Verbs = { GET: get, PUT: update, PATCH: patch, DELETE: remove }
+const proxyVerbs: Verbs = { GET: forwardToNode, HEAD: forwardToNode }
 const statusVerbs: Verbs = { GET: get, PUT: update, PATCH: patch }
 
 function scaleVerbs(scaled: ScaledResource): Verbs {

@@ -6,6 +6,7 @@ import { GIT_VERSION } from '../discovery/version.ts'
 import type { HealthEndpoint } from '../health/health-checks.ts'
 import { jsonForm, type ServedDocument } from '../negotiation/served-document.ts'
 import { openapiDocuments } from '../openapi/openapi-documents.ts'
+import { type ForwardedTarget, splitTarget } from '../request/forwarded-target.ts'
 import { type Resource, servedVersionsOf } from '../resource/resource.ts'
 import { type ResourceRoute, resourceRoutes } from './resource-routes.ts'
 
@@ -22,10 +23,12 @@ export interface FoundRoute {
   readonly route: Route
   readonly namespace: string
   readonly name: string
+  /** Where the request is forwarded to; undefined: it is answered here. */
+  readonly forwarded: ForwardedTarget | undefined
 }
 
-/** The longest name that an object can have. */
-const MAX_PARAMETER_LENGTH = 253
+/** The longest name that an object can have, with a scheme and a port where requests are forwarded: `https:NAME:10246`. */
+const MAX_PARAMETER_LENGTH = 253 + 'https::65535'.length
 
 const HEALTH = ['healthz', 'livez', 'readyz'] as const
 const PLAIN = ['/metrics', '/version'] as const
@@ -64,8 +67,13 @@ export function createRoutes(
   return (path) => {
     const found = router.find('GET', path)
     if (found === null) return undefined
-    const { namespace = '', name = '' } = found.params
-    return { route: found.store as Route, namespace, name }
+    const { namespace = '', name = '', '*': below = '' } = found.params
+    const route = found.store as Route
+    if (route.kind !== 'resource' || !route.isProxied) {
+      return { route, namespace, name, forwarded: undefined }
+    }
+    const { name: plain, ...target } = splitTarget(name)
+    return { route, namespace, name: plain, forwarded: { ...target, path: below } }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
+import { NODE_CLIENT, NODE_READER_ROLE } from '../node-client.ts'
 import { AUTHENTICATED, MASTERS, UNAUTHENTICATED } from '../user.ts'
 import { componentRoles, controllerAccounts } from './component-roles.ts'
 import { type BuiltinBinding, bindingObject, roleObject } from './role-object.ts'
@@ -13,6 +14,7 @@ const BINDINGS: readonly BuiltinBinding[] = [
   { name: 'system:monitoring', groups: ['system:monitoring'] },
   { name: 'system:node-proxier', users: ['system:kube-proxy'] },
   { name: 'system:cluster-dns', users: ['system:cluster-dns'] },
+  { name: NODE_READER_ROLE, users: [NODE_CLIENT] },
   { name: 'system:kube-controller-manager', users: ['system:kube-controller-manager'] },
   ...controllerAccounts.map((account) => ({
     name: `system:controller:${account}`,

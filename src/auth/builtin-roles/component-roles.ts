@@ -1,3 +1,4 @@
+import { NODE_READER_ROLE } from '../node-client.ts'
 import { type BuiltinRole, READ, type RoleRule, resourceRule } from './role-object.ts'
 
 /** Events, under both groups that serve them. */
@@ -27,6 +28,12 @@ const CLUSTER_DNS: BuiltinRole = {
     resourceRule(FOLLOW, '', 'endpoints', 'services'),
     resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
   ],
+}
+
+/** What orch-server reads of nodes for its clients. Kubernetes' role for that, system:kubelet-api-admin, permits more. */
+const NODE_READER: BuiltinRole = {
+  name: NODE_READER_ROLE,
+  rules: [resourceRule(['get'], '', 'nodes/proxy')],
 }
 
 /**
@@ -138,6 +145,7 @@ const CONTROLLER_MANAGER: BuiltinRole = {
 export const componentRoles: readonly BuiltinRole[] = [
   PROXY,
   CLUSTER_DNS,
+  NODE_READER,
   CONTROLLER_MANAGER,
   ...Object.entries(CONTROLLERS).map(([name, rules]) => ({
     name: `system:controller:${name}`,

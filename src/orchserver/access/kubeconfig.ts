@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { stringify } from 'yaml'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { ClientCertificate } from '../certificates/admin-certificate.ts'
+import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { writePrivateFile } from '../system/private-file.ts'
 
 export interface Kubeconfig {

@@ -1,5 +1,5 @@
-import type { ClientCertificate } from '../certificates/admin-certificate.ts'
 import type { InstalledAuthority } from '../certificates/authority.ts'
+import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { newKey } from '../certificates/pem.ts'
 import { requireLife } from './certificate-life.ts'
 

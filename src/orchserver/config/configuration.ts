@@ -31,6 +31,8 @@ export interface OrchServerConfiguration {
   }
   readonly dns: DnsSettings
   readonly sandboxNode: SandboxNodeConfiguration
+  /** The page for browsers, below `/page/`. */
+  readonly page: { readonly enabled: boolean }
   readonly audit: AuditConfiguration
   readonly limits: Limits
   readonly logging: { readonly verbosity: number }

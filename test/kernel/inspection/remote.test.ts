@@ -1,9 +1,13 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { signIn } from '../../support/browser/enter-cluster.ts'
+import { openBrowser } from '../../support/browser/open-browser.ts'
+import { watchedPage } from '../../support/browser/watched-page.ts'
 import { deploy } from '../../support/flows/deploy.ts'
+import { installedKubectls } from '../../support/kubectl/installed.ts'
 import { createLab, type Lab } from '../../support/lab/lab.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { type LabProcess, startProcess } from '../../support/lab/process.ts'
@@ -82,11 +86,15 @@ function fromOutside(text: string): string {
   return stringify(document)
 }
 
-/** Runs orchctl on a machine of the lab. The shell reports the exit code, whatever it is. */
-async function orchctl(site: Pick<Lab['node'], 'namespace'>, ...words: string[]) {
+const orchctl = (site: Site, ...words: string[]) => run(site, join(ROOT, 'bin/orchctl'), ...words)
+
+type Site = Pick<Lab['node'], 'namespace'>
+
+/** Runs a program on a machine of the lab. The shell reports the exit code, whatever it is. */
+async function run(site: Site, ...words: string[]) {
   const script = '"$@" >"$0.out" 2>"$0.err"; echo $?'
-  const prefix = join(folder, 'orchctl')
-  const command = ['sh', '-c', script, prefix, join(ROOT, 'bin/orchctl'), ...words]
+  const prefix = join(folder, 'run')
+  const command = ['sh', '-c', script, prefix, ...words]
   const code = Number(await site.namespace.exec(command, { timeoutMs: 60_000 }))
   const [stdout, stderr] = ['out', 'err'].map((part) => readFileSync(`${prefix}.${part}`, 'utf8'))
   return { code, stdout, stderr }
@@ -136,4 +144,75 @@ test('a user without the right to get nodes/proxy is refused by the node', async
   )
   expect(code).toBe(1)
   expect(stderr).toContain('user "outsider" may not get nodes/proxy of node "test-node"')
+})
+
+describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
+  const raw = (user: string, path: string) => {
+    const kubectl = installedKubectls()[0]?.path ?? ''
+    return run(lab().outside, kubectl, 'get', '--raw', path, '--kubeconfig', kubeconfig(user))
+  }
+  const below = (path: string, node = NODE_NAME) =>
+    `/api/v1/nodes/${node}/proxy/inspection/v1/${path}`
+
+  test('a reader needs no way to the node', async () => {
+    const status = await raw('reader', below('status'))
+    expect(status).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(status.stdout ?? '')).toMatchObject({ nodeName: NODE_NAME })
+    const services = await raw('reader', below('services', `https:${NODE_NAME}:10246`))
+    expect(services.stdout).toContain(
+      '{"service":"ns/two","entries":1,"backends":2,"status":"Done"}',
+    )
+    const query = 'source=10.0.0.2&destination=172.30.41.1:80'
+    const explained = await raw('reader', below(`explain?${query}`))
+    expect(JSON.parse(explained.stdout ?? '')).toMatchObject({ isWell: true, port: 80 })
+  })
+
+  test('who may not get nodes/proxy is refused by orch-server', async () => {
+    const { code, stderr } = await raw('outsider', below('status'))
+    expect(code).toBe(1)
+    expect(stderr).toContain('User "outsider" cannot get resource "nodes/proxy"')
+  })
+
+  test('where no node-proxy listens the answer says so', async () => {
+    const { code, stderr } = await raw('reader', below('status', `${NODE_NAME}:9`))
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      `node "${NODE_NAME}" cannot be read at ${NODE}:9: the connection was refused`,
+    )
+    const own = await raw('reader', below('status', `${NODE_NAME}:6443`))
+    expect(own.stderr).toContain('this server listens there itself')
+  })
+
+  test('the page of the cluster is beside the API', async () => {
+    const { stdout } = await raw('outsider', '/page/')
+    expect(stdout).toContain('<div id="page">')
+  })
+})
+
+test('the page of the cluster in a browser: its node, a Service, and the way of a packet', async () => {
+  const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
+  const binding = ['create', 'clusterrolebinding', 'page', '--clusterrole=node-inspection-reader']
+  await orchctl(lab().node, 'create', 'serviceaccount', 'page', ...admin)
+  await orchctl(lab().node, ...binding, '--serviceaccount=default:page', ...admin)
+  const token = (await orchctl(lab().node, 'create', 'token', 'page', ...admin)).stdout ?? ''
+  await using opened = await openBrowser(['ip', 'netns', 'exec', lab().node.namespace.name])
+  const { page, errors } = await watchedPage(opened.browser, { ignoreHTTPSErrors: true })
+  await page.goto('https://127.0.0.1:6443/page/')
+  await signIn(page, token.replace(/^./, 'x'))
+  await page.getByRole('alert').getByText('does not accept the token').waitFor()
+  await signIn(page, token)
+  await page.getByRole('row', { name: /test-node ready/ }).waitFor()
+  await page.getByRole('link', { name: 'Services' }).click()
+  await page.getByRole('row', { name: /ns\/two Done/ }).click()
+  const nodes = page.getByRole('table', { name: 'On each node' })
+  await nodes.getByRole('row', { name: /test-node Done 2/ }).waitFor()
+  await nodes.getByRole('link', { name: NODE_NAME }).click()
+  await page.getByRole('complementary', { name: 'ns/two' }).getByText('10.180.2.1:80').waitFor()
+  const query = `source=10.0.0.2&destination=172.30.41.1%3A80&node=${NODE_NAME}`
+  await page.goto(`https://127.0.0.1:6443/page/#/explain?${query}`)
+  await page.getByText(`10.0.0.2 on ${NODE_NAME}`).waitFor()
+  await page.getByText('The connection comes to be.').waitFor()
+  expect(await page.locator('.way .delivered').count()).toBe(2)
+  // The refused token.
+  expect(errors).toEqual([expect.stringContaining('401')])
 })

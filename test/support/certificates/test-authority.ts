@@ -14,11 +14,12 @@ export interface Issued {
   readonly key: string
 }
 
-/** An authority of another organization: it issues for servers on the loopback address, and for users. */
+/** An authority of another organization: it issues for servers, and for users. */
 export interface TestAuthority {
   /** PEM. */
   readonly cert: string
-  server(): Promise<Issued>
+  /** For an address, which is that of the loopback unless given. */
+  server(address?: string): Promise<Issued>
   client(user: string, groups?: readonly string[]): Promise<Issued>
 }
 
@@ -26,9 +27,9 @@ export async function newTestAuthority(name: string): Promise<TestAuthority> {
   const issuer: Authority = { subject: `CN=${name}`, key: newKey() }
   return {
     cert: await issueAuthority(issuer, Date.now()),
-    async server() {
+    async server(address = '127.0.0.1') {
       const key = newKey()
-      const names = { dns: ['localhost'], ips: ['127.0.0.1'] }
+      const names = { dns: ['localhost'], ips: [address] }
       return { key, cert: await issueServer({ issuer, key, names }, Date.now()) }
     },
     async client(user, groups = []) {

@@ -15,6 +15,7 @@ export const nodes: Resource = {
   namespaced: false,
   versions: [{ group: '', version: 'v1' }],
   status: { initial: (sent: Json | undefined) => sent },
+  proxied: { name: 'proxy', kind: 'NodeProxyOptions' },
   createOnUpdate: false,
   updateNeedsVersion: false,
   countsGenerations: false,

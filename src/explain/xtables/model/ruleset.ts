@@ -24,38 +24,59 @@ export type Ruleset = ReadonlyMap<string, Table>
 
 const COUNTER = /^\[(\d+):(\d+)\] /
 
-/** Parses the output of `iptables-save`, with counters (`-c`) or without. */
+/**
+ * Parses the output of `iptables-save`, with counters (`-c`) or without. Rules of a chain are made when they are first
+ * read: of hundreds of thousands, a packet passes a few.
+ */
 export function parseRuleset(listing: string): Ruleset {
-  const tables = new Map<string, Map<string, Chain & { readonly rules: ListedRule[] }>>()
-  let table = new Map<string, Chain & { readonly rules: ListedRule[] }>()
+  const tables = new Map<string, Map<string, ListedChain>>()
+  let table = new Map<string, ListedChain>()
   for (const line of listing.split('\n')) {
     if (line.startsWith('*')) {
       table = new Map()
       tables.set(line.slice(1).trim(), table)
     } else if (line.startsWith(':')) {
       const [name = '', policy = '-'] = line.slice(1).split(' ', 2)
-      table.set(name, { name, policy: policy === '-' ? undefined : policy, rules: [] })
-    } else addRule(table, line)
+      table.set(name, new ListedChain(name, policy === '-' ? undefined : policy))
+    } else table.get(chainOf(line))?.lines.push(line)
   }
   return tables
 }
 
-function addRule(table: ReadonlyMap<string, { readonly rules: ListedRule[] }>, line: string): void {
-  const counter = COUNTER.exec(line)
-  const rest = counter === null ? line : line.slice(counter[0].length)
-  if (!rest.startsWith('-A ')) return
-  const [, name = '', text = ''] = /^-A (\S+) ?(.*)$/.exec(rest) ?? []
-  const [, packets, bytes] = counter ?? []
-  const counts =
-    packets === undefined ? undefined : { packets: BigInt(packets), bytes: BigInt(bytes ?? 0) }
-  table.get(name)?.rules.push(listedRule(text, counts))
+/** A chain with its rules as lines of the listing. */
+class ListedChain implements Chain {
+  readonly name: string
+  readonly policy: string | undefined
+  readonly lines: string[] = []
+  #rules: readonly ListedRule[] | undefined
+
+  constructor(name: string, policy: string | undefined) {
+    this.name = name
+    this.policy = policy
+  }
+
+  get rules(): readonly ListedRule[] {
+    this.#rules ??= this.lines.map(listedRule)
+    return this.#rules
+  }
 }
 
-function listedRule(text: string, counter: ListedRule['counter']): ListedRule {
+/** The name in `[0:0] -A NAME …`, without regular expressions, which take seconds for so many lines; empty: it is no rule. */
+function chainOf(line: string): string {
+  const start = line.startsWith('[') ? line.indexOf('] ') + 2 : 0
+  if (!line.startsWith('-A ', start)) return ''
+  const end = line.indexOf(' ', start + 3)
+  return line.slice(start + 3, end === -1 ? undefined : end)
+}
+
+function listedRule(line: string): ListedRule {
+  const [counted = '', packets, bytes] = COUNTER.exec(line) ?? []
+  const [, text = ''] = /^-A \S+ ?(.*)$/.exec(line.slice(counted.length)) ?? []
   let parsed: Rule | undefined
   return {
     text: text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?'),
-    counter,
+    counter:
+      packets === undefined ? undefined : { packets: BigInt(packets), bytes: BigInt(bytes ?? 0) },
     get rule() {
       parsed ??= parseRule(text)
       return parsed

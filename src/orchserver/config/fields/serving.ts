@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { FieldsOf } from '../../../settings/field.ts'
 import { ipAddress } from '../../../settings/network-types.ts'
-import { integer, text } from '../../../settings/scalar-types.ts'
+import { boolean, integer, text } from '../../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { fieldTypes } from '../field-types.ts'
 import { identityTypes } from '../identity-types.ts'
@@ -15,6 +15,7 @@ type ServingField =
   | 'tls.certFile'
   | 'tls.keyFile'
   | 'tls.extraNames'
+  | 'page.enabled'
   | 'logging.verbosity'
 
 /** Where it keeps what, and where and as whom it serves. */
@@ -73,6 +74,13 @@ export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, ServingField> = {
     type: fieldTypes.names,
     fallback: [],
     doc: 'More DNS names and addresses for the certificate that is made.',
+    reload: 'restart',
+  },
+  'page.enabled': {
+    flag: 'page',
+    type: boolean,
+    fallback: true,
+    doc: 'Serve the page of the cluster for browsers below /page/. Its files need no credentials; what it shows is read with those of its user.',
     reload: 'restart',
   },
   'logging.verbosity': {

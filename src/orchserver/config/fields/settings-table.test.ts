@@ -55,6 +55,7 @@ describe('the configuration of orch-server', () => {
       },
       kubeconfig: '',
       tls: { certFile: '', keyFile: '', extraNames: [] },
+      page: { enabled: true },
       controllers: ['*'],
       loadBalancer: { addressPools: [] },
       sandboxNode: {

@@ -1,0 +1,80 @@
+import type { IpAddress } from '../../lib/ip.ts'
+import { quote } from '../../lib/quote.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { decodeStored } from '../encoding/codec.ts'
+import { type StreamRequest, subjectOf } from '../request/api-request.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, notFound } from '../status/status-errors.ts'
+import { readNewest } from '../verbs/read-newest.ts'
+import { nodeAddress } from './node-address.ts'
+
+/** Where a request to a node goes. */
+export interface NodeEndpoint {
+  /** Of the Node object. */
+  readonly node: string
+  readonly address: IpAddress
+  readonly port: number
+  /** Path and query, encoded. */
+  readonly path: string
+}
+
+/** The port of node-proxy for readers on other machines. */
+const DEFAULT_PORT = 10_246
+
+const PORT = /^[1-9]\d{0,4}$/
+
+/** The only paths that are forwarded: the right to read node-proxy is none to read what else listens on a node. */
+const PREFIX = 'inspection/v1/'
+
+/** Printable ASCII, as a URL has it. */
+const SEARCH = /^[!-~]*$/
+
+/** Where the request of a client goes, from the newest state of the Node; or why it goes nowhere. */
+export async function findEndpoint(
+  context: ServerContext,
+  request: StreamRequest,
+): Promise<NodeEndpoint | StatusError> {
+  const path = pathOf(request)
+  if (path instanceof StatusError) return path
+  const port = portOf(request)
+  if (port instanceof StatusError) return port
+  const found = await readNewest(context, request)
+  if (found === undefined) return notFound(subjectOf(request))
+  if (found instanceof StatusError) return found
+  const address = nodeAddress(decodeStored(found), port, {
+    addresses: context.ownAddresses(),
+    ports: context.ownPorts(),
+  })
+  if (address instanceof StatusError) return address
+  return { node: request.name, address, port, path }
+}
+
+function pathOf({ name, forwarded, search }: StreamRequest): string | StatusError {
+  const path = forwarded?.path ?? ''
+  if (!path.startsWith(PREFIX)) {
+    const below = `/api/v1/nodes/${encodeURIComponent(name)}/proxy`
+    return new StatusError({
+      code: 404,
+      reason: 'NotFound',
+      message: `path ${quote(path)} of a node is not forwarded; use ${below}/${PREFIX}status, or another path below ${below}/${PREFIX}`,
+      details: {},
+    })
+  }
+  if (!SEARCH.test(search)) return badRequest('the query holds a character that is not encoded')
+  const encoded = path.split('/').map(encodeURIComponent).join('/')
+  return `/${encoded}${search === '' ? '' : `?${search}`}`
+}
+
+function portOf({ name, forwarded }: StreamRequest): number | StatusError {
+  const { scheme = '', port = '' } = forwarded ?? {}
+  if (scheme !== '' && scheme !== 'https') {
+    return badRequest(
+      `scheme ${quote(scheme)} is not served by nodes; write https:${name}:${port || DEFAULT_PORT}, or the name alone`,
+    )
+  }
+  if (port === '') return DEFAULT_PORT
+  if (PORT.test(port) && Number(port) <= 65_535) return Number(port)
+  return badRequest(
+    `port ${quote(port)} of the node is none; write a number of 1 to 65535, or none for ${DEFAULT_PORT}`,
+  )
+}

@@ -1,0 +1,48 @@
+import type { ServerContext } from '../context/server-context.ts'
+import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
+import { StatusError } from '../status/status.ts'
+import { serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
+import { findEndpoint } from './find-endpoint.ts'
+import { answeredRefusal, noCredentials, unansweredStatus } from './node-failure.ts'
+import { requestNode } from './request-node.ts'
+import { sendNodeAnswer } from './send-node-answer.ts'
+
+/**
+ * GET and HEAD below `nodes/proxy`: sends the request to the node-proxy of the node with the certificate of this server,
+ * never with the credentials of the client, and passes on the answer while it arrives.
+ */
+export async function forwardToNode(
+  context: ServerContext,
+  request: StreamRequest,
+): Promise<HandlerResult> {
+  const endpoint = await findEndpoint(context, request)
+  if (endpoint instanceof StatusError) return endpoint
+  const { streams, clock, limits } = context
+  const { response, method } = request
+  const credentials = context.nodeCredentials()
+  if (credentials === undefined) return noCredentials(endpoint)
+  if (streams.isFull) return tooManyRequests('too many streams at one time', 5)
+  if (response.destroyed) return STREAMING
+  const over = new AbortController()
+  const forget = streams.add(() => over.abort())
+  const end = (): void => {
+    forget()
+    over.abort()
+  }
+  response.once('close', end)
+  const waiting = { clock, signal: over.signal, answerMs: limits.requestTimeout }
+  const sent = { ...endpoint, method, credentials, connect: context.connectNode }
+  const answer = await requestNode(sent, waiting)
+  if (answer instanceof Error) {
+    end()
+    if (streams.isClosed) return serviceUnavailable('the server is stopping')
+    return unansweredStatus(endpoint, answer)
+  }
+  const refused = answeredRefusal(endpoint, answer)
+  if (refused !== undefined) {
+    end()
+    return refused
+  }
+  void sendNodeAnswer(response, answer, context).finally(end)
+  return STREAMING
+}

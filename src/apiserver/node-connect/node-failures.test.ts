@@ -1,0 +1,189 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { nodeAddress } from './node-address.ts'
+import { NODE, nodeObject, STATUS, startNodes } from './testing/nodes.ts'
+
+const authority = await newTestAuthority('cluster')
+const other = await newTestAuthority('other')
+
+const unavailable = (text: string, code = 503) => ({
+  kind: 'Status',
+  code,
+  message: expect.stringMatching(`^node "n1" cannot be read at 192\\.0\\.2\\.7:10246: ${text}`),
+  details: { name: 'n1' },
+})
+
+test.each(['2130706433', 'localhost', '192.0.2.7:1', '192.0.2.7/metrics'])(
+  'a stored InternalIP %j is no address',
+  (address) => {
+    const refused = nodeAddress(nodeObject('n1', address), 1, { addresses: [], ports: [] })
+    expect(refused).toMatchObject({
+      status: { code: 503, message: expect.stringContaining(`${address}", which is no address`) },
+    })
+  },
+)
+
+test.each([
+  ['127.0.0.1', 400, 'loopback'],
+  ['::1', 400, 'loopback'],
+  ['::ffff:10.0.0.1', 400, 'is not reached'],
+  ['169.254.169.254', 400, 'link-local'],
+  ['fe80::1', 400, 'link-local'],
+  ['224.0.0.1', 400, 'multicast'],
+  ['ff02::1', 400, 'multicast'],
+  ['0.0.0.0', 400, 'unspecified'],
+])('a node at %j is not reached', async (address, code, message) => {
+  const { api, get, dialled } = await startNodes({ authority })
+  const body = nodeObject('n1', address)
+  expect((await api.as('root', 'PUT', `${NODE}/status`, { body })).status).toBe(200)
+  const answer = await get()
+  expect(answer.body).toMatchObject({ code, message: expect.stringContaining(message) })
+  expect(dialled).toEqual([])
+})
+
+test('a node whose address is another type has none', async () => {
+  const { api, get } = await startNodes({ authority })
+  await api.make('/api/v1/nodes', nodeObject('n2', '192.0.2.8', 'ExternalIP'))
+  expect((await get(STATUS.replace('n1', 'n2'))).body['message']).toContain('no InternalIP')
+})
+
+test('the server itself is not reached, but a node on its machine is', async () => {
+  const own = '192.0.2.7' as IpAddress
+  const { api, get, dialled } = await startNodes({ authority, ownAddresses: () => [own] })
+  const { body } = await get(STATUS.replace('n1', `n1:${api.port}`))
+  expect(body).toMatchObject({
+    code: 400,
+    message: expect.stringContaining(`at 192.0.2.7:${api.port}: this server listens there itself`),
+  })
+  expect(dialled).toEqual([])
+  expect((await get()).status).toBe(200)
+})
+
+test.each([
+  ['of another authority', { issuer: other }, 'its certificate is not signed by the authority'],
+  [
+    'for another address',
+    { certified: '192.0.2.8' },
+    'its certificate does not name this address; make a certificate for this address by `orch-server node-certificate`',
+  ],
+])('a certificate %s is refused before anything is sent', async (_, node, why) => {
+  const { get, received } = await startNodes({ authority, ...node })
+  expect((await get()).body).toMatchObject(unavailable(why))
+  expect(received).toEqual([])
+})
+
+test('a client certificate of the authority is not one of a node', async () => {
+  const client = await authority.client('system:node:n1')
+  const { get } = await startNodes({
+    authority,
+    issuer: { ...authority, server: async () => client },
+  })
+  expect((await get()).body).toMatchObject(unavailable('its certificate is not one of a server'))
+})
+
+test('a node that refuses the connection', async () => {
+  const { get } = await startNodes({ authority, connectNode: () => connect(1, '127.0.0.1') })
+  expect((await get()).body).toMatchObject(
+    unavailable('the connection was refused; set inspection.bindAddress of its node-proxy'),
+  )
+})
+
+/** Connections lead to a server that does with them what the test wants. */
+async function rawNode(serve: (socket: Socket) => void) {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    serve(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { connectNode: () => connect(port, '127.0.0.1') }
+}
+
+test('a node that speaks no TLS', async () => {
+  const plain = await rawNode((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  const { get } = await startNodes({ authority, ...plain })
+  expect((await get()).body).toMatchObject(unavailable('it does not speak TLS'))
+})
+
+test('a node that resets the connection', async () => {
+  const resetting = await rawNode((socket) => socket.resetAndDestroy())
+  const { get } = await startNodes({ authority, ...resetting })
+  expect((await get()).body).toMatchObject(unavailable('it ended the connection'))
+})
+
+test('a node that is silent after it was connected to, for five seconds', async () => {
+  const clock = new FakeClock()
+  const connected = Promise.withResolvers<void>()
+  const silent = await rawNode(() => connected.resolve())
+  const { get } = await startNodes({ authority, clock, ...silent })
+  const answer = get()
+  await connected.promise
+  await clock.advance(5000)
+  expect((await answer).body).toMatchObject(unavailable('there was no TLS connection within 5 s'))
+})
+
+test('a node that does not answer in time', async () => {
+  const clock = new FakeClock()
+  const arrived = Promise.withResolvers<void>()
+  const handler = () => arrived.resolve()
+  const { get } = await startNodes({ authority, clock, handler })
+  const answer = get()
+  await arrived.promise
+  await clock.advance(60_000)
+  expect((await answer).body).toMatchObject(unavailable('its answer did not come in time', 504))
+})
+
+test.each([
+  ['closes the connection', (socket: Socket) => socket.destroy(), 'it ended the connection'],
+  ['answers with no HTTP', (socket: Socket) => socket.end('what?\r\n\r\n'), 'HPE_INVALID'],
+  [
+    'changes the protocol',
+    (socket: Socket) =>
+      socket.write('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+    '',
+  ],
+  [
+    'answers with no status',
+    (socket: Socket) => socket.end('HTTP/1.1 999 x\r\n\r\n'),
+    'status 999',
+  ],
+])('a node that %s', async (_, act, why) => {
+  const { get } = await startNodes({
+    authority,
+    handler: (request) => act(request.socket),
+  })
+  expect((await get()).body).toMatchObject(unavailable(`.*${why}`))
+})
+
+test.each([
+  [401, 'it does not accept the certificate of this server \\(401\\); name a copy of pki/ca.crt'],
+  [403, 'it does not let user "system:orch-server-node-client" read it'],
+])('a node that refuses the server with %i does not send its client away', async (code, why) => {
+  const { get } = await startNodes({
+    authority,
+    handler: (_, response) => void response.writeHead(code).end('{"code":"NP_X"}'),
+  })
+  expect((await get()).body).toMatchObject(unavailable(why))
+})
+
+test.each([400, 404, 500, 503])('an error of the node is passed on: %i', async (code) => {
+  const error = '{"code":"NP_INSPECTION_BUSY","message":"later"}\n'
+  const { get } = await startNodes({
+    authority,
+    handler: (_, response) =>
+      void response.writeHead(code, { 'Content-Type': 'application/json' }).end(error),
+  })
+  const { status, text } = await get()
+  expect([status, text]).toEqual([code, error])
+})
+
+test('a server without a certificate for nodes says so', async () => {
+  const { get, dialled } = await startNodes({ authority, nodeCredentials: () => undefined })
+  expect((await get()).body).toMatchObject(unavailable('this server has no certificate'))
+  expect(dialled).toEqual([])
+})

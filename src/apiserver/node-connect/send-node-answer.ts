@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerContext } from '../context/server-context.ts'
+import { sendChunks } from '../request/send-chunks.ts'
+
+/** A browser that is led to an answer shows it as what it is said to be, runs nothing in it and keeps nothing of it. */
+const HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+}
+
+/** Of an answer that names none. */
+const BYTES = 'application/octet-stream'
+
+/** Between two questions of the kernel whether a silent client is still there. */
+const KEEP_ALIVE_MS = 30_000
+
+/**
+ * Passes on status, Content-Type and body as fast as the client takes them. An answer that the node does not finish is
+ * cut, so that no part of a list passes for all of it; so is one that carries nothing for `idleStreamTimeout`.
+ */
+export async function sendNodeAnswer(
+  response: ServerResponse,
+  answer: IncomingMessage,
+  { clock, limits }: Pick<ServerContext, 'clock' | 'limits'>,
+): Promise<void> {
+  response.writeHead(answer.statusCode ?? 0, {
+    ...HEADERS,
+    'Content-Type': answer.headers['content-type'] ?? BYTES,
+  })
+  response.flushHeaders()
+  answer.setTimeout(limits.idleStreamTimeout, () => answer.destroy())
+  response.socket?.setKeepAlive(true, KEEP_ALIVE_MS)
+  try {
+    await sendChunks(response, answer, { clock, stalledMs: limits.stalledClientTimeout })
+  } catch {
+    response.destroy()
+  }
+}

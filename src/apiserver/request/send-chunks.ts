@@ -1,0 +1,35 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../../lib/clock.ts'
+import { endResponse } from './end-response.ts'
+
+export interface ChunkOptions {
+  readonly clock: Pick<Clock, 'after'>
+  /** Milliseconds after which a client that takes nothing is disconnected. */
+  readonly stalledMs: number
+}
+
+/** Sends the body of a response whose head is sent, as fast as the client takes it, and ends it. Throws what `chunks` throws. */
+export async function sendChunks(
+  response: ServerResponse,
+  chunks: AsyncIterable<Buffer>,
+  options: ChunkOptions,
+): Promise<void> {
+  for await (const chunk of chunks) {
+    if (!response.destroyed && !response.write(chunk)) await drained(response, options)
+    if (response.destroyed) return
+  }
+  endResponse(response, options)
+}
+
+/** Resolves when the client has taken what was written, or is gone. */
+function drained(response: ServerResponse, { clock, stalledMs }: ChunkOptions): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const cancel = clock.after(stalledMs, () => response.destroy())
+  const end = (): void => {
+    cancel()
+    response.off('drain', end).off('close', end)
+    resolve()
+  }
+  response.on('drain', end).on('close', end)
+  return promise
+}

@@ -1,0 +1,54 @@
+import type { Clock } from '../../lib/clock.ts'
+import { type KeptCertificate, type KeptKind, keptCertificate } from './kept-certificate.ts'
+
+const YEAR = 365 * 86_400_000
+
+/** By what a client proves who it is, in PEM. */
+export interface ClientCertificate {
+  readonly cert: string
+  readonly key: string
+}
+
+export interface ClientCertificateSource<T extends ClientCertificate = ClientCertificate> {
+  /**
+   * Makes or renews the certificate if needed; while nothing changes, the answer is equal to
+   * the one before.
+   * @throws NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
+   */
+  current(): Promise<T>
+}
+
+export interface ClientCertificateOptions {
+  /** The folder of the authority. */
+  readonly folder: string
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/** For whom a client certificate is, and under which name its files are kept. */
+export interface CertifiedClient {
+  readonly file: string
+  readonly user: string
+  readonly groups: readonly string[]
+}
+
+/** A client certificate for a year, kept beside the authority and renewed in time. */
+export function clientCertificate(
+  client: CertifiedClient,
+  { folder, clock }: ClientCertificateOptions,
+): ClientCertificateSource<KeptCertificate> {
+  const kind = kindOf(client)
+  return { current: () => keptCertificate(folder, kind, clock.now()) }
+}
+
+function kindOf({ file, user, groups }: CertifiedClient): KeptKind {
+  // As Node prints it: a line for each part, with line breaks inside of values escaped.
+  const subject = [`CN=${user}`, ...groups.map((group) => `O=${group}`)].join('\n')
+  return {
+    name: file,
+    isFit: (certificate) => certificate.subject === subject,
+    async issue(issuer, key, now) {
+      const { issueClient } = await import('./issue.ts')
+      return issueClient({ issuer, key, user, groups, life: YEAR }, now)
+    },
+  }
+}
