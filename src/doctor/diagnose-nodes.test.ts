@@ -3,6 +3,7 @@ import { diagnoseNodes } from './diagnose-nodes.ts'
 import type { NodeFacts } from './evidence/node-facts.ts'
 import { NODE_CHECKS } from './node-checks.ts'
 import {
+  CONFIGURATION,
   fromOutside,
   grown,
   healthyDaemon,
@@ -25,20 +26,26 @@ interface Case {
   readonly seen?: RegExp
 }
 
-const IPVS = { mode: 'ipvs', scheduler: 'mh', masqueradeAll: false, isOfDaemon: false }
+const IPVS = { ...CONFIGURATION, mode: 'ipvs', scheduler: 'mh', isOfDaemon: false }
 const ABSENT = { daemon: undefined, daemonAbsent: 'node-proxy does not answer' }
 const dropped = outcome({
   ...{ kind: 'silent', where: 'iptables filter FORWARD', rule: '-A FORWARD -j DROP' },
   packets: 7,
 })
 const byOwnRule = outcome({ ...dropped, rule: '-A NPROXY-FILTER-VIPS -j DROP', isOwn: true })
-const LOADED = { mode: 'ipvs', scheduler: 'rr', masqueradeAll: false, isOfDaemon: true }
+const LOADED = { ...CONFIGURATION, mode: 'ipvs' }
 const credential = (kind: string, inMs: number) =>
   healthyDaemon({ credentials: [{ kind, expiresAt: NOW + inMs }] })
+const REFUSED = { isReady: false, reasons: ['no watch on services is open: 401 Unauthorized: x'] }
 const manyRules = (own: number, services = 10_000): Partial<NodeFacts> => ({
-  daemon: healthyDaemon({ services }),
+  daemon: healthyDaemon({ services, changes: { count: 9, p50: 800.4, p99: 900 } }),
   rules: [{ program: 'iptables-legacy', own, others: 0 }],
 })
+const KEEPING = {
+  ...{ where: 'iptables-nft nat POSTROUTING', rule: '-A POSTROUTING -j MASQUERADE' },
+  packets: 7,
+}
+const OLD_KERNEL = grown({ insertFailed: 10, clashesResolved: -1 })
 const load = (connections: readonly number[], affinitySeconds = 0): Partial<NodeFacts> => ({
   loads: [
     {
@@ -88,6 +95,35 @@ const CASES: readonly Case[] = [
     given: { daemon: credential('token', -2 * HOUR) },
     check: 'expired-credential',
     cause: /token of node-proxy expired 2 hours ago/,
+  },
+  {
+    what: 'a certificate that ends in an hour and a half',
+    given: { daemon: credential('certificate', 1.5 * HOUR) },
+    check: 'expired-credential',
+    cause: /certificate of node-proxy expires in 90 minutes/,
+  },
+  {
+    what: 'a token file that has just ended, which explains the rest',
+    given: { daemon: { ...credential('token-file', -7_000), ...REFUSED } },
+    check: 'expired-credential',
+    cause: /token file of node-proxy expired 7 s ago/,
+  },
+  {
+    what: 'a daemon that starts and is refused',
+    given: { daemon: healthyDaemon({ ...REFUSED, startedAt: NOW - 1_000 }) },
+    check: 'not-ready',
+    cause: /no watch on services is open: 401 Unauthorized/,
+  },
+  {
+    what: 'a daemon that was ready soon and is no more',
+    given: {
+      daemon: healthyDaemon({
+        ...{ isReady: false, startedAt: NOW - 1_000 },
+        reasons: ['no watch on services is open: refused'],
+      }),
+    },
+    check: 'not-ready',
+    cause: /not ready: no watch on services is open: refused/,
   },
   {
     what: 'a daemon that is not ready',
@@ -262,17 +298,38 @@ const CASES: readonly Case[] = [
     cause: /the kernel refuses 4\/x: no space/,
   },
   {
-    what: 'insertions that fail',
-    given: { counters: grown({ insertFailed: 10 }) },
+    what: 'insertions that fail by a rule that keeps source ports',
+    given: { counters: grown({ drop: 10, insertFailed: 10 }), masquerades: [KEEPING] },
     check: 'lost-insertions',
-    cause: /10 insertions failed in 1 s/,
+    cause: /first packets, 10 in 1 s: a rule gives .*: iptables-nft nat POSTROUTING: -A POST/,
+    seen: /iptables-nft nat POSTROUTING does not choose .* counted 7 connections/,
+  },
+  {
+    what: 'insertions that fail without such a rule',
+    given: { counters: grown({ insertFailed: 10, clashesResolved: 3 }) },
+    check: 'lost-insertions',
+    cause: /claim the same source port, or none is free/,
+    seen: /clash_resolve grew by 3/,
+  },
+  {
+    what: 'insertions that fail in a kernel that loses the second of two packets at once',
+    given: { counters: OLD_KERNEL },
+    check: 'lost-insertions',
+    cause: /two packets of one socket at once/,
   },
   {
     what: 'too many rules',
     given: manyRules(120_312),
     check: 'too-many-rules',
     cause: /120312 rules for 10000 Services/,
-    seen: /10000 Services.*iptables \(legacy\) 326\.4 ms, nftables 4\.6 ms, ipvs 9\.2 ms/,
+    seen: /last 9 changes took 800 ms.*, 900 ms.*\n.* 10000 Services.*iptables \(legacy\) 326\.4 ms, nftables 4\.6 ms, ipvs 9\.2 ms/,
+  },
+  {
+    what: 'too many rules of few Services',
+    given: manyRules(60_000, 600),
+    check: 'too-many-rules',
+    cause: /60000 rules for 600 Services/,
+    seen: /measured with 5000 Services of ten/,
   },
   {
     what: 'one backend with most connections',
@@ -306,6 +363,13 @@ describe('the first finding', () => {
   })
 })
 
+test('an expired credential explains that the server refuses it: one finding', () => {
+  for (const reason of [...REFUSED.reasons, 'no watch: our client certificate expired at x']) {
+    const given = { ...credential('token', -1), isReady: false, reasons: [reason] }
+    expect(found({ daemon: given }).map(({ check }) => check)).toEqual(['expired-credential'])
+  }
+})
+
 test('every check has a case', () => {
   const ofOne = CASES.map(({ check }) => check)
   const all = [...new Set([...ofOne, 'differing-node', 'differing-clock'])].toSorted()
@@ -325,6 +389,15 @@ const IN_ORDER: readonly (readonly [string, Partial<NodeFacts>])[] = [
   ],
   ['a certificate that ends in two days', { daemon: credential('certificate', 48 * HOUR) }],
   ['a token that is renewed in a minute', { daemon: credential('token-file', 60_000) }],
+  [
+    'a daemon that starts without an API server',
+    {
+      daemon: healthyDaemon({
+        ...{ isReady: false, startedAt: NOW - 29_999 },
+        reasons: ['no watch on services is open: refused', 'services are not listed yet'],
+      }),
+    },
+  ],
   ['a daemon that starts', { daemon: healthyDaemon({ isReady: false, startedAt: NOW - 29_999 }) }],
   [
     'IPv6 that is not forwarded, without Services of IPv6',
@@ -414,6 +487,7 @@ const IN_ORDER: readonly (readonly [string, Partial<NodeFacts>])[] = [
     'a backend that is silent',
     { connects: [{ entry: '', service: '', ip: '10.0.0.1', port: 1, answer: 'silent' }] },
   ],
+  ['a rule that keeps source ports, and loses nothing', { masquerades: [KEEPING] }],
   ['nine insertions that fail', { counters: grown({ insertFailed: 9 }) }],
   ['59,999 rules', manyRules(59_999, 5_000)],
   [
@@ -481,6 +555,25 @@ describe('several nodes', () => {
       'its MTU of the uplink is 9000; 2 of 3 nodes have 1500',
     )
     expect(nodes({}, jumbo, {}, jumbo)).toEqual([])
+  })
+
+  test('the version that differs', () => {
+    expect(nodes({}, {}, { version: '2' }, {})).toMatchObject([
+      { object: 'node/node-2', cause: 'its version is 2; 3 of 4 nodes have 1' },
+    ])
+    expect(nodes({}, {}, { ...ABSENT, rules: [], version: '2' }).map(({ check }) => check)).toEqual(
+      ['daemon-absent'],
+    )
+  })
+
+  test('the setting that differs, of node-proxies that have it', () => {
+    const shared = (settings: Record<string, string>) => ({
+      configuration: { ...CONFIGURATION, shared: settings },
+    })
+    const other = { ...CONFIGURATION.shared, clusterCIDR: '""' }
+    expect(nodes({}, shared(other), {}, shared({}))).toMatchObject([
+      { object: 'node/node-1', cause: 'its clusterCIDR is ""; 2 of 3 nodes have "10.0.0.0/8"' },
+    ])
   })
 
   test('the clock that differs', () => {

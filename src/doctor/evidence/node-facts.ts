@@ -75,6 +75,8 @@ const COUNTERS = object({
   drop: number,
   earlyDrop: number,
   insertFailed: number,
+  /** Packets of one socket that came at once, of which the kernel lost none; -1: it does not count them. */
+  clashesResolved: number,
   /** Packets that rp_filter dropped (TcpExt IPReversePathFilter). */
   reversePath: number,
 })
@@ -89,6 +91,8 @@ const DAEMON = object({
   services: number,
   entries: number,
   backends: number,
+  /** Milliseconds from a change to the kernel, of the last changes. */
+  changes: object({ count: number, p50: number, p99: number }),
   refusals: list(object({ object: text, code: text, message: text }), 20),
   problems: list(object({ entry: text, code: text, message: text }), 20),
   /** Milliseconds since the epoch. */
@@ -118,7 +122,11 @@ const NODE_FACTS = object({
   daemonAbsent: text,
   /** Of the running daemon, else of the file that was named; undefined: neither. */
   configuration: optional(
-    object({ mode: text, scheduler: text, masqueradeAll: flag, isOfDaemon: flag }),
+    object({
+      ...{ mode: text, scheduler: text, masqueradeAll: flag, isOfDaemon: flag },
+      /** Settings that all nodes of a cluster should have alike, as JSON by their paths. */
+      shared: texts(50),
+    }),
   ),
   /** loaded, builtIn, loadable, absent or unknown, by name. */
   modules: texts(50),
@@ -140,6 +148,17 @@ const NODE_FACTS = object({
       program: text,
       own: number,
       others: number,
+    }),
+    20,
+  ),
+  /** Rules that have given connections a source port, and not one at random. */
+  masquerades: list(
+    object({
+      /** `iptables-nft nat POSTROUTING`, `nft ip firewall postrouting`. */
+      where: text,
+      rule: text,
+      /** Connections that the rule has counted so far; -1: it counts none. */
+      packets: number,
     }),
     20,
   ),

@@ -1,4 +1,5 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
+import type { CounterFacts } from '../evidence/node-facts.ts'
 
 /** Part of the table that counts as full: the kernel drops the next connections. */
 const FULL = 0.95
@@ -7,7 +8,8 @@ const FULL = 0.95
 export const conntrackFull = checkOfEachNode('conntrack-full', ({ conntrack, counters }) => {
   if (conntrack === undefined) return []
   const { count, max } = conntrack
-  const dropped = counters === undefined ? 0 : counters.after.drop - counters.before.drop
+  const dropped =
+    counters === undefined ? 0 : fullDrops(counters.after) - fullDrops(counters.before)
   const early = counters === undefined ? 0 : counters.after.earlyDrop - counters.before.earlyDrop
   const isFull = max > 0 && count >= max * FULL
   if (!isFull && dropped <= 0 && early <= 0) return []
@@ -20,7 +22,7 @@ export const conntrackFull = checkOfEachNode('conntrack-full', ({ conntrack, cou
         ...(counters === undefined
           ? []
           : [
-              `in ${counters.seconds} s ${dropped} packets were dropped and ${early} connections ended early; since the start ${counters.after.drop} and ${counters.after.earlyDrop}`,
+              `in ${counters.seconds} s ${dropped} packets were dropped and ${early} connections ended early; since the start ${fullDrops(counters.after)} and ${counters.after.earlyDrop}`,
             ]),
       ],
       remedy:
@@ -33,3 +35,8 @@ export const conntrackFull = checkOfEachNode('conntrack-full', ({ conntrack, cou
     },
   ]
 })
+
+/** Packets without a place in the table: `drop` also counts each insertion that failed for another reason. */
+function fullDrops({ drop, insertFailed }: CounterFacts): number {
+  return Math.max(0, drop - insertFailed)
+}

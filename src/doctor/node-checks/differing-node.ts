@@ -23,6 +23,12 @@ const COMPARED: readonly Compared[] = [
     valueOf: ({ daemon }) => daemon?.mode,
   },
   {
+    what: 'version',
+    symptom: 'Service not reachable',
+    remedy: 'finish the roll-out of node-proxy, or see why this node keeps another version',
+    valueOf: ({ daemon, version }) => (daemon === undefined ? undefined : version),
+  },
+  {
     what: 'MTU of the uplink',
     symptom: 'Connection timeout',
     remedy:
@@ -38,7 +44,23 @@ const COMPARED: readonly Compared[] = [
 export const differingNode: NodeCheck = {
   name: 'differing-node',
   find: (nodes) =>
-    nodes.size < ENOUGH_NODES ? [] : COMPARED.flatMap((compared) => differing(nodes, compared)),
+    nodes.size < ENOUGH_NODES
+      ? []
+      : [...COMPARED, ...settingsOf(nodes)].flatMap((compared) => differing(nodes, compared)),
+}
+
+/** The settings of running node-proxies that should be alike. */
+function settingsOf(nodes: NodeEvidence): readonly Compared[] {
+  const paths = [...nodes.values()].flatMap(({ configuration }) =>
+    Object.keys(configuration?.shared ?? {}),
+  )
+  return [...new Set(paths)].map((path) => ({
+    what: path,
+    symptom: 'Connection timeout',
+    remedy:
+      'give all nodes the same configuration; node-proxy status there says if a file is refused',
+    valueOf: ({ configuration }) => configuration?.shared[path],
+  }))
 }
 
 function differing(nodes: NodeEvidence, { valueOf, ...compared }: Compared): readonly Finding[] {

@@ -1,4 +1,6 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
+import type { NodeFacts } from '../evidence/node-facts.ts'
+import { spanText } from './span-text.ts'
 
 const HOUR_MS = 3_600_000
 /** A certificate is not renewed by itself in its last day; tokens are renewed by others, some minutes before. */
@@ -9,11 +11,11 @@ export const expiredCredential = checkOfEachNode('expired-credential', ({ at, da
   (daemon?.credentials ?? [])
     .filter(({ kind, expiresAt }) => expiresAt - at < (SOON_MS[kind] ?? 0))
     .map(({ kind, expiresAt }) => {
-      const hours = Math.round(Math.abs(expiresAt - at) / HOUR_MS)
-      const when = expiresAt < at ? `expired ${hours} hours ago` : `expires in ${hours} hours`
+      const span = spanText(expiresAt - at)
+      const when = expiresAt < at ? `expired ${span} ago` : `expires in ${span}`
       return {
         symptom: 'Changes do not arrive',
-        cause: `the ${kind} of node-proxy ${when}: the API server will refuse it`,
+        cause: `the ${kind.replace('-', ' ')} of node-proxy ${when}: the API server will refuse it`,
         evidence: [
           `it ends at ${new Date(expiresAt).toISOString()}, by the clock of the node it is ${new Date(at).toISOString()}`,
         ],
@@ -23,3 +25,8 @@ export const expiredCredential = checkOfEachNode('expired-credential', ({ at, da
       }
     }),
 )
+
+/** Whether the credential of node-proxy has expired, which explains why the server refuses it. */
+export function hasExpired({ at, daemon }: Pick<NodeFacts, 'at' | 'daemon'>): boolean {
+  return (daemon?.credentials ?? []).some(({ expiresAt }) => expiresAt < at)
+}

@@ -1,24 +1,62 @@
-import { checkOfEachNode } from '../evidence/node-check.ts'
+import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
+import type { CounterFacts, NodeFacts } from '../evidence/node-facts.ts'
 
 /** Failed insertions in a second from which on they are no chance. */
 const MANY_A_SECOND = 10
 
-/** First packets that are lost because two of them claim the same connection: lookups of names by UDP, above all. */
-export const lostInsertions = checkOfEachNode('lost-insertions', ({ counters }) => {
+/**
+ * First packets that are lost because two of them claim the same connection: of clients that got the same source port,
+ * or, on kernels that do not resolve it themselves, of one socket: lookups of names by UDP, above all.
+ */
+export const lostInsertions = checkOfEachNode('lost-insertions', ({ counters, masquerades }) => {
   if (counters === undefined || counters.seconds <= 0) return []
-  const lost = counters.after.insertFailed - counters.before.insertFailed
-  if (lost < MANY_A_SECOND * counters.seconds) return []
-  return [
-    {
-      symptom: 'DNS resolution fails',
-      cause: `connection tracking loses first packets: ${lost} insertions failed in ${counters.seconds} s`,
+  const { before, after, seconds } = counters
+  const lost = after.insertFailed - before.insertFailed
+  if (lost < MANY_A_SECOND * seconds) return []
+  const { evidence, ...wrong } = ofPorts(masquerades) ?? ofKernel(before, after)
+  const cause = `connection tracking loses first packets, ${lost} in ${seconds} s: ${wrong.cause}`
+  const grown = `insert_failed grew from ${before.insertFailed} to ${after.insertFailed}`
+  return [{ ...wrong, cause, evidence: [grown, ...evidence] }]
+})
+
+/** A rule that keeps the source ports of clients, or has few. */
+function ofPorts([first, ...others]: NodeFacts['masquerades']): NodeFinding | undefined {
+  if (first === undefined) return undefined
+  const [program = '', table = '', chain = ''] = first.where.split(' ')
+  const list = program === 'nft' ? `nft -a list table ${table} ${chain}` : undefined
+  return {
+    symptom: 'Connection timeout',
+    cause: `a rule gives several of them one source port: ${first.where}: ${first.rule}`,
+    evidence: [first, ...others.slice(0, 2)].map(
+      ({ where, packets }) =>
+        `${where} does not choose source ports at random${packets < 0 ? '' : `; it has counted ${packets} connections so far`}`,
+    ),
+    remedy:
+      'let that rule choose source ports at random (--random-fully; in nftables, fully-random), from the whole range',
+    commands: ['conntrack -S', list ?? `${program} -t ${table} -vnL ${chain}`],
+  }
+}
+
+function ofKernel(before: CounterFacts, after: CounterFacts): NodeFinding {
+  if (after.clashesResolved >= 0) {
+    return {
+      symptom: 'Connection timeout',
+      cause: 'masqueraded connections to one backend claim the same source port, or none is free',
       evidence: [
-        `insert_failed grew from ${counters.before.insertFailed} to ${counters.after.insertFailed}`,
-        'two packets of one socket at once, as resolvers send A and AAAA, cause it',
+        'each rule that masquerades chooses source ports at random',
+        `this kernel loses none of two packets of one socket (clash_resolve grew by ${after.clashesResolved - before.clashesResolved})`,
       ],
       remedy:
-        'let resolvers of Pods use one socket for each question (options single-request-reopen) or TCP, or a cache of names on the node',
-      commands: ['conntrack -S', 'watch -n1 conntrack -S'],
-    },
-  ]
-})
+        'look for the backend to which most connections are tracked, beyond 60,000: give it company, let clients keep their connections, or shorten the timeouts of conntrack',
+      commands: ['conntrack -S', 'conntrack -C'],
+    }
+  }
+  return {
+    symptom: 'DNS resolution fails',
+    cause: 'two packets of one socket at once, as resolvers send A and AAAA',
+    evidence: ['this kernel does not resolve it: it does not count clash_resolve'],
+    remedy:
+      'let resolvers of Pods use one socket for each question (options single-request-reopen) or TCP, or a cache of names on the node; or a kernel from 5.10 on',
+    commands: ['conntrack -S', 'watch -n1 conntrack -S'],
+  }
+}

@@ -3,7 +3,7 @@ import type { NodeFacts, WalkFacts, WalkOutcomeFacts } from '../evidence/node-fa
 /** When the facts were read: 2026-01-01. */
 export const NOW = 1_767_225_600_000
 
-const NO_COUNTS = { drop: 0, earlyDrop: 0, insertFailed: 0, reversePath: 0 }
+const NO_COUNTS = { drop: 0, earlyDrop: 0, insertFailed: 0, clashesResolved: 0, reversePath: 0 }
 
 /** How a packet ends; delivered unless given. */
 export function outcome(given: Partial<WalkOutcomeFacts> = {}): WalkOutcomeFacts {
@@ -39,13 +39,18 @@ export function link(name: string, given: Partial<NodeFacts['interfaces'][number
   }
 }
 
+export const CONFIGURATION = {
+  ...{ mode: 'iptables', scheduler: 'rr', masqueradeAll: false, isOfDaemon: true },
+  shared: { clusterCIDR: '"10.0.0.0/8"', detectLocalMode: '"ClusterCIDR"' },
+}
+
 /** The facts of a node on which everything works; a test changes some. */
 export function healthyNode(given: Partial<NodeFacts> = {}): NodeFacts {
   return {
     ...{ format: 1, node: 'node-a', version: '1', kernel: '6.1.0', at: NOW, unread: [] },
     daemon: healthyDaemon(),
     daemonAbsent: '',
-    configuration: { mode: 'iptables', scheduler: 'rr', masqueradeAll: false, isOfDaemon: true },
+    configuration: CONFIGURATION,
     modules: { ip_vs: 'loadable', nf_tables: 'loaded', br_netfilter: 'loaded' },
     hasIpvs: false,
     settings: {
@@ -65,7 +70,7 @@ export function healthyNode(given: Partial<NodeFacts> = {}): NodeFacts {
     conntrack: { count: 100, max: 1_000 },
     counters: { before: NO_COUNTS, after: NO_COUNTS, seconds: 1 },
     rules: [{ program: 'iptables-nft', own: 40, others: 3 }],
-    ...{ proxies: [], takenPorts: [], connects: [], loads: [] },
+    ...{ masquerades: [], proxies: [], takenPorts: [], connects: [], loads: [] },
     walks: [walk(), fromOutside(), fromOutside({ src: '203.0.113.77' })],
     ...given,
   }
@@ -81,6 +86,7 @@ export function healthyDaemon(
 ): NonNullable<NodeFacts['daemon']> {
   return {
     ...{ mode: 'iptables', isReady: true, startedAt: NOW - 3_600_000, reasons: [], warnings: [] },
+    changes: { count: 0, p50: 0, p99: 0 },
     ...{ services: 2, entries: 2, backends: 3, refusals: [], problems: [], credentials: [] },
     ...given,
   }

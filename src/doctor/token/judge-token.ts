@@ -137,7 +137,7 @@ function goneObject(
 }
 
 function otherAudience(token: TokenEvidence, { server }: ClusterEvidence): Wrong | undefined {
-  const audiences = [valueAt(token.payload, 'aud')].flat().map(scalarText)
+  const audiences = audiencesOf(token)
   const isOther =
     server !== undefined &&
     audiences.join('') !== '' &&
@@ -159,12 +159,21 @@ function otherAudience(token: TokenEvidence, { server }: ClusterEvidence): Wrong
 
 function rejected({ isAccepted, payload }: TokenEvidence): Wrong | undefined {
   if (isAccepted !== false) return undefined
+  const audiences = audiencesOf({ payload })
   return {
     ...{ check: 'token-rejected', symptom: 'Permission denied' },
     cause: 'the API server rejects the token, though its claims look right',
-    evidence: [`it has the claims ${Object.keys(payload).join(', ')}`],
-    remedy: 'request a new token: its signature is not of a present key of the server',
+    evidence: [
+      `it has the claims ${Object.keys(payload).join(', ')}`,
+      ...(audiences.length === 0 ? [] : [`it is for ${audiences.map(quote).join(', ')}`]),
+    ],
+    remedy:
+      'request a new token: this one is for another audience, or its signature is not of a present key of the server',
   }
+}
+
+function audiencesOf({ payload }: Pick<TokenEvidence, 'payload'>): readonly string[] {
+  return [valueAt(payload, 'aud') ?? []].flat().map(scalarText)
 }
 
 function secondsAt(payload: Json, claim: string): number | undefined {

@@ -16,7 +16,7 @@ import type { WorldReaders } from './world-readers.ts'
 export async function readWorld(readers: WorldReaders): Promise<WalkWorld> {
   const { run } = readers
   const [facts, { listings, sets }, ipvs, tables] = await Promise.all([
-    readListening(run).then((listens) => readHost(run, listens)),
+    readNode(run),
     readXtables(run),
     readers.readIpvs(),
     readTables(readers),
@@ -29,6 +29,10 @@ export async function readWorld(readers: WorldReaders): Promise<WalkWorld> {
   return { functions, routing: commandRouting(run), facts }
 }
 
-async function readTables({ run, nftTables }: WorldReaders) {
-  return await readNftables(run, await nftTables?.())
+async function readNode(run: WorldReaders['run']) {
+  return await readHost(run, await readListening(run))
+}
+
+async function readTables(readers: WorldReaders) {
+  return await readNftables(readers.run, await readers.nftTables?.())
 }

@@ -11,6 +11,7 @@ import { readConfigured } from './daemon/read-configured.ts'
 import { loadsBetween } from './daemon/read-loads.ts'
 import { type NodeSource, rememberCommands } from './kernel/node-source.ts'
 import { readInterfaces, readUplink } from './kernel/read-interfaces.ts'
+import { readMasquerades } from './kernel/read-masquerades.ts'
 import { readModules } from './kernel/read-modules.ts'
 import { readProxies } from './kernel/read-proxies.ts'
 import { readRules } from './kernel/read-rules.ts'
@@ -109,6 +110,7 @@ async function readKernel({ config }: FactsOptions, source: NodeSource, { parts,
     interfaces: await parts.read('interfaces', [], () => readInterfaces(source)),
     uplink: await parts.read('routes', '', () => readUplink(source)),
     rules: await parts.read('rules', [], () => readRules(source)),
+    masquerades: await parts.read('masquerades', [], () => readMasquerades(source)),
     proxies: await parts.read('other proxies', [], readProxies),
   }
 }

@@ -18,7 +18,8 @@ import { accessFindings } from './access-findings.ts'
 import { concerning, diagnoseClusterNodes, unexplained } from './diagnose-cluster-nodes.ts'
 import { dnsFindings } from './dns-findings.ts'
 import { tokenFindings } from './inspected-token.ts'
-import { readEvidence } from './read-evidence.ts'
+import { ownCredential } from './own-credential.ts'
+import { type ReadEvidence, readEvidence } from './read-evidence.ts'
 import { withTraffic } from './read-traffic.ts'
 import { reviewAudiences } from './review-audiences.ts'
 
@@ -82,22 +83,38 @@ async function doctor(
   const { namespace } = await context.session()
   const inspected = args.length === 0 ? undefined : await inspectedObject(args, context)
   const isWhole = inspected !== undefined || allNamespaces === true || flags.tokenFile !== undefined
-  const { evidence: read, unread } = await readEvidence(isWhole ? undefined : namespace, context)
-  for (const [kind, why] of unread) context.notice(`not checked: ${kind}: ${why}`)
-  const { clusterDomain } = flags
-  const evidence = (await reviewAudiences(read, context)).with({ clusterDomain })
-  const findings = await allFindings(evidence, inspected, { flags, context })
+  const read = await readEvidence(isWhole ? undefined : namespace, context)
+  const findings = await findingsOf(read, inspected, { flags, context })
   const isTerminal = context.host.stdout.isTTY === true
   if (output === 'json') context.print(jsonText([...findings] as never, { isTerminal }))
   else context.print(findingsText(findings))
   return findings.length === 0 ? 0 : 1
 }
 
+/** With a credential that the server does not accept, nothing is read, and it is the only finding. */
+async function findingsOf(
+  { evidence: read, unread, isUnauthorized }: ReadEvidence,
+  inspected: InspectedObject | undefined,
+  given: Given,
+): Promise<readonly Finding[]> {
+  const { flags, context } = given
+  if (isUnauthorized) return [await ownCredential(read, context)]
+  for (const [kind, why] of unread) context.notice(`not checked: ${kind}: ${why}`)
+  const { clusterDomain } = flags
+  const evidence = (await reviewAudiences(read, context)).with({ clusterDomain })
+  return await allFindings(evidence, inspected, given)
+}
+
+interface Given {
+  readonly flags: DoctorFlags
+  readonly context: CommandContext
+}
+
 /** What the user queries comes first; of a token alone, nothing else is shown. */
 async function allFindings(
   evidence: ClusterEvidence,
   inspected: InspectedObject | undefined,
-  { flags, context }: { readonly flags: DoctorFlags; readonly context: CommandContext },
+  { flags, context }: Given,
 ): Promise<readonly Finding[]> {
   const { can, tokenFile, dnsServer, clusterDomain } = flags
   const ofToken = tokenFile === undefined ? [] : await tokenFindings(tokenFile, evidence, context)

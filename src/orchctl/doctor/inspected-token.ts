@@ -39,7 +39,8 @@ export async function tokenFindings(
   return found === undefined ? [] : [found]
 }
 
-function claimsOf(token: string): JsonObject | undefined {
+/** The claims of a JSON Web Token, which are not verified; undefined: it is none. */
+export function claimsOf(token: string): JsonObject | undefined {
   try {
     const payload = decodeJwt(token) as Json
     return isJsonObject(payload) ? payload : undefined

@@ -5,6 +5,7 @@ import type { CommandContext } from '../command/context.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
+import type { CallResult } from '../session/api.ts'
 import { summarisedSecret } from './summarised-secret.ts'
 
 /** What is read, and the word by which the server's catalogue knows it. */
@@ -33,6 +34,8 @@ export interface ReadEvidence {
   readonly evidence: ClusterEvidence
   /** Kinds that could not be read, with the reason of the server. */
   readonly unread: ReadonlyMap<EvidenceKind, string>
+  /** Whether the server did not accept the credential of the user (401). */
+  readonly isUnauthorized: boolean
 }
 
 /** Reads the objects of a namespace (undefined: of all) that checks need. Of Secrets the values are forgotten at once. */
@@ -56,19 +59,25 @@ export async function readEvidence(
     objects[kind] = kind === 'secrets' ? found.map(summarisedSecret) : found
   }
   const reads = (Object.entries(KINDS) as [EvidenceKind, string][]).map(read)
-  const [server] = await Promise.all([serverFacts(context), ...reads])
+  const [configuration] = await Promise.all([openidConfiguration(context), ...reads])
+  const server = configuration.ok ? serverFacts(configuration.value.body) : undefined
   const more = server === undefined ? {} : { server }
-  return { evidence: new ClusterEvidence(objects, more), unread }
+  const isUnauthorized = !configuration.ok && configuration.failure.code === 401
+  return { evidence: new ClusterEvidence(objects, more), unread, isUnauthorized }
 }
 
 function pathOf(resource: ApiResource, namespace: string | undefined): string {
   return collectionPath(resource, resource.namespaced ? namespace : undefined)
 }
 
-/** The issuer of tokens, for which tokens of accounts are; undefined: the server does not publish it to this user. */
-async function serverFacts(context: CommandContext): Promise<ServerFacts | undefined> {
+/** Every user whom the server knows gets it, or 403. */
+async function openidConfiguration(context: CommandContext): Promise<CallResult> {
   const { api } = await context.session()
-  const answer = await api.request({ path: '/.well-known/openid-configuration' })
-  const issuer = answer.ok ? stringAt(answer.value.body, 'issuer') : ''
+  return await api.request({ path: '/.well-known/openid-configuration' })
+}
+
+/** The issuer of tokens, for which tokens of accounts are; undefined: the server does not say it. */
+function serverFacts(configuration: JsonObject): ServerFacts | undefined {
+  const issuer = stringAt(configuration, 'issuer')
   return issuer === '' ? undefined : { issuer, audiences: [issuer] }
 }

@@ -42,7 +42,8 @@ export function unanswered({ reason, message, errorCode }: ApiFailure): CallFail
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  Unauthorized: 'check the credentials of the kubeconfig, or --token: orchctl auth whoami',
+  Unauthorized:
+    'orchctl doctor says what is wrong with the credential of the kubeconfig, or --token',
   Forbidden: 'a RoleBinding or ClusterRoleBinding gives the right: orchctl auth can-i --list',
   AlreadyExists: 'change it with orchctl apply or orchctl edit',
 }

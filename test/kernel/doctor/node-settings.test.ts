@@ -3,9 +3,9 @@ import { decodeNodeFacts } from '../../../src/doctor/evidence/node-facts.ts'
 import { type BrokenNode, expectFound, run } from '../../support/doctor/broken-node.ts'
 import { nodeFindings } from '../../support/doctor/node-findings.ts'
 import { SERVICES } from '../../support/doctor/services.ts'
+import { whileSending } from '../../support/doctor/while-sending.ts'
 import { deploy, deployAll } from '../../support/flows/deploy.ts'
 import { backendProgram } from '../../support/lab/daemon-config.ts'
-import type { Attempt } from '../../support/lab/lab.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
 /** Settings, interfaces, sockets and Services that are in the way. */
@@ -76,7 +76,9 @@ test('rp_filter drops packets of a client whose answers leave elsewhere', async 
     await run(lab(), `ip route replace ${client}/32 dev cbr0`)
     await run(lab(), 'sysctl -q net.ipv4.conf.eth0.rp_filter=1')
     expect(await nodeFindings(lab())).toEqual([])
-    const [first] = await whileSending(nodeFindings(lab()), { ...to, source: client })
+    const sending = { ...to, place: 'outside', source: client } as const
+    const [[first], kinds] = await whileSending(lab(), nodeFindings(lab()), sending)
+    expect(kinds).toEqual(new Set(['timeout']))
     expect(first).toMatchObject({ check: 'reverse-path' })
     expect(first?.cause).toMatch(/^rp_filter is strict on eth0, /)
     expect(first?.evidence.join()).toMatch(/IPReversePathFilter grew by [1-9]/)
@@ -93,7 +95,9 @@ test('session affinity keeps one client at one backend', async () => {
   await deploy(lab(), { key, clusterIP: '172.30.41.7', endpoints, spec })
   const attempt = { source: OUTSIDE, destination: '172.30.41.7', port: 80, timeoutMs: 5_000 }
   const found = nodeFindings(lab(), '--seconds', '5')
-  const [first] = await whileSending(found, { ...attempt, attempts: 20 }, 'answered')
+  const sending = { ...attempt, place: 'outside', attempts: 20 } as const
+  const [[first], kinds] = await whileSending(lab(), found, sending)
+  expect(kinds).toEqual(new Set(['answered']))
   expect(first).toMatchObject({ check: 'unbalanced-load', symptom: 'Unbalanced load' })
   expect(first?.cause).toMatch(
     /^one of 2 backends of ns\/sticky:\/TCP\/4 has 100 % .* affinity keeps/,
@@ -101,21 +105,6 @@ test('session affinity keeps one client at one backend', async () => {
   await lab().api.remove('Service', key)
   await lab().daemon.synced()
 })
-
-/** Connects again and again until the work is done; each time must end in the same way. */
-async function whileSending<T>(
-  work: Promise<T>,
-  attempt: Attempt,
-  kind: 'timeout' | 'answered' = 'timeout',
-): Promise<T> {
-  let isDone = false
-  void work.finally(() => (isDone = true)).catch(() => undefined)
-  while (!isDone) {
-    const sent = await lab().connect('outside', attempt)
-    expect(new Set(sent.map((one) => one.kind))).toEqual(new Set([kind]))
-  }
-  return await work
-}
 
 test('another process listens at a node port', async () => {
   const listener = { protocol: 'TCP', ip: '0.0.0.0', port: 30_080, name: 'other' } as const

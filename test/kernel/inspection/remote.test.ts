@@ -2,21 +2,20 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parse, stringify } from 'yaml'
 import { signIn } from '../../support/browser/enter-cluster.ts'
 import { openBrowser } from '../../support/browser/open-browser.ts'
 import { watchedPage } from '../../support/browser/watched-page.ts'
 import { deploy } from '../../support/flows/deploy.ts'
+import { startApiRelay, throughRelay } from '../../support/inspection/api-relay.ts'
 import { installedKubectls } from '../../support/kubectl/installed.ts'
 import { createLab, type Lab } from '../../support/lab/lab.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
-import { type LabProcess, startProcess } from '../../support/lab/process.ts'
+import type { LabProcess } from '../../support/lab/process.ts'
 import { runOrchServerCommand } from '../../support/orchserver/run-command.ts'
 
 /** A real orch-server and node-proxy, and orchctl on another machine, which reaches both through the network. */
 const ROOT = join(import.meta.dirname, '../../..')
 const NODE = '192.168.0.2'
-const RELAY_PORT = 7443
 
 const folder = mkdtempSync(join(tmpdir(), 'np-remote-'))
 const flags = [
@@ -37,17 +36,10 @@ beforeAll(async () => {
   await runOrchServerCommand('node-certificate', dataDir, ...wanted)
   for (const user of ['reader', 'outsider']) {
     const text = await runOrchServerCommand('kubeconfig', dataDir, `--user=${user}`)
-    writeFileSync(kubeconfig(user), fromOutside(text))
+    writeFileSync(kubeconfig(user), throughRelay(text))
   }
   await lab().daemon.start({ flags })
-  // orch-server serves the loopback of the node; other machines reach it by this.
-  const script = `require('node:net').createServer((one) => {
-    const other = require('node:net').connect(6443, '127.0.0.1')
-    one.pipe(other).pipe(one)
-    for (const socket of [one, other]) socket.on('error', () => { one.destroy(); other.destroy() })
-  }).listen(${RELAY_PORT}, '${NODE}', () => console.log('relays'))`
-  relay = startProcess(lab().node.namespace, [join(ROOT, 'scripts/node'), '-e', script])
-  await relay.said('relays')
+  relay = await startApiRelay(lab())
   const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
   const make = (...words: string[]) => orchctl(lab().node, ...words, ...admin)
   const binding = ['create', 'clusterrolebinding']
@@ -75,15 +67,6 @@ function dataDirectory(): string {
 
 function kubeconfig(user: string): string {
   return join(folder, `${user}.kubeconfig`)
-}
-
-function fromOutside(text: string): string {
-  const document = parse(text) as { clusters: { cluster: Record<string, string> }[] }
-  for (const { cluster } of document.clusters) {
-    cluster['server'] = `https://${NODE}:${RELAY_PORT}`
-    cluster['tls-server-name'] = 'localhost'
-  }
-  return stringify(document)
 }
 
 const orchctl = (site: Site, ...words: string[]) => run(site, join(ROOT, 'bin/orchctl'), ...words)

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { type Deployment, deploy, objectsOf } from '../../support/flows/deploy.ts'
-import { inspectionSocket } from '../../support/inspection/node-command.ts'
+import { runOnNode } from '../../support/inspection/node-script.ts'
 import { sumOf } from '../../support/lab/metrics.ts'
-import { NODE_NAME } from '../../support/lab/plan.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 import { expectSymptomShown, printedBy } from '../../support/pages/shown-command.ts'
 
@@ -23,25 +22,7 @@ const WEB: Deployment = {
   ports: [{ name: 'http', port: 80, nodePort: 30_080 }],
   spec: { type: 'NodePort' },
 }
-/** In the page. */
-const RECORD = '/tmp/node7.tar.gz'
-
-/** Runs a script on the node, whose socket is elsewhere than that of the page. */
-async function run(script: string): Promise<string> {
-  const { namespace } = lab().node
-  const file = `${lab().folder}/node7.tar.gz`
-  const proxy = `node-proxy() { command node-proxy "$@" --socket='${inspectionSocket(lab())}'; }`
-  const text = script
-    .replaceAll(RECORD, file)
-    .replaceAll('/etc/node-proxy/config.yaml', lab().daemon.configFile)
-  const words = ['bash', '-c', `${proxy}\n${text}`]
-  return (await namespace.exec(words, { timeoutMs: 60_000 }))
-    .replaceAll(/\bnode\/[\w.-]+/g, 'node/node-7')
-    .replaceAll(NODE_NAME, 'node-7')
-    .replaceAll(lab().daemon.configFile, '/etc/node-proxy/config.yaml')
-    .replace(/(?<=the kernel has not )ip_vs.*/, 'ip_vs')
-}
-
+const run = (script: string): Promise<string> => runOnNode(lab(), script)
 const expectShown = (heading: string, block: number): Promise<void> =>
   expectSymptomShown(heading, block, run)
 const printed = (heading: string, block: number): Promise<string> => printedBy(heading, block, run)
@@ -114,6 +95,12 @@ test('many rules', async () => {
   await lab().daemon.synced()
   await expectShown('Rules too many, slow', 0)
   await expectShown('Rules too many, slow', 1)
+})
+
+test('what a change will do', async () => {
+  await deploy(lab(), WEB)
+  await expectShown('What will a change do?', 0)
+  await expectShown('What will a change do?', 1)
 })
 
 test('a node that is well', async () => {

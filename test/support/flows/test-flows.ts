@@ -13,7 +13,9 @@ import { inUserspace } from './userspace-flow.ts'
  * same daemon share one lab, so that each also starts from what the one before left in the kernel.
  */
 export function testFlows(configs: readonly LabConfig[]): void {
-  describe.each(groupByDaemon(configs))('daemon %#', (...group) => testGroup(group))
+  describe.each(groupByDaemon(configs))('daemon %#', (...group) => {
+    testGroup(group)
+  })
 }
 
 function testGroup(group: readonly LabConfig[]): void {

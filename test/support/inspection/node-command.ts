@@ -12,7 +12,7 @@ export interface CommandResult {
 }
 
 /** The socket at which the lab's daemon is inspected. */
-export function inspectionSocket(lab: Lab): string {
+export function inspectionSocket(lab: Pick<Lab, 'daemon'>): string {
   return join(dirname(lab.daemon.configFile), 'inspect.sock')
 }
 

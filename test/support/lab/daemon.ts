@@ -17,6 +17,8 @@ export interface DaemonStart {
   /** Extra flags; they beat the file. */
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Another program that takes the same flags. */
+  readonly launcher?: string
   /** Folder of programs that the daemon alone finds in place of the machine's. */
   readonly programs?: string
   /** An ordinary user by number, without any right; root unless given. */
@@ -97,10 +99,11 @@ export function createDaemon({ node, api, folder, kubeconfigText }: DaemonParts)
     throw new Error(`daemon: not ${what} within ${TIMEOUT_MS} ms\n${tail(logs())}`)
   }
 
-  function launch({ config = {}, flags = [], env = {}, programs, user }: DaemonStart): LabProcess {
+  function launch(start: DaemonStart): LabProcess {
+    const { config = {}, flags = [], env = {}, launcher = LAUNCHER, programs, user } = start
     writeConfig(config)
     if (user !== undefined) chmodSync(folder, 0o755)
-    const command = [LAUNCHER, `--config=${configFile}`, ...backendFlags(), ...flags]
+    const command = [launcher, `--config=${configFile}`, ...backendFlags(), ...flags]
     const entire = withPrograms([...identity(user), ...command], programs)
     return startProcess(node.namespace, entire, { env })
   }

@@ -9,7 +9,16 @@ export interface KubeconfigParts {
   readonly credential?: Credential | undefined
 }
 
-export function kubeconfigText({ url, ca, credential }: KubeconfigParts): string {
+/** A token that stays in its file. */
+export interface FileCredential {
+  readonly tokenFile: string
+}
+
+type Parts = Omit<KubeconfigParts, 'credential'> & {
+  readonly credential?: Credential | FileCredential | undefined
+}
+
+export function kubeconfigText({ url, ca, credential }: Parts): string {
   const trust = ca === undefined ? {} : { 'certificate-authority-data': btoa(ca) }
   return stringify({
     apiVersion: 'v1',
@@ -21,9 +30,10 @@ export function kubeconfigText({ url, ca, credential }: KubeconfigParts): string
   })
 }
 
-function userOf(credential: Credential): object {
-  if ('token' in credential) return credential
+function userOf(credential: Credential | FileCredential): object {
+  if (!('cert' in credential)) return credential
   return {
+    ...('token' in credential && { token: credential.token }),
     'client-certificate-data': btoa(credential.cert),
     'client-key-data': btoa(credential.key),
   }

@@ -172,7 +172,10 @@ export const LONG_TESTS: readonly LongTests[] = [
   {
     reason: 'makes every symptom of a page; commands and differences have what it shows',
     projects: ['kernel'],
-    files: ['test/kernel/inspection/symptoms-page.test.ts'],
+    files: [
+      'test/kernel/inspection/more-symptoms.test.ts',
+      'test/kernel/inspection/symptoms-page.test.ts',
+    ],
   },
   {
     reason: 'makes every symptom of a page; spoilt-clusters has what it shows',
@@ -301,13 +304,17 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'a minute of nodes that are broken in further ways; node-causes breaks three in every run',
+      'minutes of nodes that are broken in further ways; node-causes breaks three in every run',
     projects: ['kernel'],
     files: [
+      'test/kernel/doctor/daemon-credentials.test.ts',
+      'test/kernel/doctor/differing-nodes.test.ts',
+      'test/kernel/doctor/lost-insertions.test.ts',
       'test/kernel/doctor/missing-modules.test.ts',
       'test/kernel/doctor/node-firewalls.test.ts',
       'test/kernel/doctor/node-modes.test.ts',
       'test/kernel/doctor/node-settings.test.ts',
+      'test/kernel/doctor/too-many-rules.test.ts',
     ],
   },
   {

@@ -5,6 +5,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { type Json, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import { DESIRED_DOCUMENT } from '../../explanation/desired-document.ts'
 import type { DesiredRules } from '../../explanation/desired-state.ts'
+import { sharedSettings } from './shared-settings.ts'
 
 type Configuration = NonNullable<NodeFacts['configuration']>
 
@@ -50,9 +51,13 @@ async function readDocuments(client: InspectionClient): Promise<ReadonlyMap<stri
 }
 
 function factsOf(status: StatusResponse): Omit<DaemonFacts, 'credentials'> {
-  const { mode, isReady, startedAt, services, entries, backends } = status
+  const { mode, isReady, startedAt, services, entries, backends, programming } = status
   return {
     ...{ mode, isReady, services, entries, backends, startedAt: Number(startedAt) },
+    changes: {
+      count: programming?.count ?? 0,
+      ...{ p50: programming?.p50Ms ?? 0, p99: programming?.p99Ms ?? 0 },
+    },
     ...{ reasons: status.reasons, warnings: status.warnings },
     refusals: status.refusals.map(({ object, code, message }) => ({ object, code, message })),
     problems: status.problems.map(({ entry, code, message }) => ({ entry, code, message })),
@@ -72,7 +77,7 @@ function configurationOf(text: string): Configuration {
   return {
     ...{ mode: stringAt(config, 'mode'), scheduler: stringAt(config, 'ipvs', 'scheduler') },
     masqueradeAll: valueAt(config, 'iptables', 'masqueradeAll') === true,
-    isOfDaemon: true,
+    ...{ isOfDaemon: true, shared: sharedSettings(config) },
   }
 }
 

@@ -15,6 +15,6 @@ export async function readConfigured(
   return {
     ...{ mode: stringAt(file, 'mode'), scheduler: stringAt(file, 'ipvs', 'scheduler') },
     masqueradeAll: valueAt(file, 'iptables', 'masqueradeAll') === true,
-    isOfDaemon: false,
+    ...{ isOfDaemon: false, shared: {} },
   }
 }

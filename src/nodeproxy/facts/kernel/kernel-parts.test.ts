@@ -3,6 +3,7 @@ import type { RunCommand } from '../../../explain/host/run-command.ts'
 import { isOwnRule } from './own-rules.ts'
 import { readInterfaces, readUplink } from './read-interfaces.ts'
 import { processAtSocket, readListeners } from './read-listeners.ts'
+import { readMasquerades } from './read-masquerades.ts'
 import { readRules } from './read-rules.ts'
 import { readSettings } from './read-settings.ts'
 
@@ -48,6 +49,37 @@ test('rules are counted by program, those of iptables once', async () => {
   expect(await readRules({ run, nftTables: unusual })).toEqual([
     { program: 'iptables-nft', own: 1, others: 1 },
     { program: 'nft', own: 1, others: 2 },
+  ])
+})
+
+test('rules that do not choose source ports at random, the busiest first', async () => {
+  const masquerade = '-A POSTROUTING -s 10.0.0.0/24 -j MASQUERADE'
+  const save = [
+    `[3:180] ${masquerade}`,
+    `[9:540] ${masquerade} --random-fully`,
+    '[0:0] -A POSTROUTING -j MASQUERADE',
+    '[7:420] -A out -p udp -j SNAT --to-source 192.0.2.1:4000-4009',
+    '[8:480] -A out -m comment --comment "MASQUERADE" -j RETURN',
+  ]
+  const list = [
+    'table ip nat {\n\tchain POSTROUTING {\n\t\tmasquerade # handle 3\n\t}\n}',
+    'table inet fw {\n\tchain out {\n\t\tcounter packets 5 bytes 6 masquerade # handle 3',
+    '\t\tmasquerade fully-random # handle 4\n\t\toifname "a" snat to 192.0.2.1 # handle 5\n\t}\n}',
+  ]
+  const run = answers({
+    ...{ 'iptables-legacy-save -c': save.join('\n'), 'nft -a -t list ruleset': list.join('\n') },
+    'nft -j list ruleset': '{}',
+  })
+  const unusual = async () => [{ family: 'ip', name: 'a;b' }]
+  const out = { where: 'nft inet fw out' }
+  expect(await readMasquerades({ run, nftTables: unusual })).toEqual([
+    {
+      ...{ where: 'iptables-legacy nat out', packets: 7 },
+      rule: '-A out -p udp -j SNAT --to-source 192.0.2.1:4000-4009',
+    },
+    { ...out, rule: 'counter packets 5 bytes 6 masquerade', packets: 5 },
+    { where: 'iptables-legacy nat POSTROUTING', rule: masquerade, packets: 3 },
+    { ...out, rule: 'oifname "a" snat to 192.0.2.1', packets: -1 },
   ])
 })
 

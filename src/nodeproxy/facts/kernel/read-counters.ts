@@ -17,6 +17,7 @@ export async function readCounters(run: RunCommand): Promise<CounterFacts | unde
     drop: conntrack.get('drop') ?? 0,
     earlyDrop: conntrack.get('early_drop') ?? 0,
     insertFailed: conntrack.get('insert_failed') ?? 0,
+    clashesResolved: conntrack.get('clashres') ?? conntrack.get('clash_resolve') ?? -1,
     reversePath: netstat.get('IPReversePathFilter') ?? 0,
   }
 }

@@ -2,10 +2,9 @@ import type { NodeFacts } from '../../../doctor/evidence/node-facts.ts'
 import { listNftables } from '../../../explain/nftables/read-nftables.ts'
 import type { NodeSource } from './node-source.ts'
 import { isOwnRule } from './own-rules.ts'
+import { OF_IPTABLES, XTABLES } from './rule-listings.ts'
 
 type RuleCount = NodeFacts['rules'][number]
-
-const LISTINGS = ['iptables-nft', 'iptables-legacy', 'ip6tables-nft', 'ip6tables-legacy'] as const
 
 /** How many rules each program lists, and how many of them are of node-proxy. A program that is not there lists none. */
 export async function readRules({
@@ -13,7 +12,7 @@ export async function readRules({
   nftTables,
 }: Pick<NodeSource, 'run' | 'nftTables'>): Promise<readonly RuleCount[]> {
   const counts: RuleCount[] = []
-  for (const program of LISTINGS) {
+  for (const program of XTABLES) {
     const { status, stdout } = await run(`${program}-save`, ['-c'])
     if (status === 0) counts.push(countXtables(program, stdout))
   }
@@ -46,5 +45,3 @@ function countNft(listing: string): RuleCount {
   }
   return { program: 'nft', own, others }
 }
-
-const OF_IPTABLES = /^nft ip6? (raw|mangle|nat|filter|security)$/

@@ -1,0 +1,108 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import type { Finding } from '../../../src/doctor/evidence/finding.ts'
+import {
+  type DaemonCredentials,
+  daemonCredentials,
+} from '../../support/doctor/daemon-credentials.ts'
+import { nodeFindings } from '../../support/doctor/node-findings.ts'
+import { orchctlDoctor, orchctlFindings } from '../../support/doctor/orchctl-findings.ts'
+import { useLab } from '../../support/lab/use-lab.ts'
+
+/** Credentials of node-proxy that really end, or are for something else, with a real server that verifies them. */
+const lab = useLab({ api: 'orch-server' })
+let credentials: DaemonCredentials
+beforeAll(async () => {
+  credentials = await daemonCredentials(lab())
+})
+
+/** Restarts node-proxy with another credential. */
+async function restart(credential: Parameters<DaemonCredentials['kubeconfig']>[0]): Promise<void> {
+  await lab().daemon.stop()
+  await lab().daemon.start({ flags: [`--kubeconfig=${credentials.kubeconfig(credential)}`] })
+}
+
+const POLL = { timeout: 60_000, interval: 200 }
+
+/** Why it is not ready, by its own words. */
+async function reasons(): Promise<string> {
+  return (await lab().daemon.http(10_249, '/readyz')).body
+}
+
+async function checks(): Promise<readonly string[]> {
+  return (await nodeFindings(lab())).map(({ check }) => check)
+}
+
+/** Looks again until the first finding has this cause. */
+async function expectFirst(check: string, cause: RegExp): Promise<Finding | undefined> {
+  let first: Finding | undefined
+  await expect
+    .poll(async () => ([first] = await nodeFindings(lab()))[0], POLL)
+    .toMatchObject({ check, cause: expect.stringMatching(cause) })
+  return first
+}
+
+test('a client certificate and a token that end while node-proxy runs', async () => {
+  const [life, token] = [10_000, await credentials.token(10_000)]
+  await restart({ ...(await credentials.certificate(life)), token })
+  await lab().daemon.synced()
+  await expectFirst('expired-credential', /^the certificate of node-proxy expires in \d+ s: /)
+  expect(await checks()).toHaveLength(1)
+  const causes = async () => (await nodeFindings(lab())).map(({ cause }) => cause).toSorted()
+  await expect
+    .poll(causes, POLL)
+    .toEqual([
+      expect.stringMatching(/^the certificate of node-proxy expired \d+ s ago: /),
+      expect.stringMatching(/^the token of node-proxy expired \d+ s ago: /),
+    ])
+})
+
+test('a file with an expired token, and with a new one', async () => {
+  const tokenFile = join(lab().folder, 'token')
+  writeFileSync(tokenFile, await credentials.token(-60_000))
+  await restart({ tokenFile })
+  await expect.poll(reasons, POLL).toMatch(/401 Unauthorized/)
+  expect(await checks()).toEqual(['expired-credential'])
+  writeFileSync(tokenFile, await credentials.requestedToken([]))
+  await lab().daemon.synced()
+  await expect.poll(checks, POLL).toEqual([])
+})
+
+test('a token for another audience: the node says 401, and orchctl why', async () => {
+  const token = await credentials.requestedToken(['vault'])
+  await restart({ token })
+  const first = await expectFirst('not-ready', /^node-proxy is not ready: .* is open: 401 Unauth/)
+  expect(first?.commands).toContain('orchctl doctor --token-file FILE')
+  const file = join(lab().folder, 'vault-token')
+  writeFileSync(file, token)
+  const [why] = await orchctlFindings(lab(), `--token-file=${file}`)
+  expect(why).toMatchObject({
+    ...{ check: 'token-audience', object: 'serviceaccount/kube-system/node-proxy' },
+    cause: 'the token is for "vault", and not for the API server',
+  })
+})
+
+test.each([
+  ['a token', () => credentials.token(-60_000), 'token-expired', /^the token expired at 2/],
+  [
+    'a client certificate',
+    () => credentials.certificate(-5_000),
+    'own-credential',
+    /^the client certificate expired at 2/,
+  ],
+  [
+    'a token for another audience',
+    () => credentials.requestedToken(['vault']),
+    'token-rejected',
+    /rejects the token/,
+  ],
+] as const)('orchctl doctor of a user with %s that is over', async (_, make, check, cause) => {
+  const made = await make()
+  const credential = typeof made === 'string' ? { token: made } : made
+  const kubeconfig = `--kubeconfig=${credentials.kubeconfig(credential)}`
+  const { code, stdout, stderr } = await orchctlDoctor(lab(), kubeconfig)
+  expect([code, stderr]).toEqual([1, ''])
+  expect(JSON.parse(stdout)).toMatchObject([{ check, cause: expect.stringMatching(cause) }])
+  expect(stdout).not.toMatch(/eyJ[\w-]+\./)
+})

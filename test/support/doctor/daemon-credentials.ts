@@ -1,0 +1,64 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { stringAt } from '../../../src/lib/json.ts'
+import { readAuthority } from '../../../src/orchserver/certificates/authority.ts'
+import { issueClient } from '../../../src/orchserver/certificates/issue.ts'
+import { newKey } from '../../../src/orchserver/certificates/pem.ts'
+import type { Credential } from '../agent/protocol.ts'
+import { type FileCredential, kubeconfigText } from '../lab/kubeconfig.ts'
+import type { Lab } from '../lab/lab.ts'
+import { tokenOfManifest } from '../lab/manifest-account.ts'
+import { signedToken } from './signed-token.ts'
+
+const HOUR = 3_600_000
+const MANIFEST = new URL('../../../config/kubernetes/rbac.yaml', import.meta.url)
+const ACCOUNT = '/api/v1/namespaces/kube-system/serviceaccounts/node-proxy'
+
+/** Credentials of the node-proxy of a lab whose server is orch-server. */
+export interface DaemonCredentials {
+  /** A client certificate of its authority that ends in so many milliseconds. */
+  certificate(life: number): Promise<Credential>
+  /** A token of the account node-proxy, signed by its key, that ends in so many milliseconds; from then on it has expired. */
+  token(life: number): Promise<string>
+  /** One that the server issues on request, for ten minutes. */
+  requestedToken(audiences: readonly string[]): Promise<string>
+  /** A kubeconfig with this credential, or with a file of it, for `--kubeconfig`. */
+  kubeconfig(credential: Credential | FileCredential): string
+}
+
+export async function daemonCredentials(lab: Lab): Promise<DaemonCredentials> {
+  const folder = dirname(lab.daemon.configFile)
+  const pki = join(folder, 'orch-server/pki')
+  await tokenOfManifest(lab.api, { file: MANIFEST, account: 'node-proxy' })
+  const account = JSON.parse((await lab.api.request('GET', ACCOUNT)).body)
+  const claims = {
+    namespace: 'kube-system',
+    account: { name: 'node-proxy', uid: stringAt(account, 'metadata', 'uid') },
+  }
+  return {
+    async certificate(life) {
+      const key = newKey()
+      const issuer = await readAuthority(pki)
+      const request = { issuer, key, user: 'system:kube-proxy', groups: [], life }
+      return { key, cert: await issueClient(request, Date.now()) }
+    },
+    token: (life) => {
+      const key = readFileSync(join(pki, 'sa.key'), 'utf8')
+      return signedToken({ key, claims, aheadMs: life - HOUR })
+    },
+    async requestedToken(audiences) {
+      const { status, body } = await lab.api.request('POST', `${ACCOUNT}/token`, {
+        ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+        spec: { audiences, expirationSeconds: 600 },
+      })
+      if (status !== 201) throw new Error(`TokenRequest: ${status} ${body}`)
+      return stringAt(JSON.parse(body), 'status', 'token')
+    },
+    kubeconfig(credential) {
+      const file = join(folder, 'short.kubeconfig')
+      const { url } = lab.apiServer
+      writeFileSync(file, kubeconfigText({ url, ca: lab.apiServer.ca(), credential }))
+      return file
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import { dirname, join } from 'node:path'
+import type { Finding } from '../../../src/doctor/evidence/finding.ts'
+import type { CommandResult } from '../inspection/node-command.ts'
+import type { Lab } from '../lab/lab.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../../bin/orchctl')
+
+/** Runs `orchctl doctor -o json` on the lab's node, whose server is orch-server; as its administrator unless given. */
+export async function orchctlDoctor(lab: Lab, ...words: readonly string[]): Promise<CommandResult> {
+  const folder = dirname(lab.daemon.configFile)
+  const prefix = join(folder, 'orchctl-doctor')
+  const kubeconfig = `--kubeconfig=${join(folder, 'orch-server/admin.kubeconfig')}`
+  const given = words.some((word) => word.startsWith('--kubeconfig=')) ? [] : [kubeconfig]
+  const script = 'HOME=$1; shift; "$@" >"$0.out" 2>"$0.err"; echo $?'
+  const command = [PROGRAM, 'doctor', '-o', 'json', ...given, ...words]
+  const shell = ['sh', '-c', script, prefix, folder, ...command]
+  const code = Number(await lab.node.namespace.exec(shell, { timeoutMs: 90_000 }))
+  const [stdout = '', stderr = ''] = await Promise.all(
+    ['out', 'err'].map((part) => lab.node.namespace.exec(['cat', `${prefix}.${part}`])),
+  )
+  return { code, stdout, stderr }
+}
+
+/** What it finds. */
+export async function orchctlFindings(
+  lab: Lab,
+  ...words: readonly string[]
+): Promise<readonly Finding[]> {
+  const { stdout, stderr } = await orchctlDoctor(lab, ...words)
+  if (stdout === '') throw new Error(`orchctl doctor ${words.join(' ')}: ${stderr}`)
+  return JSON.parse(stdout) as readonly Finding[]
+}

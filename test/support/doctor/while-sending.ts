@@ -1,0 +1,20 @@
+import type { ConnectOutcome } from '../agent/protocol.ts'
+import type { Attempt, Lab, LabHost } from '../lab/lab.ts'
+
+/** What is sent, and from where. */
+export interface Sending extends Attempt {
+  readonly place: LabHost
+}
+
+/** Connects again and again until the work is done; its result, and how connections ended. */
+export async function whileSending<T>(
+  lab: Lab,
+  work: Promise<T>,
+  { place, ...attempt }: Sending,
+): Promise<readonly [T, ReadonlySet<ConnectOutcome['kind']>]> {
+  let isDone = false
+  void work.finally(() => (isDone = true)).catch(() => undefined)
+  const kinds = new Set<ConnectOutcome['kind']>()
+  while (!isDone) for (const { kind } of await lab.connect(place, attempt)) kinds.add(kind)
+  return [await work, kinds]
+}
