@@ -2,6 +2,9 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { signIn } from '../../support/browser/enter-cluster.ts'
+import { openBrowser } from '../../support/browser/open-browser.ts'
+import { watchedPage } from '../../support/browser/watched-page.ts'
 import { deploy } from '../../support/flows/deploy.ts'
 import { startApiRelay, throughRelay } from '../../support/inspection/api-relay.ts'
 import { installedKubectls } from '../../support/kubectl/installed.ts'
@@ -232,4 +235,32 @@ describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
     const { stdout } = await raw('outsider', '/page/')
     expect(stdout).toContain('<div id="page">')
   })
+})
+
+test('the page of the cluster in a browser: its node, a Service, and the way of a packet', async () => {
+  const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
+  const binding = ['create', 'clusterrolebinding', 'page', '--clusterrole=node-inspection-reader']
+  await orchctl(lab().node, 'create', 'serviceaccount', 'page', ...admin)
+  await orchctl(lab().node, ...binding, '--serviceaccount=default:page', ...admin)
+  const token = (await orchctl(lab().node, 'create', 'token', 'page', ...admin)).stdout ?? ''
+  await using opened = await openBrowser(['ip', 'netns', 'exec', lab().node.namespace.name])
+  const { page, errors } = await watchedPage(opened.browser, { ignoreHTTPSErrors: true })
+  await page.goto('https://127.0.0.1:6443/page/')
+  await signIn(page, token.replace(/^./, 'x'))
+  await page.getByRole('alert').getByText('does not accept the token').waitFor()
+  await signIn(page, token)
+  await page.getByRole('row', { name: /test-node ready/ }).waitFor()
+  await page.getByRole('link', { name: 'Services' }).click()
+  await page.getByRole('row', { name: /ns\/two Done/ }).click()
+  const nodes = page.getByRole('table', { name: 'On each node' })
+  await nodes.getByRole('row', { name: /test-node Done 2/ }).waitFor()
+  await nodes.getByRole('link', { name: NODE_NAME }).click()
+  await page.getByRole('complementary', { name: 'ns/two' }).getByText('10.180.2.1:80').waitFor()
+  const query = `source=10.0.0.2&destination=172.30.41.1%3A80&node=${NODE_NAME}`
+  await page.goto(`https://127.0.0.1:6443/page/#/explain?${query}`)
+  await page.getByText(`10.0.0.2 on ${NODE_NAME}`).waitFor()
+  await page.getByText('The connection comes to be.').waitFor()
+  expect(await page.locator('.way .delivered').count()).toBe(2)
+  // The refused token.
+  expect(errors).toEqual([expect.stringContaining('401')])
 })

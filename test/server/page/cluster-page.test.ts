@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type FakeCluster, startFakeCluster } from '../../../src/page/testing/fake-cluster.ts'
+import { enterCluster, pageFaults } from '../../support/browser/enter-cluster.ts'
 import { type OpenedBrowser, openBrowser } from '../../support/browser/open-browser.ts'
 import type { WatchedPage } from '../../support/browser/watched-page.ts'
-import { enterCluster, pageFaults } from './enter-cluster.ts'
 
 /** The page of a cluster in a real browser: sixty nodes that are made up, some of them otherwise than the rest. */
 const HOSTILE = '<img src=x onerror=alert(1)>/../..?#%2e"&'

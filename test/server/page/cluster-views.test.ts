@@ -6,9 +6,9 @@ import {
   TOKENS,
 } from '../../../src/page/testing/fake-cluster.ts'
 import { addAxe, axeFaults } from '../../support/browser/axe-faults.ts'
+import { enterCluster, pageFaults, signIn } from '../../support/browser/enter-cluster.ts'
 import { type OpenedBrowser, openBrowser } from '../../support/browser/open-browser.ts'
 import { type WatchedPage, watchedPage } from '../../support/browser/watched-page.ts'
-import { enterCluster, pageFaults, signIn } from './enter-cluster.ts'
 
 /** What cluster-page.test.ts leaves out of the page of a cluster in a real browser. */
 let cluster: FakeCluster

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { startFakeCluster } from '../../../../src/page/testing/fake-cluster.ts'
 import { startFakeNode } from '../../../../src/page/testing/fake-node.ts'
+import { enterCluster } from '../../../support/browser/enter-cluster.ts'
 import { openBrowser } from '../../../support/browser/open-browser.ts'
 import { watchedPage } from '../../../support/browser/watched-page.ts'
-import { enterCluster } from '../enter-cluster.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../../docs/pictures')
 const EXPLAINED = '#/explain?source=10.0.0.2&destination=10.96.0.1%3A80'

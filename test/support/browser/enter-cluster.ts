@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { TOKENS } from '../../../src/page/testing/fake-cluster.ts'
-import type { OpenedBrowser } from '../../support/browser/open-browser.ts'
-import { type WatchedPage, watchedPage } from '../../support/browser/watched-page.ts'
+import type { OpenedBrowser } from './open-browser.ts'
+import { type WatchedPage, watchedPage } from './watched-page.ts'
 
 /** Opens the page of a cluster, and signs in as one who may read everything. */
 export async function enterCluster(
