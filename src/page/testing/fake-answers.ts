@@ -105,6 +105,11 @@ export function explanationOf(query: URLSearchParams): ExplanationMessage {
       ...{ outcome: 'deliver', entry: 'shop/web:http/TCP/4', mode: 'ipvs' },
       backends: backends.map((ip) => ({ ip, port: 8_080, weight: 1 })),
       reasons: ['the cluster IP of shop/web takes every endpoint that is ready'],
+      pool: {
+        reasons: ['ready endpoints of the whole cluster, without topology hints'],
+        leftOut: [{ ip: '10.244.9.9', port: 8_080, text: 'not ready' }],
+        leftOutCount: 1,
+      },
     },
     observed: backends.map((ip) => outcomeOf(dst, ip, 1 / backends.length)),
     differences: [],

@@ -136,6 +136,7 @@ describe('explain', () => {
     await page.getByText('The connection comes to be.').waitFor()
     const picture = page.getByRole('img', { name: /^TCP from 10\.0\.0\.2, to 10\.96\.0\.1:80\./ })
     expect(await picture.locator('.delivered').count()).toBe(4)
+    expect(await page.locator('.left-out').textContent()).toContain('10.244.9.9:8080 not ready')
     await page.getByText('The way as text').click()
     await page
       .locator('.way-text')

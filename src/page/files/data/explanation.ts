@@ -23,6 +23,21 @@ export interface DesiredMessage {
   readonly reasons?: readonly string[]
   readonly hint?: string
   readonly mode?: string
+  /** Absent: no Service claims the packet. */
+  readonly pool?: PoolMessage
+}
+
+/** Why a Service has these backends on the node. */
+export interface PoolMessage {
+  /** The decisions, in their order. */
+  readonly reasons?: readonly string[]
+  /** Endpoints that get no new connections from the node: a hundred of them at most. */
+  readonly leftOut?: readonly {
+    readonly ip?: string
+    readonly port?: number
+    readonly text?: string
+  }[]
+  readonly leftOutCount?: number
 }
 
 export interface OutcomeMessage {

@@ -1,7 +1,8 @@
 import { html } from 'htm/preact'
-import type { DesiredMessage, ExplanationMessage } from '../../data/explanation.ts'
-import { formatShare, hostPort } from '../../text/format.ts'
+import type { ExplanationMessage } from '../../data/explanation.ts'
+import { formatShare } from '../../text/format.ts'
 import { outcomeWords, packetWords } from '../../way/way-words.ts'
+import { Desired } from './desired.ts'
 import { WayPicture } from './way-picture.ts'
 import { WayText } from './way-text.ts'
 
@@ -45,15 +46,4 @@ function Verdict({ explanation: { observed, differences } }: { explanation: Expl
   return isDelivered
     ? html`<p class="verdict good">The connection comes to be.</p>`
     : html`<p class="verdict warn">The connection does not always come to be.</p>`
-}
-
-function Desired({ desired }: { readonly desired: DesiredMessage }) {
-  const { outcome = '', entry = '', backends = [], reasons = [], hint = '' } = desired
-  const list = backends.map(({ ip = '', port }) => hostPort(ip, port))
-  return html`<p>
-      <b>${outcome}</b> ${list.length === 0 ? null : html`to ${list.slice(0, 12).join(', ')}${list.length > 12 ? ` and ${list.length - 12} more` : ''}`}
-    </p>
-    ${entry === '' ? null : html`<p>for <code>${entry}</code></p>`}
-    ${reasons.length === 0 ? null : html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`}
-    ${hint === '' ? null : html`<p class="hint">${hint}</p>`}`
 }
