@@ -1,42 +1,25 @@
-import { join } from 'node:path'
-import { replacementAddress } from '../lab/plan.ts'
-import { busyPercent } from '../measure/busy-percent.ts'
-import { counter } from '../measure/counter.ts'
-import { machineFacts } from '../measure/machine.ts'
-import { emptyNode, startRunning } from '../nftables/running.ts'
+import { type InspectedNode, onInspectedNode } from '../inspected-node.ts'
 import type { Options } from '../options.ts'
 import type { BrowserResults, DaemonCost } from '../report/browser/results.ts'
 import { saveBrowserResults } from '../report/files.ts'
-import { seededCluster } from '../seeded-cluster.ts'
 import { type Cost, measureCost, measureOpen } from './round.ts'
 
 const NO_COST: DaemonCost = { cpuPercent: [], residentKib: [] }
 
 /** What the page of a node costs: by turns on one daemon, so that what else the machine does affects both alike. */
 export async function runPage(options: Options, folder: string): Promise<void> {
-  const { repeats, quick, into } = options
-  const services = quick ? 1_000 : 10_000
-  const startedAt = new Date().toISOString().slice(0, 10)
-  const head = { startedAt, machine: machineFacts(), quick, busyPercent: await busyPercent() }
-  const cluster = await seededCluster(services)
-  const [freshSerial, address] = [counter(), counter()]
-  const freshAddress = () => replacementAddress(address())
-  const parts = { cluster, folder, repeats, log, freshSerial, freshAddress, save: () => undefined }
-  const settings = { inspection: { socket: join(folder, 'inspect.sock') } }
-  const running = await startRunning(parts, emptyNode(parts), { settings })
+  await onInspectedNode(options, { folder, log }, (node) => measurePage(options, node))
+}
+
+async function measurePage({ repeats, into }: Options, { running, head }: InspectedNode) {
   const scrolling = { openMs: [], frameP99Ms: [], longTasks: [] }
-  let results: BrowserResults = { ...head, services, without: NO_COST, open: NO_COST, scrolling }
-  try {
-    for (let round = 1; round <= repeats.rounds; round++) {
-      log(`round ${round} of ${repeats.rounds}`)
-      const without = await measureCost(running, repeats.idleSeconds)
-      const opened = await measureOpen(running, repeats.idleSeconds)
-      results = withRound(results, without, opened)
-      saveBrowserResults(into, results)
-    }
-  } finally {
-    await running.stop()
-    await cluster.stop()
+  let results: BrowserResults = { ...head, without: NO_COST, open: NO_COST, scrolling }
+  for (let round = 1; round <= repeats.rounds; round++) {
+    log(`round ${round} of ${repeats.rounds}`)
+    const without = await measureCost(running, repeats.idleSeconds)
+    const opened = await measureOpen(running, repeats.idleSeconds)
+    results = withRound(results, without, opened)
+    saveBrowserResults(into, results)
   }
 }
 
