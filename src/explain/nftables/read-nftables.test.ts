@@ -21,14 +21,22 @@ test('tables of iptables are not listed', async () => {
   const { run, commands } = runner()
   const filter = { family: 'inet', name: 'filter' }
   const tables = [{ family: 'ip', name: 'nat' }, OURS, { family: 'ip6', name: 'filter' }, filter]
-  const listings = await listNftables(run, tables)
-  expect(commands).toEqual([
-    'nft -j list table ip node-proxy',
-    'nft -a -t list table ip node-proxy',
-    'nft -j list table inet filter',
-    'nft -a -t list table inet filter',
-  ])
-  expect(listings[0]).toEqual({ json: commands[0], text: commands[1] })
+  const { json, text } = await listNftables(run, tables)
+  const each = ['table ip node-proxy', 'table inet filter']
+  expect(json).toEqual(each.map((table) => `nft -j list ${table}`))
+  expect(text).toBe(each.map((table) => `nft -a -t list ${table}`).join(''))
+  expect(commands.toSorted()).toEqual(
+    [...json, ...each.map((table) => `nft -a -t list ${table}`)].toSorted(),
+  )
+})
+
+test('without tables of iptables, the rules of all are listed at once', async () => {
+  const { run, commands } = runner()
+  expect(await listNftables(run, [OURS])).toEqual({
+    json: ['nft -j list table ip node-proxy'],
+    text: 'nft -a -t list ruleset',
+  })
+  expect(commands).toHaveLength(2)
 })
 
 test.each([
@@ -37,12 +45,15 @@ test.each([
   ['one is gone meanwhile', [OURS], 'table ip'],
 ])('all tables are listed where %s', async (_, tables, fail) => {
   const { run, commands } = runner(fail)
-  expect(await listNftables(run, tables)).toEqual([{ json: WHOLE[0], text: WHOLE[1] }])
+  expect(await listNftables(run, tables)).toEqual({ json: [WHOLE[0]], text: WHOLE[1] })
   expect(commands.slice(-2)).toEqual(WHOLE)
 })
 
-test('without nft there are no tables; a failure is an error', async () => {
-  expect(await listNftables(runner('nft', 127).run, [OURS])).toEqual([])
+test('without nft, or without a table, there are no tables; a failure is an error', async () => {
+  expect(await listNftables(runner('nft', 127).run, [OURS])).toEqual({ json: [], text: '' })
+  const { run, commands } = runner()
+  expect(await listNftables(run, [{ family: 'ip', name: 'nat' }])).toEqual({ json: [], text: '' })
+  expect(commands).toEqual([])
   await expect(listNftables(runner('ruleset').run)).rejects.toMatchObject({
     code: 'NP_EXPLAIN_READ',
   })

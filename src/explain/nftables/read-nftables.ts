@@ -4,11 +4,15 @@ import type { CommandOutput, RunCommand } from '../host/run-command.ts'
 import { type NftTable, parseRuleset } from './model/ruleset.ts'
 import { isOfIptables } from './tables-of-iptables.ts'
 
-/** What `nft` lists: the content of tables as JSON, and the texts of rules without the elements of sets. */
+/** What `nft` lists. */
 export interface NftListing {
-  readonly json: string
+  /** The content of tables, with the elements of sets. */
+  readonly json: readonly string[]
+  /** The rules of all those tables as text, without the elements of sets. */
   readonly text: string
 }
+
+const NONE: NftListing = { json: [], text: '' }
 
 /**
  * Reads the tables of nftables. Where the names of all tables are given, those of iptables are not listed: nft needs
@@ -18,50 +22,53 @@ export async function readNftables(
   run: RunCommand,
   tables?: readonly NftTableName[],
 ): Promise<readonly NftTable[]> {
-  const listings = await listNftables(run, tables)
-  return listings.flatMap(({ json, text }) => parseRuleset(json, text))
+  const { json, text } = await listNftables(run, tables)
+  return json.flatMap((one) => parseRuleset(one, text))
 }
 
-/** The listings from which tables are read. Throws NP_EXPLAIN_READ. */
+/** The listing from which tables are read. Throws NP_EXPLAIN_READ. */
 export async function listNftables(
   run: RunCommand,
   tables?: readonly NftTableName[],
-): Promise<readonly NftListing[]> {
+): Promise<NftListing> {
   const single = tables === undefined ? undefined : await listEach(run, tables)
   if (single !== undefined) return single
-  const all = await listOne(run, ['ruleset'])
-  if (all === undefined) return []
-  if ('status' in all) throw unreadable('nft list ruleset', all)
-  return [all]
+  const all = await listAll(run, [RULESET], [RULESET])
+  if ('failed' in all) throw unreadable('nft list ruleset', all.failed)
+  return all
 }
+
+const RULESET = ['ruleset']
 
 /** Undefined: a table has an unusual name, or is gone meanwhile. */
 async function listEach(
   run: RunCommand,
   tables: readonly NftTableName[],
-): Promise<readonly NftListing[] | undefined> {
+): Promise<NftListing | undefined> {
   const others = tables.filter((table) => !isOfIptables(table))
+  if (others.length === 0) return NONE
   if (others.some(({ name }) => !/^[\w.-]+$/.test(name))) return undefined
-  const listings: NftListing[] = []
-  for (const { family, name } of others) {
-    const listing = await listOne(run, ['table', family, name])
-    if (listing === undefined) return []
-    if ('status' in listing) return undefined
-    listings.push(listing)
-  }
-  return listings
+  const each = others.map(({ family, name }) => ['table', family, name])
+  // Of one table, nft reads the elements that it does not print; of the ruleset it does not.
+  const listing = await listAll(run, each, others.length === tables.length ? [RULESET] : each)
+  return 'failed' in listing ? undefined : listing
 }
 
-/** Undefined: there is no nft; a failed command: what it printed. Each takes seconds for a hundred thousand elements. */
-async function listOne(
+type What = readonly (readonly string[])[]
+
+/** A command that failed, with what it printed. Without nft there are no tables. */
+async function listAll(
   run: RunCommand,
-  what: readonly string[],
-): Promise<NftListing | CommandOutput | undefined> {
-  const [json, text] = await Promise.all([
-    run('nft', ['-j', 'list', ...what]),
-    run('nft', ['-a', '-t', 'list', ...what]),
+  json: What,
+  text: What,
+): Promise<NftListing | { readonly failed: CommandOutput }> {
+  const outputs = await Promise.all([
+    Promise.all(json.map((what) => run('nft', ['-j', 'list', ...what]))),
+    Promise.all(text.map((what) => run('nft', ['-a', '-t', 'list', ...what]))),
   ])
-  if (json.status === 127) return undefined
-  if (json.status !== 0) return json
-  return text.status === 0 ? { json: json.stdout, text: text.stdout } : text
+  if (outputs.flat().some(({ status }) => status === 127)) return NONE
+  const failed = outputs.flat().find(({ status }) => status !== 0)
+  if (failed !== undefined) return { failed }
+  const [listed = [], texts = []] = outputs.map((each) => each.map(({ stdout }) => stdout))
+  return { json: listed, text: texts.join('') }
 }

@@ -5,13 +5,14 @@ type Files = ReadonlyMap<string, string>
 
 const INDEX = 'kernel/commands.json'
 const IPVS = 'kernel/ipvs.json'
+const TABLES = 'kernel/nft-tables.json'
 
 interface IndexRow extends Omit<RecordedCommand, 'stdout'> {
   readonly file: string
 }
 
-/** The files of a recorded kernel: an index, one file with the output of each command, and the tables of IPVS. */
-export function filesOfWorld({ commands, ipvs }: WorldRecord): Files {
+/** The files of a recorded kernel: an index, one file with the output of each command, the tables of IPVS, and the names of those of nftables. */
+export function filesOfWorld({ commands, ipvs, nftTables }: WorldRecord): Files {
   const files = new Map<string, string>()
   const index = commands.map(({ stdout, ...command }, number): IndexRow => {
     const file = `kernel/${String(number + 1).padStart(2, '0')}-${command.program}.txt`
@@ -20,6 +21,7 @@ export function filesOfWorld({ commands, ipvs }: WorldRecord): Files {
   })
   files.set(INDEX, `${JSON.stringify(index, null, 2)}\n`)
   if (ipvs !== undefined) files.set(IPVS, `${JSON.stringify(ipvs, null, 2)}\n`)
+  if (nftTables !== undefined) files.set(TABLES, `${JSON.stringify(nftTables, null, 2)}\n`)
   return files
 }
 
@@ -30,9 +32,12 @@ export function worldOfFiles(files: Files): WorldRecord {
     ...command,
     stdout: contentOf(files, file),
   }))
-  const ipvs = files.get(IPVS)
+  const [ipvs, tables] = [files.get(IPVS), files.get(TABLES)]
   return {
     commands,
+    ...(tables === undefined
+      ? {}
+      : { nftTables: JSON.parse(tables) as NonNullable<WorldRecord['nftTables']> }),
     ipvs: ipvs === undefined ? undefined : (JSON.parse(ipvs) as WorldRecord['ipvs']),
   }
 }

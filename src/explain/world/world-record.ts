@@ -1,3 +1,4 @@
+import type { NftTableName } from '../../kernel/nftables/list-table-names.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'
 import type { IpvsSnapshot } from '../ipvs/ipvs-snapshot.ts'
 import { readRoutes } from '../routes/read-routes.ts'
@@ -16,6 +17,8 @@ export interface RecordedCommand extends CommandOutput {
 export interface WorldRecord {
   readonly commands: readonly RecordedCommand[]
   readonly ipvs: IpvsSnapshot | undefined
+  /** Absent: the names of tables were not known, so that nft listed all. */
+  readonly nftTables?: readonly NftTableName[]
 }
 
 /** Reads a world for a machine elsewhere. Throws NP_EXPLAIN_READ. */
@@ -28,20 +31,33 @@ export async function recordWorld(readers: WorldReaders): Promise<WorldRecord> {
     return output
   }
   const ipvs = await readers.readIpvs()
-  await readWorld({ run, readIpvs: async () => ipvs })
+  const tables = await readers.nftTables?.()
+  const known = tables === undefined ? {} : { nftTables: tables }
+  await readWorld(readersOf(run, { ipvs, ...known }))
   await readRoutes(run)
-  return { commands, ipvs }
+  return { commands, ipvs, ...known }
 }
 
 /** The world of a record; routes are looked up in its tables. Throws NP_EXPLAIN_READ where a listing is missing. */
-export async function recordedWorld({ commands, ipvs }: WorldRecord): Promise<WalkWorld> {
+export async function recordedWorld(record: WorldRecord): Promise<WalkWorld> {
+  const { commands } = record
   const outputs = new Map(commands.map((one) => [keyOf(one.program, one.args), one]))
   const run: RunCommand = async (program, args) =>
     outputs.get(keyOf(program, args)) ?? { status: 1, stdout: '', stderr: 'it was not recorded' }
-  const world = await readWorld({ run, readIpvs: async () => ipvs })
+  const world = await readWorld(readersOf(run, record))
   return { ...world, routing: tableRouting(await readRoutes(run), world.facts) }
 }
 
 function keyOf(program: string, args: readonly string[]): string {
   return JSON.stringify([program, ...args])
+}
+
+function readersOf(
+  run: RunCommand,
+  { ipvs, nftTables }: Omit<WorldRecord, 'commands'>,
+): WorldReaders {
+  return {
+    ...{ run, readIpvs: async () => ipvs },
+    ...(nftTables === undefined ? {} : { nftTables: async () => nftTables }),
+  }
 }

@@ -18,8 +18,8 @@ export async function readMasquerades({
     const { status, stdout } = await run(`${program}-save`, ['-c'])
     if (status === 0) found.push(...ofXtables(program, stdout))
   }
-  const listings = await listNftables(run, await nftTables())
-  found.push(...ofNft(listings.map(({ text }) => text).join('\n')))
+  const { text } = await listNftables(run, await nftTables())
+  found.push(...ofNft(text))
   return found.filter(({ packets }) => packets !== 0).toSorted((a, b) => b.packets - a.packets)
 }
 

@@ -16,8 +16,8 @@ export async function readRules({
     const { status, stdout } = await run(`${program}-save`, ['-c'])
     if (status === 0) counts.push(countXtables(program, stdout))
   }
-  const listings = await listNftables(run, await nftTables())
-  counts.push(countNft(listings.map(({ text }) => text).join('\n')))
+  const { text } = await listNftables(run, await nftTables())
+  counts.push(countNft(text))
   return counts.filter(({ own, others }) => own + others > 0)
 }
 
