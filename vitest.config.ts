@@ -10,7 +10,7 @@ import { SpreadSequencer } from './test/support/selection/spread-sequencer.ts'
 const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
 
 /** Files that send packets beside each other: they mostly wait. */
-const AT_ONCE = 3
+const AT_ONCE = 4
 /** Kernels in User-mode Linux: each keeps a processor busy. */
 const KERNELS_AT_ONCE = 2
 

@@ -28,7 +28,7 @@ export interface DesiredRules extends PacketRules {
 export interface DesiredState {
   readonly table: ForwardingTable
   readonly rules: DesiredRules
-  /** Why a pool has its backends; absent: the endpoints are not known, as of a recorded node. */
+  /** Why a pool has its backends; absent: the endpoints are not known, as of a node that was recorded before there was such a document. */
   readonly explainPool?: (question: ExplainedPool) => PoolExplanation | undefined
 }
 

@@ -182,9 +182,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'hints are ignored',
     file: 'src/forwarding/topology.ts',
-    from: '  if (place === undefined) return undefined\n',
-    to: '  if (place !== null) return undefined\n',
-    test: 'flows',
+    from: "  if (place === undefined) return 'unknownPlace'\n",
+    to: "  if (place !== null) return 'unknownPlace'\n",
+    test: 'policy-flows',
     only: 'topology',
   },
   {

@@ -6,16 +6,19 @@ import {
 import { NodeProxyError } from '../../../lib/error.ts'
 import { DESIRED_DOCUMENT, parseDesired } from '../../explanation/desired-document.ts'
 import { explainMessage } from '../../explanation/explain-message.ts'
+import { POOLS_DOCUMENT, parsePools } from '../../explanation/pools-document.ts'
 import type { BundleFiles } from '../bundle/bundle-file.ts'
 import type { ReadDesired } from './desired-query.ts'
 
 const ABSENT =
   'node-proxy itself was not recorded: it did not run, or it had not listed the cluster'
 
-/** What the recorded node-proxy wants. Throws a SyntaxError where its document is damaged. */
+/** What the recorded node-proxy wants. Throws a SyntaxError where a document is damaged. */
 export function recordedDesired(files: BundleFiles): ReadDesired {
   const text = files.get(`node-proxy/${DESIRED_DOCUMENT}`)
-  const state = text === undefined ? undefined : parseDesired(text)
+  const pools = files.get(`node-proxy/${POOLS_DOCUMENT}`)
+  const explained = pools === undefined ? {} : { explainPool: parsePools(pools) }
+  const state = text === undefined ? undefined : { ...parseDesired(text), ...explained }
   return async (query) => {
     if (state === undefined) {
       if (query.dst !== '') return ABSENT

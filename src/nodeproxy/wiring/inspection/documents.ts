@@ -1,6 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { DocumentPartSchema } from '../../../inspection/generated/inspection_pb.ts'
 import { DESIRED_DOCUMENT } from '../../explanation/desired-document.ts'
+import type { DesiredState } from '../../explanation/desired-state.ts'
+import { POOLS_DOCUMENT, poolLines } from '../../explanation/pools-document.ts'
 import type { Running } from '../engine/engine.ts'
 import type { ThisNode } from '../node/this-node.ts'
 import { desiredRules } from './desired-rules.ts'
@@ -21,12 +23,17 @@ export interface Documented {
 
 type Part = MessageInitShape<typeof DocumentPartSchema>
 
-/** What a support bundle has of the daemon: its configuration, its metrics, and what it wants of the kernel. */
-export async function* documents({ describe, metrics, running, node }: Documented) {
+/** What a support bundle has of the daemon: its configuration, its metrics, and what it wants of the kernel, with the reasons. */
+export async function* documents(
+  { describe, metrics, running, node }: Documented,
+  explainPool: NonNullable<DesiredState['explainPool']>,
+) {
   yield* partsOf('configuration.json', [describe()])
   yield* partsOf('metrics.txt', [await metrics()])
   const now = running()
-  if (now !== undefined) yield* partsOf(DESIRED_DOCUMENT, desiredLines(now, node))
+  if (now === undefined) return
+  yield* partsOf(DESIRED_DOCUMENT, desiredLines(now, node))
+  yield* partsOf(POOLS_DOCUMENT, poolLines(now.table.entries(), explainPool))
 }
 
 /** One JSON object a line: the rules, then each entry. */

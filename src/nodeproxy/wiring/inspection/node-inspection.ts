@@ -38,7 +38,9 @@ const NOT_LISTED = 'the cluster is not listed yet; node-proxy status shows why'
 
 /** The source of the inspection service, which reads the daemon at each request. */
 export function nodeInspection(inspected: Inspected): InspectionSource {
-  const { node, history, running } = inspected
+  const { node, history, running, cluster } = inspected
+  const pools: DesiredState['explainPool'] = (question) =>
+    explainPool(question, cluster, node.context)
   return {
     status: () => statusMessage(inspected),
     entries: (service) => listEntries(running(), service),
@@ -46,12 +48,10 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
     explain(request) {
       const now = running()
       if (now === undefined) return NOT_LISTED
-      const pools: DesiredState['explainPool'] = (question) =>
-        explainPool(question, inspected.cluster, node.context)
       const state = { table: now.table, rules: desiredRules(now, node), explainPool: pools }
       return explainMessage(state, request)
     },
-    documents: () => documents(inspected),
+    documents: () => documents(inspected, pools),
     watchChanges: (onChange) => history.watch((change) => onChange(changeMessage(change))),
   }
 }
