@@ -124,7 +124,8 @@ describe.runIf(hasEtcd())('when etcd', () => {
     await using small = await startEtcd({ args: ['--quota-backend-bytes', `${2 << 20}`] })
     const store = open({ endpoints: [small.endpoint] })
     const fill = async (): Promise<void> => {
-      for (let nr = 0; nr < 8; nr++) await write(store, put(`/${nr}`, 'x'.repeat(1 << 20)))
+      // etcd counts what it has committed, which it does every 100 ms.
+      for (let nr = 0; nr < 500; nr++) await write(store, put(`/${nr}`, 'x'.repeat(1 << 20)))
     }
     await expect(fill()).rejects.toMatchObject({
       code: 'NP_STORAGE_FULL',
