@@ -35,12 +35,14 @@ const DECIDED_ALIKE = ['endpoint-choice', 'health-check', 'legacy-addresses', 't
 
 /**
  * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, the metrics of programs
- * that fail, of which it starts none, and what is tested otherwise there (drift, persistence and
- * schedulers `.ipvs.test.ts`).
+ * that fail, of which it starts none; what is tested otherwise there (drift, persistence and
+ * schedulers `.ipvs.test.ts`); and what is the same in userspace mode, but takes minutes in
+ * User-mode Linux.
  */
 const NOT_OF_IPVS = [
   ...OF_NO_MODE,
   ...DECIDED_ALIKE,
+  ...['configuration-errors', 'foreign-proxy', 'loopback'],
   ...['lab', 'no-ipvs', 'metrics', 'drift', 'affinity', 'affinity-crowd', 'distribution'],
 ]
 

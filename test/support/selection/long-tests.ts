@@ -199,7 +199,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'starts the daemon for every case, of which unit tests cover the decisions',
-    projects: ['kernel', 'userspace', 'nftables', 'ipvs'],
+    projects: ['kernel', 'userspace', 'nftables'],
     files: ['test/kernel/configuration-errors.test.ts', 'test/kernel/loopback.test.ts'],
   },
   {
@@ -221,6 +221,11 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'one mechanism for all modes, which project kernel tests in every run',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/foreign-proxy.test.ts'],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests in every run',
     projects: ['nftables'],
     files: [
       'test/kernel/endpoint-choice.test.ts',
@@ -237,7 +242,6 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/affinity-changes.test.ts',
       'test/kernel/cleanup.test.ts',
       'test/kernel/external-addresses.test.ts',
-      'test/kernel/foreign-proxy.test.ts',
       'test/kernel/hostile.test.ts',
       'test/kernel/node-addresses.test.ts',
       'test/kernel/source-ranges.test.ts',
