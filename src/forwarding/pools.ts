@@ -54,7 +54,8 @@ export function choosePool(
   return pool === 'local' ? localChoice(candidates, ready) : clusterChoice(candidates, ready, node)
 }
 
-function readyOf(candidates: readonly Candidate[], service: Service): readonly Candidate[] {
+/** The candidates that are ready, as the Service counts readiness. */
+export function readyOf(candidates: readonly Candidate[], service: Service): readonly Candidate[] {
   return candidates.filter(({ endpoint }) => isReady(endpoint, service))
 }
 

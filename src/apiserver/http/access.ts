@@ -29,7 +29,11 @@ const NO_USER: User = { name: '', groups: [] }
 export async function checkAccess(
   { identifier, authorizer, lifecycle }: HttpContext,
   request: IncomingMessage,
-  { path, query, found }: RequestTarget & { readonly found: FoundRoute | undefined },
+  {
+    path,
+    query,
+    found,
+  }: Pick<RequestTarget, 'path' | 'query'> & { readonly found: FoundRoute | undefined },
 ): Promise<Access> {
   const action = actionOf(request.method ?? 'GET', { path, query, found })
   const identity = await identifier.identify(request, isPathAction(action) ? path : undefined)
@@ -59,7 +63,11 @@ export function starting(): StatusError {
 
 function actionOf(
   method: string,
-  { path, query, found }: RequestTarget & { readonly found: FoundRoute | undefined },
+  {
+    path,
+    query,
+    found,
+  }: Pick<RequestTarget, 'path' | 'query'> & { readonly found: FoundRoute | undefined },
 ): Action {
   if (found === undefined) return pathAction(method, decodeURIComponent(path))
   if (found.route.kind !== 'resource') return pathAction(method, servedPath(path))

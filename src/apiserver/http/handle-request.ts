@@ -22,7 +22,7 @@ import { badRequest, internalError, methodNotAllowed, noSuchPath } from '../stat
 import { checkAccess, starting } from './access.ts'
 import type { HttpContext } from './http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
-import { parseRequestTarget } from './request-target.ts'
+import { parseRequestTarget, type RequestTarget } from './request-target.ts'
 import { send, sendStatusError } from './send.ts'
 import { addWarning } from './warning.ts'
 
@@ -108,13 +108,15 @@ async function begin(options: HandlerOptions, exchange: Exchange): Promise<Begun
   if (decision !== undefined) {
     record.authorized(decision.isAllowed ? 'allow' : 'forbid', decision.reason)
   }
-  return { ...exchange, query: target.query, found, user, refused, record }
+  const { query, search } = target
+  return { ...exchange, query, search, found, user, refused, record }
 }
 
 const NOTHING_KNOWN = {
   found: undefined,
   user: { name: '', groups: [] },
   query: new URLSearchParams(),
+  search: '',
 }
 
 /** Receives the body, takes a concurrency slot and calls the handler of the route. */
@@ -184,9 +186,7 @@ type ServerRoute = Pick<FoundRoute, 'name'> & {
 }
 
 /** An exchange whose target was parsed. */
-interface ParsedExchange extends Exchange {
-  readonly query: URLSearchParams
-}
+interface ParsedExchange extends Exchange, Pick<RequestTarget, 'query' | 'search'> {}
 
 /** An exchange whose sender is known and whose body has arrived. */
 interface ReceivedExchange extends ParsedExchange {
@@ -201,7 +201,7 @@ interface ResourceExchange extends ReceivedExchange {
 function apiRequest(
   { clock, limits }: HttpContext,
   found: FoundRoute,
-  { request, response, upgrade, query, user, body, route }: ResourceExchange,
+  { request, response, upgrade, query, search, user, body, route }: ResourceExchange,
 ): StreamRequest {
   return {
     method: request.method ?? 'GET',
@@ -210,7 +210,7 @@ function apiRequest(
     namespace: found.namespace,
     name: found.name,
     subresource: route.subresource,
-    query,
+    ...{ query, search },
     accept: request.headers.accept ?? '*/*',
     contentType: parseMediaType(request.headers['content-type'] ?? '').type,
     userAgent: request.headers['user-agent'] ?? '',
@@ -218,13 +218,7 @@ function apiRequest(
     deadline: new RequestDeadline({ clock, timeoutMs: limits.requestTimeout, response }),
     warn: (text) => addWarning(response, text),
     ...{ response, upgrade, headers: request.headers, forwarded: found.forwarded },
-    search: searchOf(request.url ?? ''),
   }
-}
-
-function searchOf(target: string): string {
-  const start = target.indexOf('?')
-  return start < 0 ? '' : target.slice(start + 1)
 }
 
 /** The first of the single headers that the request has twice, in lower case. */

@@ -5,6 +5,8 @@ import { badRequest } from '../status/status-errors.ts'
 export interface RequestTarget {
   /** The path as it was sent; decoding it yields no slash, dot segment or control character. */
   readonly path: string
+  /** The query as it was sent, without the question mark. */
+  readonly search: string
   readonly query: URLSearchParams
 }
 
@@ -30,7 +32,8 @@ export function parseRequestTarget(target: string): RequestTarget | StatusError 
   if (segments.at(-1) === '') segments.pop()
   if (segments.some((segment) => ['', '.', '..'].includes(segment)))
     return malformed('it holds an empty or dot segment')
-  return { path, query: new URLSearchParams(queryStart < 0 ? '' : target.slice(queryStart + 1)) }
+  const search = queryStart < 0 ? '' : target.slice(queryStart + 1)
+  return { path, search, query: new URLSearchParams(search) }
 }
 
 function decodePath(path: string): string | undefined {

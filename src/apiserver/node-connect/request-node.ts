@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { NodeCredentials } from '../context/node-credentials.ts'
+import { keepAlive } from '../request/keep-alive.ts'
 import type { NodeEndpoint } from './find-endpoint.ts'
 
 export interface NodeRequest extends Omit<NodeEndpoint, 'node'> {
@@ -54,7 +55,7 @@ export function requestNode(
     resolve(result)
   }
   sent.once('socket', (socket) => {
-    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    keepAlive(socket)
     socket.once('secureConnect', () => {
       cancel()
       cancel = limit(answerMs, LATE.answer)
@@ -66,6 +67,3 @@ export function requestNode(
   sent.end()
   return promise
 }
-
-/** Between two questions of the kernel whether the node is still there. */
-const KEEP_ALIVE_MS = 30_000

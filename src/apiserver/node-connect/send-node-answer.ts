@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerContext } from '../context/server-context.ts'
+import { keepAlive } from '../request/keep-alive.ts'
 import { sendChunks } from '../request/send-chunks.ts'
 
 /** A browser that is led to an answer shows it as what it is said to be, runs nothing in it and keeps nothing of it. */
@@ -12,9 +13,6 @@ const HEADERS = {
 
 /** Of an answer that names none. */
 const BYTES = 'application/octet-stream'
-
-/** Between two questions of the kernel whether a silent client is still there. */
-const KEEP_ALIVE_MS = 30_000
 
 /**
  * Passes on status, Content-Type and body as fast as the client takes them. An answer that the node does not finish is
@@ -31,7 +29,7 @@ export async function sendNodeAnswer(
   })
   response.flushHeaders()
   answer.setTimeout(limits.idleStreamTimeout, () => answer.destroy())
-  response.socket?.setKeepAlive(true, KEEP_ALIVE_MS)
+  if (response.socket !== null) keepAlive(response.socket)
   try {
     await sendChunks(response, answer, { clock, stalledMs: limits.stalledClientTimeout })
   } catch {

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Upgrade } from './exchange.ts'
+import { keepAlive } from './keep-alive.ts'
 
 export interface SwitchOptions {
   readonly response: ServerResponse
@@ -21,7 +22,7 @@ export function switchProtocols({ response, upgrade, headers, idleMs }: SwitchOp
   response.flushHeaders()
   response.detachSocket(socket)
   socket.setNoDelay(true)
-  socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  keepAlive(socket)
   socket.setTimeout(idleMs, () => socket.destroy())
   socket.once('close', () => {
     response.destroy()
@@ -30,6 +31,3 @@ export function switchProtocols({ response, upgrade, headers, idleMs }: SwitchOp
   if (head.length > 0) socket.unshift(head)
   return socket
 }
-
-/** Between two questions of the kernel whether the client is still there. */
-const KEEP_ALIVE_MS = 30_000

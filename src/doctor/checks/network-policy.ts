@@ -9,7 +9,7 @@ import {
 import { isolating } from '../../networkpolicy/judging/judge-connection.ts'
 import { matchesPort } from '../../networkpolicy/judging/matches-port.ts'
 import type { NetworkPolicy, PolicyRule } from '../../networkpolicy/objects/network-policy.ts'
-import { readPolicyPod } from '../../networkpolicy/objects/policy-pod.ts'
+import { type PolicyPod, readPolicyPod } from '../../networkpolicy/objects/policy-pod.ts'
 import { readPolicy } from '../../networkpolicy/objects/read-policy.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
@@ -42,16 +42,14 @@ function findingOf(
   inspected: InspectedObject | undefined,
 ): readonly Finding[] {
   const pods = evidence.podsOf(service)
-  const selecting = (pod: JsonObject) => {
-    const seen = readPolicyPod(pod, {})
-    return seen === undefined ? [] : isolating(policies, seen, 'ingress')
-  }
-  if (pods.length === 0 || pods.some((pod) => selecting(pod).length === 0)) return []
+  const isolated = pods.flatMap((pod) => isolatedBy(policies, pod) ?? [])
+  const [first] = isolated
+  if (first === undefined || isolated.length < pods.length) return []
   const isExternal = ['NodePort', 'LoadBalancer'].includes(stringAt(service, 'spec', 'type'))
   const isDenied = (port: Json, admits: (rule: PolicyRule) => boolean) =>
-    pods.every((pod) =>
-      selecting(pod).every(({ rules }) =>
-        rules.ingress?.every((rule) => !(admits(rule) && hasPort(rule, port, pod))),
+    isolated.every((one) =>
+      one.selecting.every(({ rules }) =>
+        rules.ingress?.every((rule) => !(admits(rule) && hasPort(rule, port, one))),
       ),
     )
   const ports = arrayAt(service, 'spec', 'ports')
@@ -62,7 +60,7 @@ function findingOf(
       : undefined
   const port = closed ?? closedOutside
   if (port === undefined) return []
-  const names = selecting(pods[0]!).map(
+  const names = first.selecting.map(
     (policy) => `networkpolicy/${policy.key.slice(policy.namespace.length + 1)}`,
   )
   const who =
@@ -71,12 +69,12 @@ function findingOf(
     {
       check: networkPolicy.name,
       symptom: isExternal ? 'External access fails' : 'Service not reachable',
-      object: `networkpolicy/${selecting(pods[0]!)[0]!.key}`,
+      object: `networkpolicy/${first.selecting[0]!.key}`,
       affects: [`service/${keyOf(service)}`, ...pods.map((pod) => `pod/${keyOf(pod)}`)],
       cause: `the policies that select the Pods of service/${nameOf(service)} admit ${who} to its port ${scalarText(valueAt(port, 'port'))}`,
       evidence: [
-        `pod/${nameOf(pods[0]!)} is selected by ${names.join(', ')}`,
-        `the port leads to port ${targetNumber(port, pods[0]!) ?? 'of an unknown name'} of the Pod`,
+        `pod/${nameOf(first.pod)} is selected by ${names.join(', ')}`,
+        `the port leads to port ${targetNumber(port, first.pod) ?? 'of an unknown name'} of the Pod`,
       ],
       remedy: 'add an ingress rule for the clients and this port of the Pod',
       commands: [
@@ -87,15 +85,29 @@ function findingOf(
   ]
 }
 
+/** A Pod, with the policies that isolate it from clients: one at least. */
+interface IsolatedPod {
+  readonly pod: JsonObject
+  readonly seen: PolicyPod
+  readonly selecting: readonly NetworkPolicy[]
+}
+
+/** Undefined: clients of the Pod need no policy. */
+function isolatedBy(policies: readonly NetworkPolicy[], pod: JsonObject): IsolatedPod | undefined {
+  const seen = readPolicyPod(pod, {})
+  const selecting = seen === undefined ? [] : isolating(policies, seen, 'ingress')
+  return seen === undefined || selecting.length === 0 ? undefined : { pod, seen, selecting }
+}
+
 function admitsAddresses({ peers }: PolicyRule): boolean {
   return peers === 'any' || peers.some(({ kind }) => kind === 'block')
 }
 
 /** Whether a rule is for the port of a Pod to which a port of a Service leads. */
-function hasPort({ ports }: PolicyRule, port: Json, pod: JsonObject): boolean {
+function hasPort({ ports }: PolicyRule, port: Json, { pod, seen }: IsolatedPod): boolean {
   const number = targetNumber(port, pod)
   if (ports === 'any' || number === undefined) return true
   const protocol = (stringAt(port, 'protocol') || 'TCP') as Protocol
-  const destination = { pod: readPolicyPod(pod, {}) }
+  const destination = { pod: seen }
   return ports.some((one) => matchesPort(one, { destination, protocol, port: number }))
 }

@@ -1,4 +1,5 @@
 import type { Family } from '../../lib/ip.ts'
+import { present } from '../../resources/present.ts'
 import { unreadable } from '../host/read-json.ts'
 import type { RunCommand } from '../host/run-command.ts'
 import type { IpSet } from './model/ip-set.ts'
@@ -6,10 +7,8 @@ import { parseSets } from './model/parse-sets.ts'
 import { parseRuleset } from './model/ruleset.ts'
 import type { XtablesListing } from './xtables-functions.ts'
 
-/** A kernel holds rules of both variants at once. */
-const VARIANTS = ['-nft', '-legacy'] as const
-/** `iptables` of a machine without programs for each. */
-const ONLY = ''
+/** A kernel holds rules of both variants at once; `''`: `iptables` of a machine without programs for each. */
+type Variant = '-nft' | '-legacy' | ''
 
 /** Rules of both families and IP sets, each read once. */
 export interface XtablesSnapshot {
@@ -31,11 +30,10 @@ export async function readXtables(run: RunCommand): Promise<XtablesSnapshot> {
 }
 
 async function readListings(run: RunCommand, family: Family): Promise<readonly XtablesListing[]> {
-  const variants = await Promise.all(VARIANTS.map((variant) => readListing(run, family, variant)))
-  const found = variants.filter((one) => one !== undefined)
-  return found.length > 0
-    ? found
-    : [await readListing(run, family, ONLY)].filter((one) => one !== undefined)
+  const read = async (variants: readonly Variant[]) =>
+    present(await Promise.all(variants.map((variant) => readListing(run, family, variant))))
+  const found = await read(['-nft', '-legacy'])
+  return found.length > 0 ? found : await read([''])
 }
 
 async function readSets(run: RunCommand): Promise<XtablesSnapshot['sets']> {
@@ -47,7 +45,7 @@ async function readSets(run: RunCommand): Promise<XtablesSnapshot['sets']> {
 async function readListing(
   run: RunCommand,
   family: Family,
-  variant: (typeof VARIANTS)[number] | typeof ONLY,
+  variant: Variant,
 ): Promise<XtablesListing | undefined> {
   const name = family === 4 ? 'iptables' : 'ip6tables'
   const output = await run(`${name}${variant}-save`, ['-c'])

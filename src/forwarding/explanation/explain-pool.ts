@@ -1,11 +1,10 @@
 import type { IpAddress } from '../../lib/ip.ts'
-import type { EndpointSource, Service } from '../../resources/types.ts'
+import type { EndpointSource } from '../../resources/types.ts'
 import { type Candidate, type Candidates, collectCandidates } from '../backends.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import type { ForwardingEntry, Frontend, Pool } from '../entry.ts'
 import type { NodeContext } from '../node-context.ts'
-import { choosePool, type PoolChoice } from '../pools.ts'
-import { isReady } from '../readiness.ts'
+import { choosePool, type PoolChoice, readyOf } from '../pools.ts'
 import type { Nearness } from '../topology.ts'
 import { type LeftOutEndpoint, leftOut, refusedEndpoint } from './left-out.ts'
 
@@ -42,6 +41,7 @@ export function explainPool(
   const port = { name: entry.portName, protocol: entry.protocol }
   const candidates = collectCandidates(sources, port, entry.family, node.name)
   const choice = choosePool(pool, candidates.all, service, node)
+  const ready = readyOf(candidates.all, service)
   const { nearness, by } = choice
   const policy = frontend.kind === 'clusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy'
   return {
@@ -49,21 +49,17 @@ export function explainPool(
     chosenBy: by === 'terminating' ? by : (nearness?.by ?? by),
     reasons: [
       ...(pool === 'local' ? [`${policy} is Local: endpoints on node ${node.name} alone`] : []),
-      ...(nearness === undefined ? [] : hintReasons(nearness, readyOf(candidates, service), node)),
+      ...(nearness === undefined ? [] : hintReasons(nearness, ready, node)),
       ...endReasons(choice, candidates, entry, sources),
     ],
     nodes: nodesOf(choice.chosen),
     leftOut: [
       ...candidates.all
         .filter((one) => !choice.chosen.includes(one))
-        .map((one) => leftOut(one, { choice, isReady: isReady(one.endpoint, service) })),
+        .map((one) => leftOut(one, { choice, isReady: ready.includes(one) })),
       ...candidates.refused.map(refusedEndpoint),
     ],
   }
-}
-
-function readyOf({ all }: Candidates, service: Service): readonly Candidate[] {
-  return all.filter(({ endpoint }) => isReady(endpoint, service))
 }
 
 function nodesOf(chosen: readonly Candidate[]): ReadonlyMap<IpAddress, string> {

@@ -52,7 +52,8 @@ export function judgeConnection(
   return { isAdmitted, egress, ingress }
 }
 
-function judgeEnd(
+/** Judges one end alone; undefined: it is no Pod that policies see. */
+export function judgeEnd(
   policies: readonly NetworkPolicy[],
   connection: PolicyConnection,
   direction: Direction,

@@ -1,10 +1,7 @@
 import { type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../../lib/json.ts'
 import type { ConnectionEnd } from '../../../networkpolicy/judging/connection.ts'
-import {
-  type EndJudgement,
-  judgeConnection,
-} from '../../../networkpolicy/judging/judge-connection.ts'
+import { type EndJudgement, judgeEnd } from '../../../networkpolicy/judging/judge-connection.ts'
 import type { NetworkPolicy } from '../../../networkpolicy/objects/network-policy.ts'
 import { readPolicyPod } from '../../../networkpolicy/objects/policy-pod.ts'
 import type { Protocol } from '../../../resources/types.ts'
@@ -53,8 +50,8 @@ export function judgePolicies(
   const visible = isKept ? sender : hostEnd(node, seen)
   const destination = endOf(judged, ip, pod)
   const to = { destination, protocol, port }
-  const { egress } = judgeConnection(policies, { source: sender, ...to })
-  const { ingress } = judgeConnection(policies, { source: visible, ...to })
+  const egress = judgeEnd(policies, { source: sender, ...to }, 'egress')
+  const ingress = judgeEnd(policies, { source: visible, ...to }, 'ingress')
   return {
     ...{ ip, port },
     isAdmitted: egress?.isAdmitted !== false && ingress?.isAdmitted !== false,

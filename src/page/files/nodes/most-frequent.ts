@@ -1,8 +1,7 @@
 /** The value that more than half of these have; undefined: there is none. */
 export function majorityOf<T>(values: readonly T[]): T | undefined {
-  const counts = new Map<T, number>()
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
-  return [...counts].find(([, count]) => count * 2 > values.length)?.[0]
+  const [first] = frequencies(values)
+  return first !== undefined && first[1] * 2 > values.length ? first[0] : undefined
 }
 
 /** Different values, the most frequent one first. */

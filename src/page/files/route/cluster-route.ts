@@ -1,4 +1,4 @@
-import { parseRoute, type Route, routeHash, START } from './route.ts'
+import { decoded, parseRoute, type Route, routeHash, START } from './route.ts'
 
 /** What the page of the cluster shows; it is the fragment of its address. */
 export type ClusterRoute =
@@ -66,12 +66,4 @@ export function nodePath(node: string): string {
 /** The fragment of the first view of a node. */
 export function nodeHash(node: string): string {
   return clusterHash({ view: 'node', node, route: START })
-}
-
-function decoded(word: string): string {
-  try {
-    return decodeURIComponent(word)
-  } catch {
-    return word
-  }
 }

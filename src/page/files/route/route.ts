@@ -68,7 +68,8 @@ export function explainRoute(destination: string, protocol = ''): Route {
   return { view: 'explain', source: 'node', destination, protocol, inInterface: '' }
 }
 
-function decoded(word: string): string {
+/** A word of a fragment; one that is broken stays as it is. */
+export function decoded(word: string): string {
   try {
     return decodeURIComponent(word)
   } catch {
