@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -7,6 +7,8 @@ import { openBrowser } from '../../support/browser/open-browser.ts'
 import { watchedPage } from '../../support/browser/watched-page.ts'
 import { deploy } from '../../support/flows/deploy.ts'
 import { startApiRelay, throughRelay } from '../../support/inspection/api-relay.ts'
+import { certifyNode } from '../../support/inspection/certify-node.ts'
+import { runProgram } from '../../support/inspection/run-program.ts'
 import { installedKubectls } from '../../support/kubectl/installed.ts'
 import { createLab, type Lab } from '../../support/lab/lab.ts'
 import type { ApiObject } from '../../support/lab/objects.ts'
@@ -19,12 +21,6 @@ const ROOT = join(import.meta.dirname, '../../..')
 const NODE = '192.168.0.2'
 
 const folder = mkdtempSync(join(tmpdir(), 'np-remote-'))
-const flags = [
-  '--inspection-bind-address=0.0.0.0:10246',
-  `--inspection-tls-cert-file=${join(folder, 'tls.crt')}`,
-  `--inspection-tls-private-key-file=${join(folder, 'tls.key')}`,
-  `--inspection-client-ca-file=${join(folder, 'ca.crt')}`,
-]
 let made: Lab | undefined
 const lab = (): Lab => made!
 
@@ -32,9 +28,7 @@ let relay: LabProcess | undefined
 beforeAll(async () => {
   made = await createLab({ api: 'orch-server' })
   const dataDir = `--data-dir=${dataDirectory()}`
-  copyFileSync(join(dataDirectory(), 'pki/ca.crt'), join(folder, 'ca.crt'))
-  const wanted = [`--node=${NODE_NAME}`, `--address=${NODE}`, `--output=${folder}`]
-  await runOrchServerCommand('node-certificate', dataDir, ...wanted)
+  const flags = await certifyNode(lab(), { name: NODE_NAME, address: NODE, folder })
   for (const user of ['reader', 'outsider']) {
     const text = await runOrchServerCommand('kubeconfig', dataDir, `--user=${user}`)
     writeFileSync(kubeconfig(user), throughRelay(text))
@@ -74,15 +68,8 @@ const orchctl = (site: Site, ...words: string[]) => run(site, join(ROOT, 'bin/or
 
 type Site = Pick<Lab['node'], 'namespace'>
 
-/** Runs a program on a machine of the lab. The shell reports the exit code, whatever it is. */
-async function run(site: Site, ...words: string[]) {
-  const script = '"$@" >"$0.out" 2>"$0.err"; echo $?'
-  const prefix = join(folder, 'run')
-  const command = ['sh', '-c', script, prefix, ...words]
-  const code = Number(await site.namespace.exec(command, { timeoutMs: 60_000 }))
-  const [stdout, stderr] = ['out', 'err'].map((part) => readFileSync(`${prefix}.${part}`, 'utf8'))
-  return { code, stdout, stderr }
-}
+const run = (site: Site, ...words: string[]) =>
+  runProgram({ site, prefix: join(folder, 'run') }, ...words)
 
 const explain = (user: string, ...words: string[]) =>
   orchctl(lab().outside, 'explain', ...words, '--kubeconfig', kubeconfig(user))

@@ -1,11 +1,11 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startApiRelay, throughRelay } from '../inspection/api-relay.ts'
+import { type CertifiedNode, certifyNode } from '../inspection/certify-node.ts'
 import { createDaemon, type Daemon, type DaemonStart } from '../lab/daemon.ts'
 import { createLab, type Lab } from '../lab/lab.ts'
 import { NODE_NAME, WORLD } from '../lab/plan.ts'
 import { closeSite, openSite, type Site } from '../lab/site.ts'
-import { runOrchServerCommand } from '../orchserver/run-command.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const RBAC = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
@@ -30,7 +30,7 @@ export async function startNodeFleet(): Promise<NodeFleet> {
   const lab = await createLab({ api: 'orch-server' })
   const relay = await startApiRelay(lab)
   await mayReview(lab)
-  const flags = await inspectionFlags(lab, NODE_NAME, '192.168.0.2')
+  const flags = await certifyNode(lab, placed(lab, NODE_NAME, '192.168.0.2'))
   await lab.daemon.start({ flags })
   const [b, c] = await Promise.all([
     addNode(lab, 'node-b', '192.168.0.12'),
@@ -62,19 +62,8 @@ async function mayReview({ api }: Lab): Promise<void> {
   if (status !== 201) throw new Error(`POST ${RBAC}: ${status} ${body}`)
 }
 
-async function inspectionFlags(lab: Lab, name: string, address: string): Promise<string[]> {
-  const folder = join(lab.folder, name)
-  const dataDir = join(lab.folder, 'orch-server')
-  mkdirSync(folder, { recursive: true })
-  const named = [`--node=${name}`, `--address=${address}`, `--output=${folder}`]
-  await runOrchServerCommand('node-certificate', `--data-dir=${dataDir}`, ...named)
-  copyFileSync(join(dataDir, 'pki/ca.crt'), join(folder, 'ca.crt'))
-  return [
-    '--inspection-bind-address=0.0.0.0:10246',
-    `--inspection-tls-cert-file=${join(folder, 'tls.crt')}`,
-    `--inspection-tls-private-key-file=${join(folder, 'tls.key')}`,
-    `--inspection-client-ca-file=${join(folder, 'ca.crt')}`,
-  ]
+function placed({ folder }: Lab, name: string, address: string): CertifiedNode {
+  return { name, address, folder: join(folder, name) }
 }
 
 async function addNode(lab: Lab, name: string, address: string): Promise<FurtherNode> {
@@ -94,7 +83,7 @@ async function addNode(lab: Lab, name: string, address: string): Promise<Further
     ...{ apiVersion: 'v1', kind: 'Node', metadata: { name } },
     status: { addresses: [{ type: 'InternalIP', address }] },
   })
-  const flags = await inspectionFlags(lab, name, address)
+  const flags = await certifyNode(lab, placed(lab, name, address))
   const daemon = createDaemon({
     ...{ node: site, api: lab.api, folder: join(lab.folder, name) },
     kubeconfigText: async () => throughRelay(await lab.apiServer.kubeconfigFor('node-proxy')),

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { Finding } from '../../../src/doctor/evidence/finding.ts'
-import type { CommandResult } from '../inspection/node-command.ts'
+import { type CommandResult, runProgram } from '../inspection/run-program.ts'
 import type { Lab } from '../lab/lab.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../../bin/orchctl')
@@ -11,14 +11,8 @@ export async function orchctlDoctor(lab: Lab, ...words: readonly string[]): Prom
   const prefix = join(folder, 'orchctl-doctor')
   const kubeconfig = `--kubeconfig=${join(folder, 'orch-server/admin.kubeconfig')}`
   const given = words.some((word) => word.startsWith('--kubeconfig=')) ? [] : [kubeconfig]
-  const script = 'HOME=$1; shift; "$@" >"$0.out" 2>"$0.err"; echo $?'
-  const command = [PROGRAM, 'doctor', '-o', 'json', ...given, ...words]
-  const shell = ['sh', '-c', script, prefix, folder, ...command]
-  const code = Number(await lab.node.namespace.exec(shell, { timeoutMs: 90_000 }))
-  const [stdout = '', stderr = ''] = await Promise.all(
-    ['out', 'err'].map((part) => lab.node.namespace.exec(['cat', `${prefix}.${part}`])),
-  )
-  return { code, stdout, stderr }
+  const place = { site: lab.node, prefix, timeoutMs: 90_000, home: folder }
+  return await runProgram(place, PROGRAM, 'doctor', '-o', 'json', ...given, ...words)
 }
 
 /** What it finds. */
