@@ -23,7 +23,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['src/kernel/iptables/command-iptables.ts', 'the program iptables'],
   ['src/kernel/nftables-monitor/nftables-monitor.ts', 'the subsystem of netlink'],
   ['src/kernel/nftables/codec/commands.ts', 'the subsystem of netlink'],
-  ['src/kernel/nftables/list-table-names.ts', 'the subsystem of netlink'],
+  ['src/kernel/nftables/list-tables.ts', 'the subsystem of netlink'],
   ['src/kernel/traces/nft-message.ts', 'the subsystem of netlink'],
   ['src/nodeproxy/facts/daemon/daemon-knowledge.ts', 'fields of a configuration that is JSON'],
   ['src/nodeproxy/facts/daemon/read-configured.ts', 'fields of a configuration that is a file'],

@@ -58,3 +58,12 @@ test('without nft, or without a table, there are no tables; a failure is an erro
     code: 'NP_EXPLAIN_READ',
   })
 })
+
+test('a few rules of iptables are listed with those of all, and terse listings have no elements', async () => {
+  const { run, commands } = runner()
+  const few = { family: 'ip', name: 'nat', rules: 2_000 }
+  await listNftables(run, [few, OURS], { isTerse: true })
+  expect(commands).toEqual(['nft -j -t list table ip node-proxy', WHOLE[1]])
+  await listNftables(run, [{ ...few, rules: 2_001 }, OURS], { isTerse: true })
+  expect(commands.slice(2)).toEqual([commands[0], 'nft -a -t list table ip node-proxy'])
+})

@@ -1,12 +1,14 @@
-import type { NftTableName } from '../../kernel/nftables/list-table-names.ts'
+import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
 import { unreadable } from '../host/read-json.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'
+import { LiveElements } from './elements/live-elements.ts'
+import type { LookUpElement } from './elements/look-up-element.ts'
 import { type NftTable, parseRuleset } from './model/ruleset.ts'
 import { isOfIptables } from './tables-of-iptables.ts'
 
 /** What `nft` lists. */
 export interface NftListing {
-  /** The content of tables, with the elements of sets. */
+  /** The content of tables; of terse listings without the elements of sets. */
   readonly json: readonly string[]
   /** The rules of all those tables as text, without the elements of sets. */
   readonly text: string
@@ -20,20 +22,42 @@ const NONE: NftListing = { json: [], text: '' }
  */
 export async function readNftables(
   run: RunCommand,
-  tables?: readonly NftTableName[],
+  tables?: readonly TableSummary[],
 ): Promise<readonly NftTable[]> {
   const { json, text } = await listNftables(run, tables)
   return json.flatMap((one) => parseRuleset(one, text))
 }
 
+/** Tables whose elements are read when a packet needs them. */
+export interface LiveTables {
+  readonly tables: readonly NftTable[]
+  /** Reads the elements that walks needed; whether there was anything. Throws NP_EXPLAIN_READ, NP_KERNEL_NETLINK. */
+  readonly readMissing: () => Promise<boolean>
+}
+
+/** The same tables without the elements of their sets, which take seconds to print and to parse. Throws NP_EXPLAIN_READ. */
+export async function readLiveNftables(
+  run: RunCommand,
+  lookUp: LookUpElement,
+  names?: readonly TableSummary[],
+): Promise<LiveTables> {
+  const { json, text } = await listNftables(run, names, { isTerse: true })
+  const elements = new LiveElements(run, lookUp)
+  const tables = json.flatMap((one) =>
+    parseRuleset(one, text, (set, kind) => elements.of(set, kind)),
+  )
+  return { tables, readMissing: () => elements.read() }
+}
+
 /** The listing from which tables are read. Throws NP_EXPLAIN_READ. */
 export async function listNftables(
   run: RunCommand,
-  tables?: readonly NftTableName[],
+  tables?: readonly TableSummary[],
+  { isTerse = false } = {},
 ): Promise<NftListing> {
-  const single = tables === undefined ? undefined : await listEach(run, tables)
+  const single = tables === undefined ? undefined : await listEach(run, tables, isTerse)
   if (single !== undefined) return single
-  const all = await listAll(run, [RULESET], [RULESET])
+  const all = await listAll(run, { json: [RULESET], text: [RULESET], isTerse })
   if ('failed' in all) throw unreadable('nft list ruleset', all.failed)
   return all
 }
@@ -43,27 +67,44 @@ const RULESET = ['ruleset']
 /** Undefined: a table has an unusual name, or is gone meanwhile. */
 async function listEach(
   run: RunCommand,
-  tables: readonly NftTableName[],
+  tables: readonly TableSummary[],
+  isTerse: boolean,
 ): Promise<NftListing | undefined> {
   const others = tables.filter((table) => !isOfIptables(table))
   if (others.length === 0) return NONE
   if (others.some(({ name }) => !/^[\w.-]+$/.test(name))) return undefined
   const each = others.map(({ family, name }) => ['table', family, name])
-  // Of one table, nft reads the elements that it does not print; of the ruleset it does not.
-  const listing = await listAll(run, each, others.length === tables.length ? [RULESET] : each)
+  // Of one table, nft reads the elements that it does not print; of the ruleset it does not. But until 1.1 its JSON of the
+  // ruleset ends at a table with flags, as node-proxy has one.
+  const isSmall = tables.every((table) => others.includes(table) || hasFewRules(table))
+  const listing = await listAll(run, { json: each, text: isSmall ? [RULESET] : each, isTerse })
   return 'failed' in listing ? undefined : listing
+}
+
+/** So many nft lists in a tenth of a second. */
+const FEW_RULES = 2_000
+
+function hasFewRules({ rules }: TableSummary): boolean {
+  return rules !== undefined && rules <= FEW_RULES
 }
 
 type What = readonly (readonly string[])[]
 
+interface Listed {
+  readonly json: What
+  readonly text: What
+  readonly isTerse: boolean
+}
+
 /** A command that failed, with what it printed. Without nft there are no tables. */
 async function listAll(
   run: RunCommand,
-  json: What,
-  text: What,
+  { json, text, isTerse }: Listed,
 ): Promise<NftListing | { readonly failed: CommandOutput }> {
   const outputs = await Promise.all([
-    Promise.all(json.map((what) => run('nft', ['-j', 'list', ...what]))),
+    Promise.all(
+      json.map((what) => run('nft', ['-j', ...(isTerse ? ['-t'] : []), 'list', ...what])),
+    ),
     Promise.all(text.map((what) => run('nft', ['-a', '-t', 'list', ...what]))),
   ])
   if (outputs.flat().some(({ status }) => status === 127)) return NONE

@@ -108,7 +108,7 @@ function byMap(
   const missed = 1 - keys.reduce((sum, { probability }) => sum + probability, 0)
   const found = keys.flatMap(({ probability, parts }) => {
     const part = { ...branch, probability: branch.probability * probability }
-    const verdict = lookUp(set.elements, parts)
+    const verdict = lookUp(set, parts)
     if (verdict === undefined) return [{ branch: part, to: 'next' as const }]
     const member = onlyMember(verdict)
     if (member === undefined || member[0] === 'unknown')

@@ -10,6 +10,9 @@ import type { Routing } from './routing.ts'
 import { nextOf, type Stage, type WalkPoint } from './stages.ts'
 import type { WalkOutcome } from './walk-outcome.ts'
 
+/** How often a packet is walked again with what was missing: it needs an element of a few sets at each hook. */
+const MAX_ROUNDS = 64
+
 /** Pieces of the way of all branches together. */
 const MAX_POINTS = 100_000
 
@@ -18,6 +21,8 @@ export interface WalkWorld {
   readonly functions: readonly HookFunction[]
   readonly routing: Routing
   readonly facts: HostFacts
+  /** Reads what the walks before needed and did not have; whether there was anything. Absent: everything was read. */
+  readonly readMissing?: () => Promise<boolean>
 }
 
 /** The packet to walk. */
@@ -42,13 +47,21 @@ export interface WalkStart {
 
 /**
  * What the kernel does with the packet: outcomes in the order of their probability, which sum to 1. Rejects
- * only if a route cannot be queried.
+ * only if a route cannot be queried, or what is missing cannot be read.
  */
 export async function walkPacket(
   world: WalkWorld,
   start: WalkStart,
 ): Promise<readonly WalkOutcome[]> {
   const known = { ...world, routing: rememberRoutes(world.routing) }
+  let outcomes = await walkOnce(known, start)
+  for (let round = 1; round < MAX_ROUNDS && (await world.readMissing?.()) === true; round++) {
+    outcomes = await walkOnce(known, start)
+  }
+  return outcomes
+}
+
+async function walkOnce(known: WalkWorld, start: WalkStart): Promise<readonly WalkOutcome[]> {
   const stage: Stage = start.inInterface === undefined ? 'routeOut' : 'prerouting'
   const points: WalkPoint[] = [
     { stage, branch: branchOf(packetOf(start)), hasSource: hasSource(start) },

@@ -3,7 +3,8 @@ import { NetlinkIpvs } from '../../kernel/ipvs/netlink/netlink-ipvs.ts'
 import { requestTransport } from '../../kernel/netlink/request-transport.ts'
 import { NetlinkSession } from '../../kernel/netlink/session.ts'
 import { NETLINK_GENERIC, NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
-import { listTableNames } from '../../kernel/nftables/list-table-names.ts'
+import { listTables } from '../../kernel/nftables/list-tables.ts'
+import { NetlinkNftables } from '../../kernel/nftables/netlink/netlink-nftables.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -11,7 +12,7 @@ import type { RunCommand } from '../host/run-command.ts'
 import { type ReadFile, readIpvs } from '../ipvs/read-ipvs.ts'
 import type { WorldReaders } from './world-readers.ts'
 
-/** Programs beside each other: nft alone needs seconds for a hundred thousand elements, twice. */
+/** Programs beside each other: one that lists a hundred thousand rules needs seconds. */
 const AT_ONCE = 2
 
 /** Milliseconds for one listing: a hundred thousand rules take a few seconds. */
@@ -25,11 +26,20 @@ export interface LocalReaders extends Required<WorldReaders> {
 /** Opens the readers. They change nothing, and load no kernel module. */
 export function openLocalReaders(): LocalReaders {
   const runners = Array.from({ length: AT_ONCE }, () => new Spawner())
+  let nftables: NetlinkNftables | undefined
   return {
     run: commandsOf(runners),
     readIpvs: () => (existsSync('/proc/thread-self/net/ip_vs') ? listIpvs() : noIpvs()),
     nftTables,
-    close: async () => void (await Promise.all(runners.map((one) => one.close()))),
+    async lookUpElement(table, set, key) {
+      nftables ??= new NetlinkNftables(requestTransport(NETLINK_NETFILTER), systemClock)
+      const [found] = await nftables.lookup(table, set, [key])
+      return found
+    },
+    async close() {
+      nftables?.close()
+      await Promise.all(runners.map((one) => one.close()))
+    },
   }
 }
 
@@ -58,7 +68,7 @@ async function listIpvs() {
 async function nftTables() {
   const session = new NetlinkSession(requestTransport(NETLINK_NETFILTER), systemClock)
   try {
-    return await listTableNames(session)
+    return await listTables(session)
   } finally {
     session.close()
   }

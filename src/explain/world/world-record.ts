@@ -1,4 +1,4 @@
-import type { NftTableName } from '../../kernel/nftables/list-table-names.ts'
+import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'
 import type { IpvsSnapshot } from '../ipvs/ipvs-snapshot.ts'
 import { readRoutes } from '../routes/read-routes.ts'
@@ -18,7 +18,7 @@ export interface WorldRecord {
   readonly commands: readonly RecordedCommand[]
   readonly ipvs: IpvsSnapshot | undefined
   /** Absent: the names of tables were not known, so that nft listed all. */
-  readonly nftTables?: readonly NftTableName[]
+  readonly nftTables?: readonly TableSummary[]
 }
 
 /** Reads a world for a machine elsewhere. Throws NP_EXPLAIN_READ. */

@@ -27,6 +27,7 @@ export const NFTA = {
   table: 1,
   ruleChain: 2,
   chainName: 3,
+  chainUse: 6,
   generationId: 1,
   generationPid: 2,
   generationProcess: 3,

@@ -46,8 +46,8 @@ export async function readNodeFacts(options: FactsOptions): Promise<NodeFacts> {
   const readers = openLocalReaders()
   const client = openInspection(options.socket)
   const run = rememberCommands(readers.run)
-  const { readIpvs, nftTables } = readers
-  const source = { run, readIpvs, nftTables, sysctl: new ProcSysctl() }
+  const { readIpvs, nftTables, lookUpElement } = readers
+  const source = { run, readIpvs, nftTables, lookUpElement, sysctl: new ProcSysctl() }
   try {
     return await readFacts(options, source, client)
   } finally {

@@ -69,7 +69,7 @@ function mapped({ key, data }: JsonObject, evaluation: Evaluation): Evaluated {
   if ('unknown' in set) return set
   const found: Chance[] = []
   for (const { probability, parts } of keys) {
-    const value = lookUp(set.elements, parts)
+    const value = lookUp(set, parts)
     if (isObject(value) && 'unknown' in value) return { unknown: textOf(value['unknown']) }
     if (value === undefined) continue
     const evaluated = evaluate(value, evaluation)

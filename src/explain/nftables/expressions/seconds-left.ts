@@ -38,7 +38,8 @@ function ofElement(key: Json, name: Json, evaluation: Evaluation): number | unde
   if (set === undefined || isUnknown(keys) || keys.length !== 1) return undefined
   const { parts } = keys[0]!
   const keyOf = (element: Json): Json => (isList(element) ? (element[0] ?? null) : element)
-  const element = set.elements.map(keyOf).find((one) => fitsElement(parts, one) === true)
+  const elements = set.elements.withKey(parts) ?? []
+  const element = elements.map(keyOf).find((one) => fitsElement(parts, one) === true)
   const [kind, inner] = onlyMember(element ?? null) ?? []
   const expires = kind === 'elem' && isObject(inner) ? inner['expires'] : undefined
   return typeof expires === 'number' ? expires : undefined

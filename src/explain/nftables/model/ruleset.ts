@@ -1,4 +1,5 @@
 import { isList, isObject, type Json, type JsonObject, textOf } from './json.ts'
+import { listedElements, type SetElements } from './set-elements.ts'
 
 /** A rule: its statements in order. */
 export interface NftRule {
@@ -22,11 +23,11 @@ export interface NftChain {
   readonly rules: NftRule[]
 }
 
-/** A set or map: its elements, of a map as pairs. */
+/** A set or map. */
 export interface NftSet {
   readonly name: string
   readonly isMap: boolean
-  readonly elements: readonly Json[]
+  readonly elements: SetElements
   /** Whether its elements have timeouts. */
   readonly isTemporary: boolean
 }
@@ -38,18 +39,30 @@ export interface NftTable {
   readonly sets: Map<string, NftSet>
 }
 
+/** How the elements of a set come, which is listed as `set` or `map`; unless given, they are listed with it. */
+export type ElementsOf = (listed: JsonObject, kind: 'set' | 'map') => SetElements
+
 /** The tables of `nft -j list ruleset`; texts of rules from `nft -a -t list ruleset`. */
-export function parseRuleset(json: string, text: string): readonly NftTable[] {
+export function parseRuleset(
+  json: string,
+  text: string,
+  elementsOf: ElementsOf = elementsIn,
+): readonly NftTable[] {
   const { nftables } = JSON.parse(json) as { readonly nftables: readonly JsonObject[] }
   const tables = new Map<string, NftTable>()
   const texts = ruleTexts(text)
-  for (const object of nftables) addObject(tables, texts, object)
+  for (const object of nftables) addObject({ tables, texts, elementsOf }, object)
   return [...tables.values()]
 }
 
+interface Parsing {
+  readonly tables: Map<string, NftTable>
+  readonly texts: ReadonlyMap<string, string>
+  readonly elementsOf: ElementsOf
+}
+
 function addObject(
-  tables: Map<string, NftTable>,
-  texts: ReadonlyMap<string, string>,
+  { tables, texts, elementsOf }: Parsing,
   { table, chain, set, map, rule }: JsonObject,
 ): void {
   if (isObject(table)) {
@@ -69,13 +82,17 @@ function addObject(
   }
   const listed = set ?? map
   if (!isObject(listed)) return
-  const elements = isList(listed['elem']) ? listed['elem'] : []
+  const elements = elementsOf(listed, map === undefined ? 'set' : 'map')
   owner.sets.set(textOf(listed['name']), {
     ...{ name: textOf(listed['name']), isMap: map !== undefined, elements },
     isTemporary: isList(listed['flags'])
       ? listed['flags'].includes('timeout')
       : listed['flags'] === 'timeout' || listed['timeout'] !== undefined,
   })
+}
+
+function elementsIn({ elem }: JsonObject): SetElements {
+  return listedElements(isList(elem) ? elem : [])
 }
 
 function chainOf({ name, type, hook, prio, policy }: JsonObject): NftChain {

@@ -1,6 +1,6 @@
 import { evaluate } from '../expressions/evaluate.ts'
 import { type Chance, type Evaluation, isUnknown } from '../expressions/evaluated.ts'
-import { setOf } from '../expressions/look-up.ts'
+import { isIn, setOf } from '../expressions/look-up.ts'
 import { fits, fitsAny } from '../model/fits.ts'
 import { isList, type Json, type JsonObject, onlyMember, textOf } from '../model/json.ts'
 import type { Part } from '../model/value.ts'
@@ -44,7 +44,7 @@ function compare(
 function isEqual(parts: readonly Part[], right: Json, evaluation: Evaluation): Comparison {
   if (typeof right === 'string' && right.startsWith('@')) {
     const set = setOf(right, evaluation)
-    return 'unknown' in set ? set : fitsAny(parts, set.elements)
+    return 'unknown' in set ? set : isIn(set, parts)
   }
   const [name, inner] = onlyMember(right) ?? []
   if (name === 'set' && isList(inner)) return fitsAny(parts, inner)

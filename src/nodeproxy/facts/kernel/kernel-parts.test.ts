@@ -43,7 +43,7 @@ test('rules are counted by program, those of iptables once', async () => {
     'table inet other {\n\tchain b {\n\t\tdrop # handle 5\n\t\tdrop # handle 6\n\t}\n}\n'
   const run = answers({
     ...{ 'iptables-nft-save -c': save, 'nft -a -t list ruleset': list },
-    'nft -j list ruleset': '{}',
+    'nft -j -t list ruleset': '{}',
   })
   const unusual = async () => [{ family: 'ip', name: 'a;b' }]
   expect(await readRules({ run, nftTables: unusual })).toEqual([
@@ -68,7 +68,7 @@ test('rules that do not choose source ports at random, the busiest first', async
   ]
   const run = answers({
     ...{ 'iptables-legacy-save -c': save.join('\n'), 'nft -a -t list ruleset': list.join('\n') },
-    'nft -j list ruleset': '{}',
+    'nft -j -t list ruleset': '{}',
   })
   const unusual = async () => [{ family: 'ip', name: 'a;b' }]
   const out = { where: 'nft inet fw out' }

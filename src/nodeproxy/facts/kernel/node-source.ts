@@ -7,6 +7,7 @@ export interface NodeSource {
   readonly run: RunCommand
   readonly readIpvs: WorldReaders['readIpvs']
   readonly nftTables: NonNullable<WorldReaders['nftTables']>
+  readonly lookUpElement: NonNullable<WorldReaders['lookUpElement']>
   readonly sysctl: Pick<Sysctl, 'read'>
 }
 

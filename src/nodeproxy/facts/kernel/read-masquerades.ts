@@ -18,7 +18,7 @@ export async function readMasquerades({
     const { status, stdout } = await run(`${program}-save`, ['-c'])
     if (status === 0) found.push(...ofXtables(program, stdout))
   }
-  const { text } = await listNftables(run, await nftTables())
+  const { text } = await listNftables(run, await nftTables(), { isTerse: true })
   found.push(...ofNft(text))
   return found.filter(({ packets }) => packets !== 0).toSorted((a, b) => b.packets - a.packets)
 }

@@ -16,7 +16,7 @@ export async function readRules({
     const { status, stdout } = await run(`${program}-save`, ['-c'])
     if (status === 0) counts.push(countXtables(program, stdout))
   }
-  const { text } = await listNftables(run, await nftTables())
+  const { text } = await listNftables(run, await nftTables(), { isTerse: true })
   counts.push(countNft(text))
   return counts.filter(({ own, others }) => own + others > 0)
 }

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import type { OutgoingMessage } from '../netlink/message.ts'
+import type { NetlinkSession } from '../netlink/session.ts'
+import { message, writer } from './codec/commands.ts'
+import { listTables } from './list-tables.ts'
+
+const table = (family: 4 | 6, name: string) => message('newTable', writer(family).text(1, name))
+const chain = (family: 4 | 6, owner: string, name: string, use: number) =>
+  message('newChain', writer(family).text(1, owner).text(3, name).be32(6, use))
+
+test('tables are counted by the rules of their chains, also where the list was repeated', async () => {
+  const chains = [chain(4, 'nat', 'A', 2), chain(4, 'nat', 'B', 3), chain(6, 'nat', 'A', 7)]
+  const lists = [
+    [table(4, 'nat'), table(4, 'empty'), table(6, 'nat')],
+    [...chains, ...chains],
+  ]
+  const dump: NetlinkSession['dump'] = async (_: OutgoingMessage, visit) => {
+    for (const { type, flags, payload } of lists.shift() ?? [])
+      visit({ type, flags, seq: 1, port: 0, payload })
+    return 0
+  }
+  expect(await listTables({ dump })).toEqual([
+    { family: 'ip', name: 'nat', rules: 5 },
+    { family: 'ip', name: 'empty', rules: 0 },
+    { family: 'ip6', name: 'nat', rules: 7 },
+  ])
+})

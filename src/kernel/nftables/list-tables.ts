@@ -1,0 +1,71 @@
+import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import { NFT_MSG, NFTA } from '../netlink/nf-tables.ts'
+import { NFGENMSG, nfMessageType } from '../netlink/nfnetlink.ts'
+import type { NetlinkSession } from '../netlink/session.ts'
+
+/** linux/netfilter.h: NFPROTO_…, as nft names them. */
+const FAMILIES: ReadonlyMap<number, string> = new Map([
+  [1, 'inet'],
+  [2, 'ip'],
+  [3, 'arp'],
+  [5, 'netdev'],
+  [7, 'bridge'],
+  [10, 'ip6'],
+])
+
+/** A table of nf_tables, in the words of nft. */
+export interface TableSummary {
+  readonly family: string
+  readonly name: string
+  /** Its rules and the jumps to its chains; absent: not known. */
+  readonly rules?: number
+}
+
+/**
+ * The tables of this network namespace, none where the kernel has no nf_tables. Costs as much as they have chains, however
+ * many rules are in these.
+ */
+export async function listTables(
+  session: Pick<NetlinkSession, 'dump'>,
+): Promise<readonly TableSummary[]> {
+  const tables = new Map<string, TableSummary>()
+  await dump(session, NFT_MSG.getTable, (payload) => {
+    const table = tableOf(payload)
+    if (table !== undefined) tables.set(keyOf(table), table)
+  })
+  const used = new Map<string, { readonly table: string; readonly use: number }>()
+  await dump(session, NFT_MSG.getChain, (payload) => {
+    const table = tableOf(payload)
+    const use = findAttribute(payload, NFTA.chainUse, NFGENMSG)?.readUInt32BE(0) ?? 0
+    const chain = findAttribute(payload, NFTA.chainName, NFGENMSG)
+    if (table === undefined || chain === undefined) return
+    // A dump that is repeated visits again.
+    used.set(`${keyOf(table)} ${attributeText(chain)}`, { table: keyOf(table), use })
+  })
+  const rules = new Map<string, number>()
+  for (const { table, use } of used.values()) rules.set(table, (rules.get(table) ?? 0) + use)
+  return [...tables].map(([key, table]) => ({ ...table, rules: rules.get(key) ?? 0 }))
+}
+
+async function dump(
+  session: Pick<NetlinkSession, 'dump'>,
+  message: number,
+  visit: (payload: Buffer) => void,
+): Promise<void> {
+  const type = nfMessageType('nftables', message)
+  await session.dump({ type, flags: 0, payload: Buffer.alloc(NFGENMSG) }, (reply) =>
+    visit(reply.payload),
+  )
+}
+
+function tableOf(payload: Buffer): { readonly family: string; readonly name: string } | undefined {
+  const family = FAMILIES.get(payload[0] ?? 0)
+  const name = findAttribute(payload, NFTA.table, NFGENMSG)
+  return family === undefined || name === undefined
+    ? undefined
+    : { family, name: attributeText(name) }
+}
+
+function keyOf({ family, name }: { readonly family: string; readonly name: string }): string {
+  return `${family} ${name}`
+}
