@@ -1,18 +1,32 @@
 import { type InspectedNode, onInspectedNode } from '../inspected-node.ts'
 import type { Options } from '../options.ts'
 import { saveInspectionResults } from '../report/files.ts'
-import type { ReaderName, Reading } from '../report/inspection/results.ts'
+import type {
+  CommandName,
+  CommandTimes,
+  ReaderName,
+  Reading,
+} from '../report/inspection/results.ts'
+import { type CommandNode, timeCommand } from './commands.ts'
 import { measureRound, type RoundReading } from './round.ts'
 
 const READERS: readonly ReaderName[] = ['none', 'page', 'all']
+const COMMANDS: readonly CommandName[] = [
+  ...(['nft', 'status', 'entries', 'explain', 'doctor', 'record'] as const),
+]
 
-/** What readers of a node cost its daemon: by turns on one daemon, so that what else the machine does affects all alike. */
+/**
+ * What readers of a node cost its daemon, and how long each command takes: by turns on one daemon, so that what else the
+ * machine does affects all alike.
+ */
 export async function runInspection(options: Options, folder: string): Promise<void> {
-  await onInspectedNode(options, { folder, log }, (node) => measureReaders(options, node))
+  await onInspectedNode(options, { folder, log }, (node) => measure(options, folder, node))
 }
 
-async function measureReaders({ repeats, into }: Options, node: InspectedNode): Promise<void> {
+async function measure(options: Options, folder: string, node: InspectedNode): Promise<void> {
+  const { repeats, into } = options
   let readings = READERS.map(emptyReading)
+  let commands: readonly CommandTimes[] = COMMANDS.map((name) => ({ name, ms: [] }))
   for (let round = 1; round <= repeats.rounds; round++) {
     const measured: Reading[] = []
     for (const reading of readings) {
@@ -20,8 +34,17 @@ async function measureReaders({ repeats, into }: Options, node: InspectedNode): 
       measured.push(withRound(reading, await measureRound({ ...node, repeats }, reading.reader)))
     }
     readings = measured
-    saveInspectionResults(into, { ...node.head, readings })
+    log(`round ${round} of ${repeats.rounds}: commands`)
+    commands = commands.map(({ name, ms }) => ({
+      name,
+      ms: [...ms, timeCommand(commandNode(node, folder), name)],
+    }))
+    saveInspectionResults(into, { ...node.head, readings, commands })
   }
+}
+
+function commandNode({ running, socket, head }: InspectedNode, folder: string): CommandNode {
+  return { namespace: running.topology.node, socket, services: head.services, folder }
 }
 
 function emptyReading(reader: ReaderName): Reading {

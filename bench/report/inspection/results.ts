@@ -9,6 +9,7 @@ export interface InspectionResults {
   readonly services: number
   /** In the order in which a round measures them. */
   readonly readings: readonly Reading[]
+  readonly commands: readonly CommandTimes[]
 }
 
 export interface InspectionMachine {
@@ -37,4 +38,13 @@ export interface Reading {
   readonly residentKib: readonly number[]
   /** Milliseconds that one reading took, the median of the round; of `none` nothing. */
   readonly answerMs: readonly number[]
+}
+
+/** Commands of node-proxy, and `nft list ruleset`: what the kernel holds, without any answer. */
+export type CommandName = 'nft' | 'status' | 'entries' | 'explain' | 'doctor' | 'record'
+
+/** One command; milliseconds from its start to its end, one figure for each round. */
+export interface CommandTimes {
+  readonly name: CommandName
+  readonly ms: readonly number[]
 }

@@ -1,7 +1,13 @@
 import { count } from '../show.ts'
 import { ratios, spread } from '../statistics.ts'
 import { table } from '../table.ts'
-import type { InspectionResults, ReaderName, Reading } from './results.ts'
+import type {
+  CommandName,
+  CommandTimes,
+  InspectionResults,
+  ReaderName,
+  Reading,
+} from './results.ts'
 
 const KIB_PER_MIB = 1_024
 
@@ -11,9 +17,18 @@ const NAMES: Readonly<Record<ReaderName, string>> = {
   all: 'status, all Services, changes',
 }
 
+const COMMANDS: Readonly<Record<CommandName, string>> = {
+  nft: '`nft list ruleset`',
+  status: '`node-proxy status`',
+  entries: '`node-proxy entries` of one Service',
+  explain: '`node-proxy explain` to one Service',
+  doctor: '`node-proxy doctor`, which waits for a second',
+  record: '`node-proxy record`',
+}
+
 /** Everything about readers of a node, as a part of the page. */
 export function inspectionSection(results: InspectionResults): string {
-  const { readings } = results
+  const { readings, commands } = results
   const none = readings.find(({ reader }) => reader === 'none')
   const latency = latencyTable(readings, none)
   const cost = costTable(readings, none)
@@ -25,6 +40,10 @@ ${latency}
 ### Inspection: Processor time and memory of the daemon
 
 ${cost}
+
+### Inspection: One name
+
+${commandTable(commands)}
 `
 }
 
@@ -49,6 +68,16 @@ function costTable(readings: readonly Reading[], none: Reading | undefined): str
     ['CPU for each change, ms', ({ cpuMsEach }) => spread(cpuMsEach, 1)],
     ['resident, MiB', ({ residentKib }) => spread(mib(residentKib), 0)],
     ['÷ no reader', ({ residentKib }) => compared(residentKib, none?.residentKib)],
+  ])
+}
+
+function commandTable(commands: readonly CommandTimes[]): string {
+  const nft = commands.find(({ name }) => name === 'nft')
+  return table(commands, [
+    ['command', ({ name }) => COMMANDS[name]],
+    ['', () => ''],
+    ['from start to end, ms', ({ ms }) => spread(ms, 0)],
+    ['÷ nft list ruleset', ({ ms }) => compared(ms, nft?.ms)],
   ])
 }
 
