@@ -4,15 +4,20 @@ import { expectFlow } from '../support/flows/expect-flow.ts'
 import { ipOf } from '../support/flows/judge.ts'
 import type { Sender } from '../support/flows/lab-flow.ts'
 import type { ProxyConfig } from '../support/lab/daemon-config.ts'
+import { reconfigure } from '../support/lab/reconfigure.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**
  * The source address that an endpoint sees, for every setting that distinguishes the cluster's own pods from
  * other clients. A node process on a secondary address shows that it is really
- * masqueraded: the endpoint sees another address than it sent from.
+ * masqueraded: the endpoint sees another address than it sent from. One daemon takes setting after
+ * setting.
  */
+const lab = useLab()
+
 const ENDPOINTS = [{ ip: '10.180.0.1' }, { ip: '10.180.2.1', node: 'far' }]
 const VIP = '172.30.12.1'
+const FAR_VIP = '172.30.12.2'
 
 interface Case {
   readonly mode: string
@@ -79,17 +84,21 @@ const CASES: readonly Case[] = [
   },
 ]
 
+beforeAll(() =>
+  deploy(lab(), {
+    key: 'ns/who',
+    clusterIP: VIP,
+    endpoints: ENDPOINTS,
+    ports: [{ name: '', port: 80, nodePort: 30080 }],
+    spec: { type: 'NodePort' },
+  }),
+)
+
 describe.each(CASES)('$mode', ({ config, pods, outsideIsMasqueraded }) => {
-  const lab = useLab({ config })
-  beforeAll(() =>
-    deploy(lab(), {
-      key: 'ns/who',
-      clusterIP: VIP,
-      endpoints: ENDPOINTS,
-      ports: [{ name: '', port: 80, nodePort: 30080 }],
-      spec: { type: 'NodePort' },
-    }),
-  )
+  beforeAll(async () => {
+    await reconfigure(lab(), config)
+    await lab().daemon.synced()
+  })
   const expectSource = (from: Sender, src: string, masquerade: boolean, dst = VIP, dport = 80) =>
     expectFlow(lab(), {
       from,
@@ -110,23 +119,14 @@ describe.each(CASES)('$mode', ({ config, pods, outsideIsMasqueraded }) => {
   })
 })
 
-describe('a process of the node', () => {
-  const lab = useLab()
-
-  test('that sends from a secondary address is masqueraded to the primary one', async () => {
-    await deploy(lab(), { key: 'ns/who', clusterIP: VIP, endpoints: ENDPOINTS.slice(1) })
-    await expectFlow(lab(), {
-      from: 'node',
-      src: '192.168.99.11',
-      dst: VIP,
-      dport: 80,
-      expect: { outcome: 'deliver', endpoints: ['10.180.2.1:80'], masquerade: true },
-    })
-    const [outcome] = await lab().connect('node', {
-      source: '192.168.99.11',
-      destination: VIP,
-      port: 80,
-    })
-    expect(outcome?.kind === 'answered' && ipOf(outcome.peer)).toBe('192.168.0.2')
+test('a process of the node that sends from a secondary address is masqueraded to the primary one', async () => {
+  await reconfigure(lab(), {})
+  await deploy(lab(), { key: 'ns/far', clusterIP: FAR_VIP, endpoints: ENDPOINTS.slice(1) })
+  const [source, destination] = ['192.168.99.11', FAR_VIP]
+  await expectFlow(lab(), {
+    ...{ from: 'node', src: source, dst: destination, dport: 80 },
+    expect: { outcome: 'deliver', endpoints: ['10.180.2.1:80'], masquerade: true },
   })
+  const [outcome] = await lab().connect('node', { source, destination, port: 80 })
+  expect(outcome?.kind === 'answered' && ipOf(outcome.peer)).toBe('192.168.0.2')
 })
