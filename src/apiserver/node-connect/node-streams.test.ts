@@ -48,6 +48,21 @@ test('an endless answer arrives line by line, and ends with that of the node', a
   expect(client.complete).toBe(true)
 })
 
+test('the head of an answer does not wait for its body', async () => {
+  const begun = Promise.withResolvers<ServerResponse>()
+  const { api } = await startNodes({
+    authority,
+    handler(_, response) {
+      response.flushHeaders()
+      begun.resolve(response)
+    },
+  })
+  const client = await open(api.url)
+  const source = await begun.promise
+  source.end('body')
+  expect(await text(client)).toBe('body')
+})
+
 test('the time for an answer ends with its head', async () => {
   const clock = new FakeClock()
   const { client, source } = await follow({ clock })
