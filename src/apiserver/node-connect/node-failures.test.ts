@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
@@ -116,8 +117,18 @@ const withAuthority = async (address: string) => {
   const { key, cert } = await other.server(address)
   return { key, cert: `${cert}${other.cert}` }
 }
+const damaged = async (address: string) => {
+  const { key, cert } = await authority.server(address)
+  const { raw } = new X509Certificate(cert)
+  raw[raw.length - 1]! ^= 1
+  return {
+    key,
+    cert: `-----BEGIN CERTIFICATE-----\n${raw.toString('base64')}\n-----END CERTIFICATE-----\n`,
+  }
+}
 test.each([
   ['signed by itself', selfSigned],
+  ['whose signature does not hold', damaged],
   ['that comes with its authority', withAuthority],
 ])('a certificate %s is not signed by the authority of the server', async (_, server) => {
   const { get } = await startNodes({ authority, issuer: { ...other, server } })
