@@ -105,6 +105,11 @@ test.each([
   expect(dialled).toEqual([])
 })
 
+test('an answer without a type is bytes', async () => {
+  const { get } = await startNodes({ authority })
+  expect((await get()).headers['content-type']).toBe('application/octet-stream')
+})
+
 test('what a path holds twice encoded, the node gets so', async () => {
   const { get, received } = await startNodes({ authority })
   await get(`${NODE}/proxy/inspection/v1/%252e%252e%252fmetrics%3fa`)

@@ -1,9 +1,12 @@
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { issueServer } from '../../orchserver/certificates/issue.ts'
+import { newKey } from '../../orchserver/certificates/pem.ts'
 import { nodeAddress } from './node-address.ts'
 import { NODE, nodeObject, STATUS, startNodes } from './testing/nodes.ts'
 
@@ -63,6 +66,11 @@ test('the server itself is not reached, but a node on its machine is', async () 
   expect((await get()).status).toBe(200)
 })
 
+test('the port of the server is none of its own at another address', async () => {
+  const { api, get } = await startNodes({ authority, ownAddresses: () => [] })
+  expect((await get(STATUS.replace('n1', `n1:${api.port}`))).status).toBe(200)
+})
+
 test.each([
   ['of another authority', { issuer: other }, 'its certificate is not signed by the authority'],
   [
@@ -83,6 +91,62 @@ test('a client certificate of the authority is not one of a node', async () => {
     issuer: { ...authority, server: async () => client },
   })
   expect((await get()).body).toMatchObject(unavailable('its certificate is not one of a server'))
+})
+
+const YEAR = 365 * 86_400_000
+test.each([
+  ['has expired', -10 * YEAR, 'its certificate has expired; make a certificate'],
+  ['is not valid yet', 10 * YEAR, 'its certificate is not valid yet; set the clocks'],
+])('a certificate that %s', async (_, ms, why) => {
+  const issuer = {
+    ...authority,
+    server: (address: string) => authority.server(address, Date.now() + ms),
+  }
+  const { get, received } = await startNodes({ authority, issuer })
+  expect((await get()).body).toMatchObject(unavailable(why))
+  expect(received).toEqual([])
+})
+
+const selfSigned = async (address: string) => {
+  const key = newKey()
+  const issuer = { subject: 'CN=node', key }
+  const names = { dns: [], ips: [address] }
+  return { key, cert: await issueServer({ issuer, key, names, subject: 'node' }, Date.now()) }
+}
+const withAuthority = async (address: string) => {
+  const { key, cert } = await other.server(address)
+  return { key, cert: `${cert}${other.cert}` }
+}
+const damaged = async (address: string) => {
+  const { key, cert } = await authority.server(address)
+  const { raw } = new X509Certificate(cert)
+  raw[raw.length - 1]! ^= 1
+  return {
+    key,
+    cert: `-----BEGIN CERTIFICATE-----\n${raw.toString('base64')}\n-----END CERTIFICATE-----\n`,
+  }
+}
+test.each([
+  ['signed by itself', selfSigned],
+  ['whose signature does not hold', damaged],
+  ['that comes with its authority', withAuthority],
+])('a certificate %s is not signed by the authority of the server', async (_, server) => {
+  const { get } = await startNodes({ authority, issuer: { ...other, server } })
+  expect((await get()).body).toMatchObject(unavailable('its certificate is not signed by'))
+})
+
+test.each([
+  ['ETIMEDOUT', 'the connection timed out; check inspection.bindAddress'],
+  ['EHOSTUNREACH', 'no route leads there; check inspection.bindAddress'],
+  ['ENETUNREACH', 'no route leads there; check inspection.bindAddress'],
+])('a connection that ends with %s', async (code, why) => {
+  const connectNode = () => {
+    const socket = new Socket()
+    setImmediate(() => socket.destroy(Object.assign(new Error('connect'), { code })))
+    return socket
+  }
+  const { get } = await startNodes({ authority, connectNode })
+  expect((await get()).body).toMatchObject(unavailable(why))
 })
 
 test('a node that refuses the connection', async () => {
@@ -119,7 +183,7 @@ test('a node that resets the connection', async () => {
 test('a node that is silent after it was connected to, for five seconds', async () => {
   const clock = new FakeClock()
   const connected = Promise.withResolvers<void>()
-  const silent = await rawNode(() => connected.resolve())
+  const silent = await rawNode((socket) => socket.once('data', () => connected.resolve()))
   const { get } = await startNodes({ authority, clock, ...silent })
   const answer = get()
   await connected.promise
@@ -135,7 +199,10 @@ test('a node that does not answer in time', async () => {
   const answer = get()
   await arrived.promise
   await clock.advance(60_000)
-  expect((await answer).body).toMatchObject(unavailable('its answer did not come in time', 504))
+  expect((await answer).body).toMatchObject({
+    ...unavailable('its answer did not come in time', 504),
+    reason: 'Timeout',
+  })
 })
 
 test.each([
@@ -162,7 +229,10 @@ test.each([
 
 test.each([
   [401, 'it does not accept the certificate of this server \\(401\\); name a copy of pki/ca.crt'],
-  [403, 'it does not let user "system:orch-server-node-client" read it'],
+  [
+    403,
+    'it does not let user "system:orch-server-node-client" read it \\(403\\); bind the ClusterRole',
+  ],
 ])('a node that refuses the server with %i does not send its client away', async (code, why) => {
   const { get } = await startNodes({
     authority,

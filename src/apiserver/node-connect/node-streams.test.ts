@@ -48,6 +48,30 @@ test('an endless answer arrives line by line, and ends with that of the node', a
   expect(client.complete).toBe(true)
 })
 
+test('the head of an answer does not wait for its body', async () => {
+  const begun = Promise.withResolvers<ServerResponse>()
+  const { api } = await startNodes({
+    authority,
+    handler(_, response) {
+      response.flushHeaders()
+      begun.resolve(response)
+    },
+  })
+  const client = await open(api.url)
+  const source = await begun.promise
+  source.end('body')
+  expect(await text(client)).toBe('body')
+})
+
+test('the time for an answer ends with its head', async () => {
+  const clock = new FakeClock()
+  const { client, source } = await follow({ clock })
+  await line(client)
+  await clock.advance(600_000)
+  source.end('{"n":2}\n')
+  expect(await text(client)).toBe('{"n":2}\n')
+})
+
 test('an answer that the node cuts is cut', async () => {
   const { client, source } = await follow()
   await line(client)
@@ -70,6 +94,15 @@ test('it ends with the server, on both sides', async () => {
   await api.server.close()
   await closed
   await expect(ended).rejects.toMatchObject({ code: 'ECONNRESET' })
+})
+
+test('a request whose node has not answered ends with the server', async () => {
+  const arrived = Promise.withResolvers<void>()
+  const { api, get } = await startNodes({ authority, handler: () => arrived.resolve() })
+  const answer = get(CHANGES)
+  await arrived.promise
+  await api.server.close()
+  expect((await answer).body).toMatchObject({ code: 503, message: 'the server is stopping' })
 })
 
 test('answers that run are limited, and leave the slots of other requests', async () => {

@@ -11,6 +11,7 @@ import {
   LEAVING,
   nodeContext,
   service,
+  servicePort,
   slice,
 } from '../testing/fixtures.ts'
 import { explainPool } from './explain-pool.ts'
@@ -142,6 +143,30 @@ test.each<[string, Given, readonly string[], readonly string[]]>([
     ['no endpoint has the port http/TCP'],
     [],
   ],
+  [
+    'a port without a name',
+    {
+      service: { ports: [servicePort({ name: '' })] },
+      endpoints: [endpoint('10.0.0.1')],
+    },
+    ['no endpoint has the port without a name/TCP'],
+    [],
+  ],
+  [
+    'endpoints of the other family alone',
+    { endpoints: [endpoint('fd00::1')], port: 'web' },
+    [],
+    [],
+  ],
+  [
+    'one that is ready and terminating',
+    {
+      endpoints: [endpoint('10.0.0.1', A), endpoint('10.0.0.2', { ...B, terminating: true })],
+      node: zone,
+    },
+    ['topology hints for zone zone-a are followed: 1 of 2 ready endpoints'],
+    ['10.0.0.2 hintedForOtherZones: hinted for zone zone-b'],
+  ],
 ])('%s', (_, given, reasons, left) => {
   const { found } = explained(given)
   expect(found.reasons).toEqual(reasons)
@@ -154,8 +179,24 @@ test('the decision by name, the zone, and the nodes of the backends', () => {
   expect(found).toMatchObject({ pool: 'cluster', zone: 'zone-a', chosenBy: 'zoneHints' })
   expect([...found.nodes]).toEqual([['10.0.0.1', 'here']])
   expect(found.leftOut[0]).toMatchObject({ port: 8080, nodeName: 'there' })
+  expect(explained({ endpoints: [endpoint('10.0.0.1')] }).found.nodes.size).toBe(0)
   const leaving = explained({ endpoints: [endpoint('10.0.0.1', LEAVING)] }).found
   expect(leaving.chosenBy).toBe('terminating')
+})
+
+test('a local pool names the policy of its frontend', () => {
+  const { entry } = explained({ service: { externalTrafficPolicy: 'Local' }, endpoints: [] })
+  const cluster = clusterOf([service()])
+  const policies = (['clusterIP', 'nodePort', 'loadBalancerIP', 'externalIP'] as const).map(
+    (kind) => {
+      const question = { entry, frontend: { kind }, pool: 'local' } as const
+      return explainPool(question, cluster, nodeContext())?.reasons[0]?.split(' ', 1)[0]
+    },
+  )
+  expect(policies).toEqual([
+    'internalTrafficPolicy',
+    ...['externalTrafficPolicy', 'externalTrafficPolicy', 'externalTrafficPolicy'],
+  ])
 })
 
 test('a Service that is gone is not explained', () => {

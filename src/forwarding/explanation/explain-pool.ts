@@ -46,7 +46,8 @@ export function explainPool(
   const policy = frontend.kind === 'clusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy'
   return {
     ...{ pool, zone: node.zone },
-    chosenBy: by === 'terminating' ? by : (nearness?.by ?? by),
+    // Hints choose among ready endpoints alone.
+    chosenBy: nearness?.by ?? by,
     reasons: [
       ...(pool === 'local' ? [`${policy} is Local: endpoints on node ${node.name} alone`] : []),
       ...(nearness === undefined ? [] : hintReasons(nearness, ready, node)),

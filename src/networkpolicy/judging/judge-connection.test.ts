@@ -154,6 +154,13 @@ describe('peers', () => {
       false,
     ],
     [
+      'nor does it become what else its peer names',
+      from({ ipBlock: { cidr: 'x' }, podSelector: {} }),
+      cart,
+      false,
+    ],
+    ['a list that is null admits any', { ingress: [{ from: null }] }, outside, true],
+    [
       'an exception that cannot be read takes its block away',
       from({ ipBlock: { cidr: '0.0.0.0/0', except: ['x'] } }),
       outside,
@@ -187,6 +194,9 @@ describe('ports', () => {
     ['the last of a range', { port: 8000, endPort: 8080 }, {}, true],
     ['below a range', { port: 8081, endPort: 8090 }, {}, false],
     ['above a range', { port: 8000, endPort: 8079 }, {}, false],
+    ['a range whose end cannot be read', { port: 8080, endPort: '8090' }, {}, false],
+    ['a port that is null is every port', { port: null }, { port: 1 }, true],
+    ['an end that is null is none', { port: 8080, endPort: null }, {}, true],
   ])('%s', (_, port, given, expected) => {
     expect(isAdmitted({ ingress: [{ ports: [port] }] }, given)).toBe(expected)
   })
@@ -196,6 +206,7 @@ describe('ports', () => {
     expect(isAdmitted({ ingress: [{ ports: [{ port: true }] }] })).toBe(false)
     expect(isAdmitted({ ingress: [{ ports: {} }] })).toBe(false)
     expect(isAdmitted({ ingress: [{ ports: [{ protocol: 'ICMP' }] }] })).toBe(false)
+    expect(isAdmitted({ ingress: [{ ports: [8080] }] })).toBe(false)
   })
 
   test('peer and port must be of one rule', () => {
@@ -206,6 +217,12 @@ describe('ports', () => {
     ]
     expect(isAdmitted({ ingress: split })).toBe(false)
     expect(isAdmitted({ ingress: [...split, { from: peers, ports: [{ port: 8080 }] }] })).toBe(true)
+  })
+
+  test('every container has named ports', () => {
+    const containers = [{}, { ports: PORTS }]
+    const spec = { ingress: [{ ports: [{ port: 'http' }] }] }
+    expect(isAdmitted(spec, { to: pod('shop/web', '10.0.0.1', { containers }) })).toBe(true)
   })
 
   test('a sidecar has named ports, an init container that ends has none', () => {
@@ -230,6 +247,13 @@ describe('egress', () => {
     const to = (app: string) => egress({ to: [{ podSelector: { matchLabels: { app } } }] })
     expect(isAdmitted(to('web'))).toBe(true)
     expect(isAdmitted(to('cart'))).toBe(false)
+  })
+
+  test('egress rules isolate without policyTypes, too; where there are none, nothing does', () => {
+    const admitsIn = { ingress: [{}] }
+    expect(isAdmitted({ ...admitsIn, egress: [{ ports: [{ port: 80 }] }] })).toBe(false)
+    expect(isAdmitted({ ...admitsIn, egress: [{ ports: [{ port: 8080 }] }] })).toBe(true)
+    expect(judge([policy('p', admitsIn)]).egress).toMatchObject({ isAdmitted: true, policies: [] })
   })
 
   test('both ends must admit', () => {

@@ -7,6 +7,7 @@ import {
   ip,
   nodeContext,
   service,
+  serviceKey,
   servicePort,
   slice,
 } from '../../forwarding/testing/fixtures.ts'
@@ -40,7 +41,7 @@ test('pools are explained by the document as by the objects, for frontends insid
   ])
   for (const frontend of entry!.frontends) {
     const question = { entry: entry!, frontend, pool: frontend.pool }
-    expect(recorded(question)).toEqual(live(question))
+    expect(recorded(question)).toStrictEqual(live(question))
   }
   const short = { entry: entry!, frontend: entry!.frontends[1]!, pool: 'cluster' } as const
   expect(recorded(short)).toEqual(live(short))
@@ -52,4 +53,25 @@ test('pools are explained by the document as by the objects, for frontends insid
   )
   // The local pool inside, that outside, and the short circuit.
   expect(lines).toHaveLength(3)
+})
+
+test('each Service has its own pools, and one that is gone has none', () => {
+  const [gone, other] = ['shop/gone', 'shop/other'].map((key) => service({ key: serviceKey(key) }))
+  const services = [service(), gone!, other!]
+  const sources = services.map(({ key }, index) =>
+    slice([endpoint(`10.0.0.${index + 1}`, { nodeName: 'here' })], { service: key }),
+  )
+  const entries = services.flatMap(({ key }) =>
+    compileService(key, clusterOf(services, sources), NODE),
+  )
+  const left = clusterOf([service(), other!], sources)
+  const recorded = parsePools(
+    [...poolLines(entries, (question) => explainPool(question, left, NODE))].join(''),
+  )
+  const found = entries.map((entry) =>
+    recorded({ entry, frontend: entry.frontends[0]!, pool: 'cluster' }),
+  )
+  expect(found.map((one) => one && [...one.nodes.keys()])).toEqual([
+    ...[['10.0.0.1'], undefined, ['10.0.0.3']],
+  ])
 })

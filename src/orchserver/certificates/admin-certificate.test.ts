@@ -82,6 +82,15 @@ describe('the certificate of the administrator', () => {
     expect((await at(folder, 0)).cert).not.toBe(planted)
   })
 
+  it('is made anew where the authority did not sign what it says', async () => {
+    const folder = newFolder()
+    const signed = new X509Certificate((await at(folder, 0)).cert).raw
+    signed[signed.length - 1]! ^= 1
+    const forged = `-----BEGIN CERTIFICATE-----\n${signed.toString('base64')}\n-----END CERTIFICATE-----\n`
+    writeFileSync(join(folder, 'admin.crt'), forged)
+    expect((await at(folder, 0)).cert).not.toBe(forged)
+  })
+
   it('is made anew for another authority, and where the key is that of another', async () => {
     const folder = newFolder()
     const first = await at(folder, 0)

@@ -1,16 +1,19 @@
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createApiServer } from '../../apiserver/api-server.ts'
 import { startIdentityApi } from '../../apiserver/testing/identity-api.ts'
+import { type PageFiles, readPageFiles } from '../../page/serving/page-files.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import { servePage } from './serve-page.ts'
 
-const files = servePage({
-  document: 'index.html',
+const WELL = {
+  document: 'cluster.html',
   stalledMs: 60_000,
-  onError: (error) => expect.fail(String(error)),
-})
+  onError: (error: unknown) => expect.fail(String(error)),
+} as const
+const files = servePage(WELL)
 
 /** A server that knows users, with the page; requests of the test have no credentials. */
 async function start() {
@@ -29,6 +32,7 @@ test('serves the document and its files without credentials, and the API with th
   expect(document.headers['content-security-policy']).toContain("default-src 'none'")
   const sources = [...document.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path)
   expect(sources.length).toBeGreaterThan(5)
+  expect(sources).toContain('assets/main-cluster.ts')
   for (const path of sources) expect((await get(`/${path}`)).status).toBe(200)
   expect((await api.call('GET', '/api/v1/nodes')).status).toBe(401)
   expect((await api.call('GET', '/pages/')).status).toBe(401)
@@ -38,6 +42,10 @@ test('leads from /page to /page/, whose files are relative to it', async () => {
   const { get } = await start()
   const answer = await get('')
   expect([answer.status, answer.headers['location']]).toEqual([308, 'page/'])
+  expect(answer.headers).toMatchObject({
+    'content-type': 'text/plain; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+  })
   expect((await get('?x#/')).status).toBe(308)
 })
 
@@ -62,6 +70,9 @@ test.each([
   '/page/../etc/passwd',
   '/page/assets/../../package.json',
   '/page/assets/%2e%2e/README.md',
+  '/page/x/../assets/main.ts',
+  '/page/assets/m%61in.ts',
+  '/page/%zz',
   '/page/%2fetc/passwd',
   '/page//etc/passwd',
   '/page/__proto__',
@@ -78,17 +89,50 @@ test.each([
   expect(await promise).toBe(404)
 })
 
-test('files that cannot be read are 500, and read again with the next request', async () => {
+test('files are read with the first request; what failed is 500, and read again with the next', async () => {
   const errors: unknown[] = []
-  const document = 'missing.html' as 'index.html'
-  const onError = (error: unknown) => void errors.push(error)
+  let reads = 0
   const api = await startIdentityApi([], {
-    files: servePage({ document, stalledMs: 60_000, onError }),
+    files: servePage({
+      ...WELL,
+      onError: (error) => void errors.push(error),
+      async read(options) {
+        reads++
+        if (reads === 1) throw new Error('/secret: too many open files')
+        return readPageFiles(options)
+      },
+    }),
   })
-  for (const count of [1, 2]) {
-    expect((await api.call('GET', '/page/')).status).toBe(500)
-    expect(errors).toHaveLength(count)
+  expect(reads).toBe(0)
+  const { status, text: words } = await api.call('GET', '/page/')
+  expect([status, words]).toEqual([500, 'the page cannot be read; see the log of orch-server\n'])
+  expect(errors).toEqual([new Error('/secret: too many open files')])
+  for (const path of ['/page/', '/page/assets/main.ts']) {
+    expect((await api.call('GET', path)).status).toBe(200)
   }
+  expect([reads, errors.length]).toEqual([2, 1])
+})
+
+test('a client that takes nothing of a file is disconnected', async () => {
+  const bytes = new Uint8Array(64 << 20)
+  const large: PageFiles = {
+    files: new Map([['large', { type: 'text/plain', bytes, etag: '""' }]]),
+    policy: '',
+  }
+  const page = servePage({ ...WELL, stalledMs: 100, read: async () => large })
+  const closed = Promise.withResolvers<boolean>()
+  const api = await startIdentityApi([], {
+    files: (exchange) => {
+      const { response } = exchange
+      response.once('close', () => closed.resolve(response.writableFinished))
+      return page(exchange)
+    },
+  })
+  const socket = connect(api.port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  onTestFinished(() => void socket.destroy())
+  socket.write('GET /page/large HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(await closed.promise).toBe(false)
 })
 
 test('a server without it has no such path', async () => {

@@ -9,6 +9,8 @@ export interface ServePageOptions {
   /** Receives why the files could not be read; the next request reads them again. */
   readonly onError: (error: unknown) => void
   readonly document: PageDocument
+  /** Reads the files; absent: from the folder of the page. */
+  readonly read?: typeof readPageFiles
 }
 
 type Served = Pick<Exchange, 'request' | 'response'>
@@ -16,17 +18,22 @@ type Served = Pick<Exchange, 'request' | 'response'>
 const ROOT = '/page'
 
 /** Answers requests for the page below `/page/`. Its files are read with the first of them. */
-export function servePage({ stalledMs, onError, document }: ServePageOptions): FileHandler {
+export function servePage({
+  stalledMs,
+  onError,
+  document,
+  read = readPageFiles,
+}: ServePageOptions): FileHandler {
   let files: Promise<PageFiles> | undefined
-  const read = (): Promise<PageFiles> => {
-    files ??= readPageFiles({ document }).catch((error: unknown) => {
+  const readOnce = (): Promise<PageFiles> => {
+    files ??= read({ document }).catch((error: unknown) => {
       files = undefined
       throw error
     })
     return files
   }
   const answer = async (exchange: Served, path: string): Promise<void> => {
-    const page = await read()
+    const page = await readOnce()
     limitStall(exchange.response, stalledMs)
     if (!sendPageFile(exchange, page, path)) sendText(exchange, 404, 'no such file')
   }

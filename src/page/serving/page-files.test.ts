@@ -55,7 +55,7 @@ test('everything that the document names is served, with its type', () => {
 })
 
 test('nothing else is: no test, no configuration, no file of this folder', () => {
-  const others = [...pages.files.keys()].filter((path) => /test|json|\.\.|worker/.test(path))
+  const others = [...pages.files.keys()].filter((path) => /test|json|html|\.\.|worker/.test(path))
   expect(others).toEqual([])
 })
 
@@ -63,6 +63,21 @@ test('nothing names another origin', () => {
   const own = [...pages.files.keys()].filter((path) => !path.startsWith('assets/library/'))
   const naming = own.filter((path) => /https?:\/\/(?!www\.w3\.org\/2000\/svg)/.test(textOf(path)))
   expect(naming).toEqual([])
+})
+
+test('the policy admits files of the server alone, no frame around them and no text as HTML', () => {
+  const admitted = pages.policy.split('; ').filter((one) => !one.startsWith('script-src'))
+  expect(admitted).toEqual([
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ])
 })
 
 test('the policy admits the import map by its hash, and no other inline script', () => {
@@ -82,11 +97,26 @@ test('answers with the file, its ETag, and 304 to a reader that has it', async (
   onTestFinished(() => void server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const first = await fetch(`${url}/assets/main.ts`)
-  expect(await first.text()).toBe(textOf('assets/main.ts'))
-  expect(first.headers.get('content-security-policy')).toBe(pages.policy)
+  const bytes = await first.bytes()
+  expect(new TextDecoder().decode(bytes)).toBe(textOf('assets/main.ts'))
+  const digest = hash('sha256', bytes, 'base64url')
   const etag = first.headers.get('etag') ?? ''
-  const again = await fetch(`${url}/assets/main.ts`, { headers: { 'if-none-match': etag } })
+  expect(etag).toBe(`"${digest.slice(0, 22)}"`)
+  const getKnown = (known: string) =>
+    fetch(`${url}/assets/main.ts`, { headers: { 'if-none-match': known } })
+  const again = await getKnown(etag)
   expect([again.status, await again.text()]).toEqual([304, ''])
+  for (const { headers } of [first, again]) {
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'cache-control': 'no-cache',
+      'content-security-policy': pages.policy,
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    })
+  }
+  expect((await getKnown('"of another version"')).status).toBe(200)
   const head = await fetch(`${url}/`, { method: 'HEAD' })
   expect([head.status, await head.text()]).toEqual([200, ''])
   for (const path of ['assets/../../package.json', 'assets/%2e%2e/page-files.ts', 'assets/']) {

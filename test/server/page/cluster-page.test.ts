@@ -80,6 +80,7 @@ test('a node has all of its views below the cluster, whatever its name holds', a
   const { page } = entered
   await page.getByText('2 of 60 nodes cannot be read').waitFor()
   await page.getByRole('searchbox').fill('onerror')
+  await page.getByText('1 of 60 nodes', { exact: true }).waitFor()
   await page.locator('.rows .name', { hasText: HOSTILE }).click()
   await page.getByRole('complementary').getByRole('link', { name: 'Open this node' }).click()
   const links = page.getByRole('navigation', { name: 'This node' })

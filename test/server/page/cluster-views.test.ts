@@ -69,6 +69,20 @@ describe('signing in', () => {
 })
 
 describe('the nodes', () => {
+  test('are sorted by the column whose heading is clicked, and turned by the next click', async () => {
+    const { page } = await enter()
+    await page.getByText('2 of 60 nodes cannot be read').waitFor()
+    const heading = page.getByRole('columnheader', { name: 'Node', exact: true })
+    for (const [order, first] of [
+      ['ascending', 'node-1'],
+      ['descending', 'node-9'],
+    ] as const) {
+      await heading.getByRole('button').click()
+      await page.locator('.rows .name').first().getByText(first, { exact: true }).waitFor()
+      expect(await heading.getAttribute('aria-sort')).toBe(order)
+    }
+  })
+
   test('by keyboard: to the first one, what to do about it, and back', async () => {
     const { page } = await enter()
     await page.getByText('2 of 60 nodes cannot be read').waitFor()

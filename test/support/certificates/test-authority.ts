@@ -18,8 +18,8 @@ export interface Issued {
 export interface TestAuthority {
   /** PEM. */
   readonly cert: string
-  /** For an address, which is that of the loopback unless given. */
-  server(address?: string): Promise<Issued>
+  /** For an address, which is that of the loopback unless given; issued now, or at another time. */
+  server(address?: string, at?: number): Promise<Issued>
   client(user: string, groups?: readonly string[]): Promise<Issued>
 }
 
@@ -27,10 +27,10 @@ export async function newTestAuthority(name: string): Promise<TestAuthority> {
   const issuer: Authority = { subject: `CN=${name}`, key: newKey() }
   return {
     cert: await issueAuthority(issuer, Date.now()),
-    async server(address = '127.0.0.1') {
+    async server(address = '127.0.0.1', at = Date.now()) {
       const key = newKey()
       const names = { dns: ['localhost'], ips: [address] }
-      return { key, cert: await issueServer({ issuer, key, names }, Date.now()) }
+      return { key, cert: await issueServer({ issuer, key, names }, at) }
     },
     async client(user, groups = []) {
       const key = newKey()

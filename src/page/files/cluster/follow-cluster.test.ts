@@ -3,11 +3,21 @@ import type { ClusterApi } from '../data/cluster-api.ts'
 import type { NodeApi } from '../data/node-api.ts'
 import { pause } from '../data/repeat.ts'
 import { RequestError } from '../data/request-error.ts'
+import { answered } from '../nodes/node-reading.ts'
 import { clusterState } from './cluster-state.ts'
+import { eachOf } from './each-of.ts'
 import { followNodes, followStatuses, roundMs } from './follow-cluster.ts'
+import { listed } from './listed.ts'
+import { ReadingsWriter } from './readings-writer.ts'
 
 const VISIBLE = { hidden: false, addEventListener() {}, removeEventListener() {} }
 const HIDDEN = { ...VISIBLE, hidden: true }
+
+/** Takes as long, and is over with the signal. */
+async function late(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, signal)
+  signal.throwIfAborted()
+}
 
 /** A cluster whose nodes `silent-…` do not answer until the test says so. */
 function fakeApi(names: readonly string[]) {
@@ -64,8 +74,7 @@ test('one that takes long is read apart, without a failure, and then takes part 
   const { status } = api.node('node-1')
   let isSlow = true
   const slow: NodeApi['status'] = async (signal) => {
-    if (isSlow) await pause(5_000, signal)
-    signal.throwIfAborted()
+    if (isSlow) await late(5_000, signal)
     return status(signal)
   }
   const state = follow({ ...api, node: () => ({ ...api.node('node-1'), status: slow }) })
@@ -77,15 +86,114 @@ test('one that takes long is read apart, without a failure, and then takes part 
   const before = read.get('node-1') ?? 0
   await vi.advanceTimersByTimeAsync(20_000)
   expect(read.get('node-1')).toBeGreaterThan(before + 4)
+  expect(read.get('node-1')).toBeLessThan(before + 10)
 })
 
 test('answers that arrive together are one change of the store', async () => {
   const { api } = fakeApi(Array.from({ length: 200 }, (_, index) => `node-${index}`))
-  const state = follow(api)
+  const node: ClusterApi['node'] = (name) => ({
+    ...api.node(name),
+    status: async (signal) => {
+      await late(5, signal)
+      return api.node(name).status(signal)
+    },
+  })
+  const state = follow({ ...api, node })
   let changes = 0
   state.readings.subscribe(() => void changes++)
   await vi.advanceTimersByTimeAsync(1_000)
   expect([state.readings.value.size, changes]).toEqual([200, 1])
+})
+
+test('one that does not answer at all has failed after fifteen seconds', async () => {
+  const { api } = fakeApi(['node-1'])
+  const status: NodeApi['status'] = async (signal) => {
+    await late(3_600_000, signal)
+    return {}
+  }
+  const state = follow({ ...api, node: (name) => ({ ...api.node(name), status }) })
+  await vi.advanceTimersByTimeAsync(20_000)
+  const message = 'no answer within 15 s'
+  expect(state.readings.value.get('node-1')).toMatchObject({ failure: { message, status: 0 } })
+})
+
+test('one that is silent for an hour is read about once a minute', async () => {
+  const { api, read, refuse } = fakeApi(['silent-1'])
+  refuse.reject(new RequestError('connection refused', { status: 503 }))
+  follow(api)
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  expect(read.get('silent-1')).toBeGreaterThan(50)
+  expect(read.get('silent-1')).toBeLessThan(70)
+})
+
+test('a list that is refused says why, and is read again soon', async () => {
+  const { api } = fakeApi(['node-1'])
+  let isRefused = true
+  const refusal = new RequestError('nodes is forbidden', { status: 403 })
+  const nodes: ClusterApi['nodes'] = (signal) =>
+    isRefused ? Promise.reject(refusal) : api.nodes(signal)
+  const state = follow({ ...api, nodes })
+  await vi.advanceTimersByTimeAsync(100)
+  expect(state.failure.value).toMatchObject({ message: 'nodes is forbidden', status: 403 })
+  isRefused = false
+  await vi.advanceTimersByTimeAsync(4_000)
+  expect([state.failure.value, state.nodes.value?.length]).toEqual([undefined, 1])
+})
+
+test('what ends with the page is no failure', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { api, read } = fakeApi(['silent-1'])
+  const state = clusterState()
+  const ended = new AbortController()
+  const nodes = async (signal: AbortSignal) => {
+    await late(60_000, signal)
+    return []
+  }
+  followNodes({ ...api, nodes }, state, VISIBLE, ended.signal)
+  state.nodes.set([{ metadata: { name: 'silent-1' } }])
+  const status: NodeApi['status'] = async (signal) => {
+    read.set('silent-1', 1)
+    await late(60_000, signal)
+    return {}
+  }
+  const node: ClusterApi['node'] = (name) => ({ ...api.node(name), status })
+  followStatuses({ ...api, node }, state, VISIBLE, ended.signal)
+  await vi.advanceTimersByTimeAsync(1_000)
+  ended.abort()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect([state.failure.value, state.readings.value.size, read.size]).toEqual([undefined, 0, 1])
+})
+
+test('a page that ends before the Nodes are listed waits for them no longer', async () => {
+  const ended = new AbortController()
+  const waiting = listed(clusterState(), ended.signal)
+  ended.abort()
+  expect(await waiting).toEqual([])
+})
+
+test('as many run at once as may', async () => {
+  let [running, most, done] = [0, 0, 0]
+  await eachOf([1, 2, 3, 4, 5, 6, 7], 3, async () => {
+    running++
+    most = Math.max(most, running)
+    await Promise.resolve()
+    running--
+    done++
+  })
+  expect([most, done]).toEqual([3, 7])
+})
+
+test('a reading counts before the store has it', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { readings } = clusterState()
+  const writer = new ReadingsWriter(readings)
+  const reading = answered(undefined, { isReady: true })
+  writer.put('node-1', reading)
+  expect([writer.get('node-1'), readings.value.size]).toEqual([reading, 0])
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([...readings.value]).toEqual([['node-1', reading]])
 })
 
 test('a hidden page requests nothing', async () => {
@@ -93,6 +201,9 @@ test('a hidden page requests nothing', async () => {
   const state = follow(api, HIDDEN)
   await vi.advanceTimersByTimeAsync(60_000)
   expect([state.nodes.value, read.size]).toEqual([undefined, 0])
+  state.nodes.set([{ metadata: { name: 'node-1' } }])
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(read.size).toBe(0)
 })
 
 test('the more nodes, the more rarely each is read', () => {

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ClusterApi } from '../data/cluster-api.ts'
 import type { NodeApi } from '../data/node-api.ts'
+import { pause } from '../data/repeat.ts'
 import { RequestError } from '../data/request-error.ts'
 import { Store } from '../data/store.ts'
 import { answered, failed } from '../nodes/node-reading.ts'
@@ -46,7 +47,7 @@ function cluster() {
   const readings = names.map((name) => [name, well] as const)
   state.readings.set(new Map([...readings, ['n3', failed(undefined, REFUSED)] as const]))
   const api = { node } as ClusterApi
-  return { api, requests, parts: { state, visibility: VISIBLE, signal: ended.signal } }
+  return { api, requests, ended, parts: { state, visibility: VISIBLE, signal: ended.signal } }
 }
 
 test('a Service: every node that answers is read, the others say why not', async () => {
@@ -70,6 +71,25 @@ test('a Service: every node that answers is read, the others say why not', async
   expect(requests).toContain('n0 shop/web')
 })
 
+test('nothing is written after the page has ended', async () => {
+  const { api, ended, parts } = cluster()
+  const found = new Store<ServiceOverNodes>(UNREAD)
+  const node: ClusterApi['node'] = (name) => ({
+    ...api.node(name),
+    async *entries() {
+      await pause(60_000, ended.signal)
+      yield []
+    },
+  })
+  followService({ ...api, node }, { ...parts, found, service: 'shop/web' })
+  await vi.advanceTimersByTimeAsync(500)
+  const before = found.value
+  expect(before.services).toHaveLength(5)
+  ended.abort()
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(found.value).toBe(before)
+})
+
 test('the list is that of the node with the newest state; a refusal is named', async () => {
   const { api, parts } = cluster()
   const list = new Store<ServiceList>(NO_SERVICES)
@@ -82,4 +102,7 @@ test('the list is that of the node with the newest state; a refusal is named', a
   readings.set(new Map([['n4', newest]]))
   await vi.advanceTimersByTimeAsync(11_000)
   expect(list.value).toMatchObject({ node: 'n2', failure: 'n4: forbidden' })
+  readings.set(new Map([['n1', newest]]))
+  await vi.advanceTimersByTimeAsync(11_000)
+  expect(list.value).toMatchObject({ node: 'n1', failure: '' })
 })

@@ -7,7 +7,7 @@ import { parseEnd } from './parse-end.ts'
 const { signal } = new AbortController()
 const NODES = [
   { metadata: { name: 'n1' }, status: { addresses: [{ address: '192.0.2.1' }] } },
-  { metadata: { name: 'n2' } },
+  { metadata: { name: 'n2' }, status: { addresses: [{ address: '192.0.2.2' }] } },
 ]
 
 function pod(name: string, spec: PodObject['spec'], status: PodObject['status'] = {}): PodObject {
@@ -48,6 +48,7 @@ describe('the node is found by', () => {
     // A Pod that has ended had the address, too.
     [{ source: '10.0.0.2' }, 'n2', '10.0.0.2', 'shop/web:http'],
     [{ source: '192.0.2.1' }, 'n1', '192.0.2.1', 'shop/web:http'],
+    [{ source: '192.0.2.2' }, 'n2', '192.0.2.2', 'shop/web:http'],
     [{ source: 'node/n1' }, 'n1', 'node', 'shop/web:http'],
     [{ source: 'node', node: 'n2' }, 'n2', 'node', 'shop/web:http'],
     [{ source: '203.0.113.5', node: 'n1' }, 'n1', '203.0.113.5', 'shop/web:http'],

@@ -52,6 +52,25 @@ test('a refusal is reported once, and thrown with the words of the server', asyn
   expect(refusals).toEqual([expect.objectContaining({ message, status: 403, code: '' })])
 })
 
+test('Pods are found by an address, whatever it holds', async () => {
+  const requests = answering(() => Response.json({}))
+  expect(await clusterApi({ base: 'v1/' }).podsAt('::1&x=y', signal)).toEqual([])
+  expect(requests).toEqual(['v1/pods?fieldSelector=status.podIP%3D%3A%3A1%26x%3Dy'])
+})
+
+test('every request has the headers, those for nodes, too', async () => {
+  const sent: unknown[] = []
+  vi.stubGlobal('fetch', async (_: string, options: RequestInit) => {
+    sent.push(options.headers)
+    return Response.json({})
+  })
+  const headers = { authorization: 'Bearer x' }
+  const api = clusterApi({ base: '', headers: () => headers })
+  await api.nodes(signal)
+  await api.node('a').status(signal)
+  expect(sent).toEqual([headers, headers])
+})
+
 test('no more than eight requests run at once, whichever node they are for', async () => {
   let [running, most] = [0, 0]
   vi.stubGlobal('fetch', async () => {

@@ -60,7 +60,7 @@ function stateOf(
   { ofObject, problems, differences }: Found,
 ): NodeRowState {
   if (reading?.failure !== undefined) return 'no answer'
-  if (ofObject.length > 0 || reading?.status?.isReady === false) return 'not ready'
+  if (ofObject.length > 0) return 'not ready'
   if (reading?.status === undefined) return 'loading'
   if (reading.status.isReady !== true) return 'not ready'
   if (problems.length > 0) return 'problems'

@@ -41,7 +41,7 @@ describe('a row', () => {
       b: reading({ isReady: false, reasons: ['no watch is open'], warnings: ['no IPv6'] }),
       c: reading({ problems: [{ entry: 's/w:http/TCP/4', message: 'belongs to s/x' }] }),
       d: reading({ refusals: [{ object: 'chain x', message: 'EINVAL' }] }),
-      e: failed(reading(), REFUSED),
+      e: failed(reading({ warnings: ['no IPv6'] }), REFUSED),
       f: undefined,
     })
     expect(Object.values(rows).map(({ state, problems }) => [state, ...problems])).toEqual([
@@ -53,6 +53,12 @@ describe('a row', () => {
       ['loading'],
     ])
     expect(rows['e']?.status?.mode).toBe('a')
+  })
+
+  test('of a node that answers again has no failure', () => {
+    const again = answered(failed(reading(), REFUSED), WELL)
+    expect(again).toEqual({ status: WELL, before: WELL, failure: undefined, failures: 0 })
+    expect(rowsOf({ a: again })['a']).toMatchObject({ state: 'ready', problems: [] })
   })
 
   test('a status without readiness is not ready: proto leaves out what is false', () => {
@@ -79,6 +85,23 @@ describe('differences', () => {
       differences: ['mode b, most nodes have a', '8 ports, most nodes have 9'],
     })
     expect(rows['a']).toMatchObject({ state: 'ready', differences: [] })
+  })
+
+  test.each<StatusMessage>([{ mode: 'b' }, { version: '0.2.0' }, { services: 5 }, { entries: 8 }])(
+    'are of each of the fields: %j',
+    (change) => {
+      expect(rowsOf({ ...others, d: reading(change) })['d']?.differences).toHaveLength(1)
+    },
+  )
+
+  test('Nodes that are gone have no vote', () => {
+    const gone = ['x', 'y', 'z', 'w'].map((name) => [name, reading({ mode: 'b' })] as const)
+    const readings = new Map([...Object.entries(others), ...gone])
+    const rows = nodeRows(
+      Object.keys(others).map((name) => object(name)),
+      readings,
+    )
+    expect(rows.flatMap(({ differences }) => differences)).toEqual([])
   })
 
   test('count when two readings have them: nodes are read one after the other', () => {
@@ -129,6 +152,31 @@ describe('the table', () => {
     [{ sort: 'p99', isDescending: false }, ['e', 'a', 'b', 'c', 'd']],
   ] as const)('%j', (change, expected) => {
     expect(names(change)).toEqual(expected)
+  })
+
+  test('is sorted by numbers as numbers', () => {
+    const status = (waitingMs: string, driftRepaired: string, p50Ms: number): StatusMessage => ({
+      ...{ waitingMs, driftRepaired, programming: { count: 1, p50Ms, p99Ms: 50 } },
+    })
+    const numbers = Object.values(
+      rowsOf({ a: reading(status('10000', '9', 7)), b: reading(status('900', '10', 6)) }),
+    )
+    const first = (sort: 'waiting' | 'drift' | 'p50') =>
+      selectNodes(numbers, { ...ALL_NODES, sort })[0]?.name
+    expect([first('waiting'), first('drift'), first('p50')]).toEqual(['b', 'a', 'b'])
+  })
+
+  test('finds a node by its name, and one that is not read yet is no problem', () => {
+    const known = Object.values(rowsOf({ 'node-7': reading(), 'node-8': undefined }))
+    const found = (change: Partial<typeof ALL_NODES>) =>
+      selectNodes(known, { ...ALL_NODES, ...change }).map(({ name }) => name)
+    expect(found({ text: 'NODE-7' })).toEqual(['node-7'])
+    expect(found({ onlyProblems: true })).toEqual([])
+  })
+
+  test('counts problems and differences', () => {
+    const both = rowsOf({ a: reading(), b: reading(), c: reading({ mode: 'b', warnings: ['x'] }) })
+    expect(firstWords(both['c']!)).toBe('x (and 1 more)')
   })
 
   test('counts what it has no place for', () => {

@@ -72,17 +72,17 @@ function listed(words: readonly string[]): string {
 
 /** What nodes have to agree on. Those that drain are left out: each node ends its own connections. */
 function backendsKey({ backends = [] }: EntryMessage): string {
-  const uniform = backends.every(({ weight }) => weight === backends[0]?.weight)
   return backends
     .filter(({ drainingUntil = '0' }) => drainingUntil === '0')
-    .map((backend) => backendWords(backend, uniform))
+    .map(backendWords)
     .toSorted()
     .join(' ')
 }
 
-function backendWords({ ip = '', port, weight = 0 }: BackendMessage, isUniform: boolean): string {
+/** With its weight, unless that is the usual one: it depends on no other backend, which another node may not have. */
+function backendWords({ ip = '', port, weight = 0 }: BackendMessage): string {
   const address = hostPort(ip, port)
-  return isUniform ? address : `${address}×${weight}`
+  return weight === 1 ? address : `${address}×${weight}`
 }
 
 function mostFrequent<T>(values: readonly T[]): T | undefined {

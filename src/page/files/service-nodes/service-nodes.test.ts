@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { BackendMessage, EntryMessage } from '../data/messages.ts'
-import { answered } from '../nodes/node-reading.ts'
+import type { BackendMessage, EntryMessage, ServiceMessage } from '../data/messages.ts'
+import { answered, failed } from '../nodes/node-reading.ts'
 import { backendSample } from '../services/service-entries.ts'
 import { clusterServiceRows } from './cluster-service-row.ts'
 import { nodeDifferences } from './node-differences.ts'
@@ -72,6 +72,19 @@ describe('sums', () => {
     })
   })
 
+  test('ports are sorted, and a backend that drains on one node does so', () => {
+    const { backends = [] } = entry(['10.0.0.1'])
+    const draining = backends.map((one) => ({ ...one, drainingUntil: '5' }))
+    const other = entry([], { id: 'shop/web:admin/TCP/4' })
+    const nodes = [
+      node('a', [entry(['10.0.0.1']), other]),
+      node('b', [entry([], { backends: draining })]),
+    ]
+    const sums = sumEntries(readServices(nodes))
+    expect(sums.map(({ entry: { id } }) => id)).toEqual([other.id, ID])
+    expect(sums[1]?.rows.map(({ marks }) => marks)).toEqual([['drains']])
+  })
+
   test('what no node counts is not known', () => {
     const samples = [undefined, undefined] as const
     const uncounted = { ...node('a', [entry(['10.0.0.1'])]), samples }
@@ -103,6 +116,33 @@ describe('nodes that differ', () => {
     expect(textsOf(more)).toEqual({ d: ['old/TCP/4: is forwarded, elsewhere not'] })
   })
 
+  test('the order of backends splits no majority', () => {
+    const orders = [
+      [1, 2, 3],
+      [2, 3, 1],
+      [3, 1, 2],
+      [3, 2, 1],
+    ]
+    const others = orders.map((lasts, at) =>
+      node(`n${at}`, [entry(lasts.map((last) => `10.0.0.${last}`))]),
+    )
+    expect(Object.keys(textsOf(...others))).toEqual(['a', 'b', 'c'])
+  })
+
+  test('the weight of one backend is no difference of the others', () => {
+    const weighted = [
+      { ip: '10.0.0.1', port: 80, weight: 1 },
+      { ip: '10.0.0.2', port: 80, weight: 5 },
+    ]
+    const draining = { ip: '10.0.0.9', port: 80, weight: 7, drainingUntil: '5' }
+    const { backends = [] } = most[0]?.entries?.[0] ?? {}
+    expect(textsOf(node('d', [entry([], { backends: [...backends, draining] })]))).toEqual({})
+    const five = ['1', '2', '3', '4', '5']
+    const others = five.map((name) => node(name, [entry([], { backends: weighted })]))
+    const short = node('d', [entry(['10.0.0.1'])])
+    expect(textsOf(...others, short)['d']).toEqual(['http/TCP/4: without 10.0.0.2:80×5'])
+  })
+
   test('order, backends that drain and nodes that are not read make no difference', () => {
     const draining = { ip: '10.0.0.9', port: 80, weight: 1, drainingUntil: '5' }
     const { backends = [] } = entry(['10.0.0.2', '10.0.0.1'])
@@ -131,6 +171,36 @@ test('a row for each node, those first that an operator has to look at', () => {
   expect(rows[0]).toMatchObject({ isRead: false, remarks: ['connection refused'], status: '' })
   expect(rows[1]).toMatchObject({ backends: 0, remarks: ['http/TCP/4: without 10.0.0.1:80'] })
   expect(rows[2]).toMatchObject({ connections: 8, connectionsPerSecond: 4, backends: 1 })
+})
+
+test('a node that failed after it was read has no figures, and no part in the sum', () => {
+  const late = { ...node('a', [entry(['10.0.0.1'])], [0, 8]), failure: 'refused' }
+  expect(readServices([late])).toEqual([])
+  expect(nodeServiceRows([late], new Map())).toEqual([
+    expect.objectContaining({
+      ...{ isRead: false, remarks: ['refused'], status: '', ports: undefined },
+      ...{ backends: undefined, connections: undefined, bytesPerSecond: undefined },
+    }),
+  ])
+})
+
+test('the list has what its own node reports first, and nothing of nodes that do not answer', () => {
+  const problem = { entry: ID, code: 'NP_X', message: 'belongs to a/b' }
+  const reporting = answered(undefined, { problems: [problem] })
+  const rows = (change: Partial<ServiceMessage>) => {
+    const silent = failed(reporting, { message: '', code: '', status: 503 })
+    const readings = new Map([
+      ['n1', reporting],
+      ['n2', silent],
+    ])
+    return clusterServiceRows([{ service: 'shop/web', ...change }], readings)[0]
+  }
+  const own = { ...problem, message: 'its own' }
+  expect(rows({ status: 'Pending', problem: own })).toMatchObject({
+    ...{ status: 'Conflict', problem: 'its own', nodes: 1 },
+  })
+  const unknown = [{ service: 'shop/web', status: 'Unheard' }]
+  expect(clusterServiceRows(unknown, new Map())[0]?.status).toBe('Unheard')
 })
 
 test('the list has the worst state that any node reports, and how many do', () => {

@@ -19,6 +19,8 @@ test('a token is kept for the tab, and gone when the session ends', () => {
   session.end('it has expired')
   expect(session.credentials.value).toEqual({ token: '', reason: 'it has expired' })
   expect(kept.values.size).toBe(0)
+  session.signIn('next')
+  expect(session.credentials.value).toEqual({ token: 'next', reason: '' })
 })
 
 test.each(['', '  ', 'two words', 'a\r\nX-Other: 1', 'tök3n', '<b>'])(
