@@ -74,8 +74,8 @@ async function listEach(
   if (others.length === 0) return NONE
   if (others.some(({ name }) => !/^[\w.-]+$/.test(name))) return undefined
   const each = others.map(({ family, name }) => ['table', family, name])
-  // Of one table, nft reads the elements that it does not print; of the ruleset it does not. But until 1.1 its JSON of the
-  // ruleset ends at a table with flags, as node-proxy has one.
+  // Of one table, nft reads the elements that it does not print; of the ruleset it does not. But nft 1.0.6 ends its JSON of the
+  // ruleset at a table with flags, as node-proxy has one.
   const isSmall = tables.every((table) => others.includes(table) || hasFewRules(table))
   const listing = await listAll(run, { json: each, text: isSmall ? [RULESET] : each, isTerse })
   return 'failed' in listing ? undefined : listing
