@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { nodeAddress } from './node-address.ts'
+import { nodeAddresses } from './node-addresses.ts'
 import { NODE, nodeObject, STATUS, startNodes } from './testing/nodes.ts'
 
 const authority = await newTestAuthority('cluster')
@@ -20,7 +20,7 @@ const unavailable = (text: string, code = 503) => ({
 test.each(['2130706433', 'localhost', '192.0.2.7:1', '192.0.2.7/metrics'])(
   'a stored InternalIP %j is no address',
   (address) => {
-    const refused = nodeAddress(nodeObject('n1', address), 1, { addresses: [], ports: [] })
+    const refused = nodeAddresses(nodeObject('n1', address), 1, { addresses: [], ports: [] })
     expect(refused).toMatchObject({
       status: { code: 503, message: expect.stringContaining(`${address}", which is no address`) },
     })
@@ -47,7 +47,8 @@ test.each([
 
 test('a node whose address is another type has none', async () => {
   const { api, get } = await startNodes({ authority })
-  await api.make('/api/v1/nodes', nodeObject('n2', '192.0.2.8', 'ExternalIP'))
+  const addresses = [{ type: 'ExternalIP', address: '192.0.2.8' }]
+  await api.make('/api/v1/nodes', { metadata: { name: 'n2' }, status: { addresses } })
   expect((await get(STATUS.replace('n1', 'n2'))).body['message']).toContain('no InternalIP')
 })
 
