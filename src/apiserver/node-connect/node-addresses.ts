@@ -27,7 +27,7 @@ export function nodeAddresses(
   const found = arrayAt(node, 'status', 'addresses')
     .filter((one) => stringAt(one, 'type') === 'InternalIP')
     .map((one) => usableAddress(stringAt(one, 'address'), { name, port, own }))
-  const usable = found.filter((one) => !(one instanceof StatusError))
+  const usable = found.flatMap((one) => (one instanceof StatusError ? [] : [one]))
   if (usable.length > 0) return [...new Set(usable)].slice(0, MAX_ADDRESSES)
   return found.find((one) => one instanceof StatusError) ?? withoutAddress(name, '')
 }
