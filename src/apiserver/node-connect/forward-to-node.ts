@@ -4,6 +4,7 @@ import { StatusError } from '../status/status.ts'
 import { serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
 import { connectToNode, type FailedAttempt } from './connect-to-node.ts'
 import { findEndpoint } from './find-endpoint.ts'
+import { mayBeNodeError, readNodeError } from './node-error.ts'
 import { answeredRefusal, noCredentials, unansweredStatus } from './node-failure.ts'
 import { requestNode } from './request-node.ts'
 import { sendNodeAnswer } from './send-node-answer.ts'
@@ -49,6 +50,14 @@ export async function forwardToNode(
     end()
     return refused
   }
-  void sendNodeAnswer(response, answer, context).finally(end)
+  answer.setTimeout(limits.idleStreamTimeout, () => answer.destroy())
+  const body =
+    method === 'GET' && mayBeNodeError(answer) ? await readNodeError(endpoint.node, answer) : answer
+  if (body instanceof Error) return fail([...failed, { address, error: body }])
+  if (body instanceof StatusError) {
+    end()
+    return body
+  }
+  void sendNodeAnswer(response, { answer, body }, context).finally(end)
   return STREAMING
 }
