@@ -31,9 +31,9 @@ const list = lines(Array.from({ length: services }, (_, index) => serviceOf(inde
 const entries = lines(entriesOf(0, FIRST))
 
 const http = createHttpServer((request, response) => {
-  const { address = '' } = request.socket as { address?: string }
+  const { localAddress = '' } = request.socket
   const [, path = ''] = PATH.exec(request.url ?? '') ?? []
-  if (path === 'status') answer(response, statuses.get(address) ?? '{}', 'application/json')
+  if (path === 'status') answer(response, statuses.get(localAddress) ?? '{}', 'application/json')
   else if (path === 'services') answer(response, list)
   else if (path === 'entries') answer(response, entries)
   else if (path === 'traffic') answer(response, lines([trafficOf(0, FIRST, Date.now())]))
@@ -42,10 +42,9 @@ const http = createHttpServer((request, response) => {
 })
 
 createServer((socket) => {
-  const address = socket.localAddress ?? ''
-  const secureContext = contexts.get(address)
+  const secureContext = contexts.get(socket.localAddress ?? '')
   if (secureContext === undefined) return void socket.destroy()
-  http.emit('connection', secured(socket, address, secureContext))
+  http.emit('connection', secured(socket, secureContext))
 }).listen(NODE_PORT, '0.0.0.0', 4_096, () => process.stdout.write('ready\n'))
 
 function numbers(): readonly number[] {
@@ -64,11 +63,11 @@ async function secureContexts(): Promise<ReadonlyMap<string, SecureContext>> {
 }
 
 /** Demands the certificate of orch-server, as a node-proxy does. */
-function secured(socket: Socket, address: string, secureContext: SecureContext): TLSSocket {
+function secured(socket: Socket, secureContext: SecureContext): TLSSocket {
   const options = { isServer: true, secureContext, requestCert: true, rejectUnauthorized: true }
   const tls = new TLSSocket(socket, options)
   for (const each of [socket, tls]) each.on('error', () => socket.destroy())
-  return Object.assign(tls, { address })
+  return tls
 }
 
 function lines(values: readonly unknown[]): string {
