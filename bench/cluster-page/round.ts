@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { signIn } from '../../test/support/browser/enter-cluster.ts'
 import { openBrowser } from '../../test/support/browser/open-browser.ts'
@@ -23,13 +22,13 @@ export interface OpenedRound extends Frames {
 /** All nodes may take long on a machine that is busy. */
 const TIMEOUT_MS = 120_000
 
-/** The server for so long. */
+/** The server while `during` lasts. */
 export async function measureServer(
   { pid }: Pick<ServedCluster, 'pid'>,
-  seconds: number,
+  during: () => Promise<unknown>,
 ): Promise<ServerCost> {
   const [before, startedAt] = [cpuSeconds(pid), performance.now()]
-  await delay(seconds * 1_000)
+  await during()
   const elapsed = (performance.now() - startedAt) / 1_000
   return {
     cpuPercent: ((cpuSeconds(pid) - before) / elapsed) * 100,
@@ -37,8 +36,11 @@ export async function measureServer(
   }
 }
 
-/** The same while a browser shows the nodes; then it opens a Service. */
-export async function measureOpen(cluster: ServedCluster, seconds: number): Promise<OpenedRound> {
+/**
+ * The same while a browser reads all nodes so many times, with the rests between, however long both are; then it opens a
+ * Service.
+ */
+export async function measureOpen(cluster: ServedCluster, times: number): Promise<OpenedRound> {
   await using opened = await openBrowser()
   const context = await opened.browser.newContext({ ignoreHTTPSErrors: true })
   const page = await context.newPage()
@@ -46,7 +48,7 @@ export async function measureOpen(cluster: ServedCluster, seconds: number): Prom
   await recordFrames(page)
   await page.goto(`${cluster.url}/page/`)
   const nodesMs = await timed(() => showNodes(page, cluster))
-  const cost = await measureServer(cluster, seconds)
+  const cost = await measureServer(cluster, () => readAll(page, cluster.nodes * times))
   const serviceMs = await timed(() => showService(page, cluster))
   return { cost, nodesMs, serviceMs, ...(await readFrames(page)) }
 }
@@ -56,6 +58,15 @@ async function showNodes(page: Page, { nodes, token }: ServedCluster): Promise<v
   await signIn(page, token)
   const figures = page.getByLabel('All nodes', { exact: true })
   await figures.getByText(`${count(nodes)} of ${count(nodes)}`).waitFor()
+}
+
+/** Until so many statuses have arrived. */
+async function readAll(page: Page, statuses: number): Promise<void> {
+  let left = statuses
+  await page.waitForEvent('response', (response) => {
+    if (response.url().endsWith('/inspection/v1/status')) left--
+    return left <= 0
+  })
 }
 
 /** From its address until the Service is read of every node. */

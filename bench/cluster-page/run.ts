@@ -12,8 +12,9 @@ import { startServedCluster } from './served-cluster.ts'
 
 const FULL = { nodes: 500, services: 1_000 }
 const QUICK = { nodes: 50, services: 100 }
-/** Two rounds of the page over so few nodes. */
-const QUICK_SECONDS = 6
+/** How often the page reads all nodes while the server is measured, and the seconds without it, about as long. */
+const LENGTH = { times: 3, seconds: 30 }
+const QUICK_LENGTH = { times: 2, seconds: 6 }
 /** Until what the registration of nodes left is done. */
 const SETTLE_MS = 1_500
 
@@ -28,7 +29,7 @@ export async function runClusterPage({ quick, repeats, into }: Options): Promise
   ipBatch(namespaceName('control'), [`route replace local ${NODE_NET} dev lo`])
   log(`starting orch-server and ${size.nodes} nodes`)
   await using cluster = await startServedCluster(size)
-  const seconds = quick ? QUICK_SECONDS : repeats.idleSeconds
+  const { times, seconds } = quick ? QUICK_LENGTH : LENGTH
   let results: ClusterPageResults = {
     ...{ ...head, ...size },
     ...{ without: NO_COST, open: NO_COST, page: NO_FIGURES },
@@ -36,8 +37,8 @@ export async function runClusterPage({ quick, repeats, into }: Options): Promise
   for (let round = 1; round <= repeats.rounds; round++) {
     log(`round ${round} of ${repeats.rounds}`)
     await delay(SETTLE_MS)
-    const without = await measureServer(cluster, seconds)
-    const opened = await measureOpen(cluster, seconds)
+    const without = await measureServer(cluster, () => delay(seconds * 1_000))
+    const opened = await measureOpen(cluster, times)
     results = withRound(results, without, opened)
     saveClusterPageResults(into, results)
   }

@@ -46,7 +46,7 @@ export async function readNodeError(
     code,
     reason: REASONS[code] ?? 'InternalError',
     message: `node-proxy of node ${quote(node)}: ${message} (${reason})`,
-    details: { name: node, kind: 'nodes', causes: [{ reason, message }] },
+    details: { name: node, causes: [{ reason, message }] },
   })
 }
 

@@ -195,7 +195,7 @@ test.each([
     ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, reason },
     message: 'node-proxy of node "n1":  [2Jlater (NP_INSPECTION_BUSY)',
     details: {
-      ...{ name: 'n1', kind: 'nodes' },
+      name: 'n1',
       causes: [{ reason: 'NP_INSPECTION_BUSY', message: ' [2Jlater' }],
     },
   })
