@@ -43,7 +43,7 @@ function costTable({ without, open }: ClusterPageResults): string {
     [' ', () => ''],
     ['CPU, % of one core', ([, cost]) => spread(cost.cpuPercent, 1)],
     ['more than without', ([, cost]) => spread(added(cost, without), 1)],
-    ['× CPU without', ([, cost]) => spread(ratios(cost.cpuPercent, without.cpuPercent), 1)],
+    ['× CPU without', ([, cost]) => spread(timesAsMuch(cost.cpuPercent, without.cpuPercent), 1)],
     [
       'memory, MiB',
       ([, cost]) =>
@@ -52,8 +52,16 @@ function costTable({ without, open }: ClusterPageResults): string {
           0,
         ),
     ],
-    ['× memory without', ([, cost]) => spread(ratios(cost.residentKib, without.residentKib), 2)],
+    [
+      '× memory without',
+      ([, cost]) => spread(timesAsMuch(cost.residentKib, without.residentKib), 2),
+    ],
   ])
+}
+
+/** A server that rests may use less processor time than is counted: a ratio to nothing is left out. */
+function timesAsMuch(ours: readonly number[], theirs: readonly number[]): readonly number[] {
+  return ratios(ours, theirs).filter(Number.isFinite)
 }
 
 function head({
