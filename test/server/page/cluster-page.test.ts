@@ -94,7 +94,7 @@ test('where no value has a majority, the groups are named and no node is the one
   await detail.getByText(/The nodes disagree, and no value is that of most/).waitFor()
   await detail
     .getByRole('listitem')
-    .getByText(/^http.*: to .* on node-1; to .* on node-2$/)
+    .getByText(/^http.*: to .* on node-1; to no such backend on node-2$/)
     .waitFor()
   expect(await detail.getByText('from the other nodes').count()).toBe(0)
   expect(pageFaults(watched)).toEqual([])

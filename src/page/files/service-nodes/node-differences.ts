@@ -66,7 +66,8 @@ function aspectsOf(found: readonly NodeValue<EntryMessage | undefined>[]): reado
 }
 
 interface AspectWords<T> {
-  readonly words: (value: T) => string
+  /** `all`: what groups of nodes have. */
+  readonly words: (value: T, all: readonly T[]) => string
   /** Of a node that has another value than most. */
   readonly texts: (value: T, usual: T) => readonly string[]
 }
@@ -82,12 +83,13 @@ function aspectOf<T>(values: readonly NodeValue<T>[], { words, texts }: AspectWo
       disputed: '',
     }
   }
+  const all = groups.map(({ value }) => value)
   return {
     texts: groups.flatMap((group) => {
-      const text = `${words(group.value)}; the nodes disagree: ${shareWords(group, known)} have it so`
+      const text = `${words(group.value, all)}; the nodes disagree: ${shareWords(group, known)} have it so`
       return group.nodes.map((node) => [node, text] as const)
     }),
-    disputed: groupsWords(groups, words),
+    disputed: groupsWords(groups, (value) => words(value, all)),
   }
 }
 
@@ -101,9 +103,13 @@ function backendDifferences(ownKey: string, usualKey: string): readonly string[]
   ]
 }
 
-function backendsWords(key: string): string {
-  const addresses = addressesIn(key)
-  return addresses.length === 0 ? 'no backend' : `to ${listed(addresses)}`
+/** The backends without those that all have, so that long lists show what differs. */
+function backendsWords(key: string, all: readonly string[]): string {
+  const [first = new Set<string>(), ...others] = all.map((one) => new Set(addressesIn(one)))
+  const common = others.reduce((found, one) => found.intersection(one), first)
+  const own = addressesIn(key).filter((address) => !common.has(address))
+  if (own.length > 0) return `to ${listed(own)}`
+  return common.size > 0 ? 'to no such backend' : 'to no backend'
 }
 
 function addressesIn(key: string): readonly string[] {

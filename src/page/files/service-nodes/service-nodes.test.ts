@@ -128,6 +128,18 @@ describe('nodes that differ', () => {
     ])
   })
 
+  test('disagree with what is the same left out, however long the lists are', () => {
+    const ips = ['1', '2', '3', '4', '5'].map((last) => `10.0.0.${last}`)
+    const disputed = (one: readonly string[], other: readonly string[]) =>
+      nodeDifferences(readServices([node('a', [entry(one)]), node('b', [entry(other)])])).disputed
+    expect(disputed(ips, ips.slice(0, 4))).toEqual([
+      'http/TCP/4: to 10.0.0.5:80 on a; to no such backend on b',
+    ])
+    expect(disputed(['10.0.0.1'], [])).toEqual([
+      'http/TCP/4: to 10.0.0.1:80 on a; to no backend on b',
+    ])
+  })
+
   test('a weight that differs is a difference', () => {
     const backends = [
       { ip: '10.0.0.1', port: 80, weight: 1 },
