@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { runApiserver } from './apiserver/run.ts'
 import { runAuth } from './auth/run.ts'
 import { runBenchmark } from './benchmark.ts'
+import { runClusterPage } from './cluster-page/run.ts'
 import { runDns } from './dns/run.ts'
 import { runInspection } from './inspection/run.ts'
 import { findIpvsPlace, runIpvs } from './ipvs/run.ts'
@@ -41,6 +42,7 @@ async function run(options: Options, folder: string): Promise<void> {
   if (wants('nftables')) await runNftables(options, folder)
   if (wants('inspection')) await runInspection(options, folder)
   if (wants('page')) await runPage(options, folder)
+  if (wants('cluster-page')) await runClusterPage(options)
   if (wants('dns')) await runDns(options, folder)
   if (wants('userspace') && missing === undefined) await runUserspace(options, folder)
 }

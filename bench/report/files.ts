@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import type { ApiserverResults } from './apiserver/results.ts'
 import type { AuthResults } from './auth/results.ts'
 import type { BrowserResults } from './browser/results.ts'
+import type { ClusterPageResults } from './cluster-page/results.ts'
 import type { DnsResults } from './dns/results.ts'
 import type { InspectionResults } from './inspection/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
@@ -21,6 +22,7 @@ const AUTH = 'results/auth.json'
 const DNS = 'results/dns.json'
 const INSPECTION = 'results/inspection.json'
 const PAGE = 'results/page.json'
+const CLUSTER_PAGE = 'results/cluster-page.json'
 
 export function readResults(into: string): Results | undefined {
   return read(join(into, IPTABLES)) as Results | undefined
@@ -56,6 +58,10 @@ function readInspectionResults(into: string): InspectionResults | undefined {
 
 function readBrowserResults(into: string): BrowserResults | undefined {
   return read(join(into, PAGE)) as BrowserResults | undefined
+}
+
+function readClusterPageResults(into: string): ClusterPageResults | undefined {
+  return read(join(into, CLUSTER_PAGE)) as ClusterPageResults | undefined
 }
 
 export function saveResults(into: string, results: Results): void {
@@ -94,6 +100,10 @@ export function saveBrowserResults(into: string, results: BrowserResults): void 
   save(into, PAGE, resultsText(results))
 }
 
+export function saveClusterPageResults(into: string, results: ClusterPageResults): void {
+  save(into, CLUSTER_PAGE, resultsText(results))
+}
+
 /** The page is made from the files, so that it can be made again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
@@ -108,6 +118,7 @@ function save(into: string, name: string, text: string): void {
     dns: readDnsResults(into),
     inspection: readInspectionResults(into),
     browser: readBrowserResults(into),
+    clusterPage: readClusterPageResults(into),
   })
   writeFileSync(join(into, 'RESULTS.md'), page)
 }

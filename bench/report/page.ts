@@ -4,6 +4,8 @@ import type { AuthResults } from './auth/results.ts'
 import { authSection } from './auth/section.ts'
 import type { BrowserResults } from './browser/results.ts'
 import { browserSection } from './browser/section.ts'
+import type { ClusterPageResults } from './cluster-page/results.ts'
+import { clusterPageSection } from './cluster-page/section.ts'
 import type { DnsResults } from './dns/results.ts'
 import { dnsSection } from './dns/section.ts'
 import type { InspectionResults } from './inspection/results.ts'
@@ -38,6 +40,7 @@ export interface AllResults {
   readonly dns: DnsResults | undefined
   readonly inspection: InspectionResults | undefined
   readonly browser: BrowserResults | undefined
+  readonly clusterPage: ClusterPageResults | undefined
 }
 
 /** The results as a Markdown page; of a mode that was never measured there is nothing. */
@@ -52,6 +55,7 @@ export function resultsPage(all: AllResults): string {
     all.dns && dnsSection(all.dns),
     all.inspection && inspectionSection(all.inspection),
     all.browser && browserSection(all.browser),
+    all.clusterPage && clusterPageSection(all.clusterPage),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results

@@ -97,7 +97,6 @@ test('changes: the last ones, then each further one; the source is released when
   })
   const write = (service: string, at: number) => {
     history.compiled([service], at - 5)
-    history.begun()
     history.applied(run(at))
   }
   write('ns/old', 100)

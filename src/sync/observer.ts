@@ -16,7 +16,7 @@ export interface AppliedRun {
 export interface SyncObserver {
   /** The oldest unwritten change was queued at `at`, in milliseconds since the epoch. */
   queued(at: number): void
-  /** These Services were compiled; they are not in the kernel yet. */
+  /** The run that has begun compiled these Services; they are not in the kernel yet. */
   compiled(services: readonly ServiceKey[]): void
   /** A run starts: it takes everything that was queued before it. */
   begun(): void

@@ -53,7 +53,7 @@ function costTable({ without, open }: BrowserResults): string {
 }
 
 /** Points of per cent beside the same round; a ratio to a daemon that rests would say nothing. */
-function added(cost: DaemonCost, without: DaemonCost): readonly number[] {
+export function added(cost: DaemonCost, without: DaemonCost): readonly number[] {
   return cost.cpuPercent.map((one, round) => one - (without.cpuPercent[round] ?? Number.NaN))
 }
 

@@ -6,13 +6,14 @@ import { type StreamRequest, subjectOf } from '../request/api-request.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, notFound } from '../status/status-errors.ts'
 import { readNewest } from '../verbs/read-newest.ts'
-import { nodeAddress } from './node-address.ts'
+import { nodeAddresses } from './node-addresses.ts'
 
 /** Where a request to a node goes. */
 export interface NodeEndpoint {
   /** Of the Node object. */
   readonly node: string
-  readonly address: IpAddress
+  /** Those that are tried, in this order; at least one. */
+  readonly addresses: readonly IpAddress[]
   readonly port: number
   /** Path and query, encoded. */
   readonly path: string
@@ -41,12 +42,12 @@ export async function findEndpoint(
   const found = await readNewest(context, request)
   if (found === undefined) return notFound(subjectOf(request))
   if (found instanceof StatusError) return found
-  const address = nodeAddress(decodeStored(found), port, {
+  const addresses = nodeAddresses(decodeStored(found), port, {
     addresses: context.ownAddresses(),
     ports: context.ownPorts(),
   })
-  if (address instanceof StatusError) return address
-  return { node: request.name, address, port, path }
+  if (addresses instanceof StatusError) return addresses
+  return { node: request.name, addresses, port, path }
 }
 
 function pathOf({ name, forwarded, search }: StreamRequest): string | StatusError {

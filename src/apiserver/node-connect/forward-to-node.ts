@@ -2,7 +2,9 @@ import type { ServerContext } from '../context/server-context.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
 import { StatusError } from '../status/status.ts'
 import { serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
+import { connectToNode, type FailedAttempt } from './connect-to-node.ts'
 import { findEndpoint } from './find-endpoint.ts'
+import { mayBeNodeError, readNodeError } from './node-error.ts'
 import { answeredRefusal, noCredentials, unansweredStatus } from './node-failure.ts'
 import { requestNode } from './request-node.ts'
 import { sendNodeAnswer } from './send-node-answer.ts'
@@ -30,19 +32,32 @@ export async function forwardToNode(
     over.abort()
   }
   response.once('close', end)
-  const waiting = { clock, signal: over.signal, answerMs: limits.requestTimeout }
-  const sent = { ...endpoint, method, credentials, connect: context.connectNode }
-  const answer = await requestNode(sent, waiting)
-  if (answer instanceof Error) {
+  const { signal } = over
+  const fail = (attempts: readonly FailedAttempt[]): StatusError => {
     end()
     if (streams.isClosed) return serviceUnavailable('the server is stopping')
-    return unansweredStatus(endpoint, answer)
+    return unansweredStatus(endpoint, attempts)
   }
-  const refused = answeredRefusal(endpoint, answer)
+  const target = { ...endpoint, credentials, connect: context.connectNode }
+  const connection = await connectToNode(target, { clock, signal })
+  if (!('socket' in connection)) return fail(connection)
+  const waiting = { clock, signal, answerMs: limits.requestTimeout }
+  const answer = await requestNode(connection, { ...endpoint, method }, waiting)
+  const { address, failed } = connection
+  if (answer instanceof Error) return fail([...failed, { address, error: answer }])
+  const refused = answeredRefusal(endpoint, answer, connection)
   if (refused !== undefined) {
     end()
     return refused
   }
-  void sendNodeAnswer(response, answer, context).finally(end)
+  answer.setTimeout(limits.idleStreamTimeout, () => answer.destroy())
+  const body =
+    method === 'GET' && mayBeNodeError(answer) ? await readNodeError(endpoint.node, answer) : answer
+  if (body instanceof Error) return fail([...failed, { address, error: body }])
+  if (body instanceof StatusError) {
+    end()
+    return body
+  }
+  void sendNodeAnswer(response, { answer, body }, context).finally(end)
   return STREAMING
 }

@@ -7,7 +7,7 @@ import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { issueServer } from '../../orchserver/certificates/issue.ts'
 import { newKey } from '../../orchserver/certificates/pem.ts'
-import { nodeAddress } from './node-address.ts'
+import { nodeAddresses } from './node-addresses.ts'
 import { NODE, nodeObject, STATUS, startNodes } from './testing/nodes.ts'
 
 const authority = await newTestAuthority('cluster')
@@ -23,7 +23,7 @@ const unavailable = (text: string, code = 503) => ({
 test.each(['2130706433', 'localhost', '192.0.2.7:1', '192.0.2.7/metrics'])(
   'a stored InternalIP %j is no address',
   (address) => {
-    const refused = nodeAddress(nodeObject('n1', address), 1, { addresses: [], ports: [] })
+    const refused = nodeAddresses(nodeObject('n1', address), 1, { addresses: [], ports: [] })
     expect(refused).toMatchObject({
       status: { code: 503, message: expect.stringContaining(`${address}", which is no address`) },
     })
@@ -50,7 +50,8 @@ test.each([
 
 test('a node whose address is another type has none', async () => {
   const { api, get } = await startNodes({ authority })
-  await api.make('/api/v1/nodes', nodeObject('n2', '192.0.2.8', 'ExternalIP'))
+  const addresses = [{ type: 'ExternalIP', address: '192.0.2.8' }]
+  await api.make('/api/v1/nodes', { metadata: { name: 'n2' }, status: { addresses } })
   expect((await get(STATUS.replace('n1', 'n2'))).body['message']).toContain('no InternalIP')
 })
 
@@ -241,15 +242,57 @@ test.each([
   expect((await get()).body).toMatchObject(unavailable(why))
 })
 
-test.each([400, 404, 500, 503])('an error of the node is passed on: %i', async (code) => {
-  const error = '{"code":"NP_INSPECTION_BUSY","message":"later"}\n'
-  const { get } = await startNodes({
+const answering = (code: number, body: string, type = 'application/json') =>
+  startNodes({
     authority,
     handler: (_, response) =>
-      void response.writeHead(code, { 'Content-Type': 'application/json' }).end(error),
+      void response
+        .writeHead(code, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) })
+        .end(body),
   })
-  const { status, text } = await get()
-  expect([status, text]).toEqual([code, error])
+
+test.each([
+  [400, 'BadRequest'],
+  [404, 'NotFound'],
+  [500, 'InternalError'],
+  [503, 'ServiceUnavailable'],
+])('an error of the node is a Status with its code: %i', async (code, reason) => {
+  const error = '{"code":"NP_INSPECTION_BUSY","message":"\\u001b[2Jlater"}\n'
+  const { get } = await answering(code, error)
+  const { status, body } = await get()
+  expect(status).toBe(code)
+  expect(body).toEqual({
+    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, reason },
+    message: 'node-proxy of node "n1":  [2Jlater (NP_INSPECTION_BUSY)',
+    details: {
+      name: 'n1',
+      causes: [{ reason: 'NP_INSPECTION_BUSY', message: ' [2Jlater' }],
+    },
+  })
+})
+
+test.each([
+  ['{"code":"NP_INSPECTION_BUSY","message":"later"}', 'text/plain'],
+  ['{"code":"NP_X","mess', 'application/json;charset=utf-8'],
+  ['{"code":"EVIL","message":"later"}', 'application/json'],
+  ['{"code":"NP_X"}', 'application/json'],
+  ['[]', 'application/json'],
+  [`{"code":"NP_X","message":"${'x'.repeat(70_000)}"}`, 'application/json'],
+])('another answer that is no success is passed on: %.40s', async (sent, type) => {
+  const { get } = await answering(404, sent, type)
+  const { status, text, headers } = await get()
+  expect([status, text, headers['content-type']]).toEqual([404, sent, type])
+})
+
+test('an error that breaks off is none of the node', async () => {
+  const { get } = await startNodes({
+    authority,
+    handler(request, response) {
+      response.writeHead(404, { 'Content-Type': 'application/json', 'Content-Length': 50 })
+      response.write('{"code":', () => request.socket.destroy())
+    },
+  })
+  expect((await get()).body).toMatchObject(unavailable('it ended the connection'))
 })
 
 test('a server without a certificate for nodes says so', async () => {

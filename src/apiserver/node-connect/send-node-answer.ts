@@ -14,13 +14,19 @@ const HEADERS = {
 /** Of an answer that names none. */
 const BYTES = 'application/octet-stream'
 
+/** `body`: where that of the answer was read already. */
+export interface NodeAnswer {
+  readonly answer: IncomingMessage
+  readonly body?: AsyncIterable<Buffer> | Iterable<Buffer>
+}
+
 /**
  * Passes on status, Content-Type and body as fast as the client takes them. An answer that the node does not finish is
  * cut, so that no part of a list passes for all of it; so is one that carries nothing for `idleStreamTimeout`.
  */
 export async function sendNodeAnswer(
   response: ServerResponse,
-  answer: IncomingMessage,
+  { answer, body = answer }: NodeAnswer,
   { clock, limits }: Pick<ServerContext, 'clock' | 'limits'>,
 ): Promise<void> {
   response.writeHead(answer.statusCode ?? 0, {
@@ -28,10 +34,9 @@ export async function sendNodeAnswer(
     'Content-Type': answer.headers['content-type'] ?? BYTES,
   })
   response.flushHeaders()
-  answer.setTimeout(limits.idleStreamTimeout, () => answer.destroy())
   if (response.socket !== null) keepAlive(response.socket)
   try {
-    await sendChunks(response, answer, { clock, stalledMs: limits.stalledClientTimeout })
+    await sendChunks(response, body, { clock, stalledMs: limits.stalledClientTimeout })
   } catch {
     response.destroy()
   }

@@ -11,7 +11,7 @@ export interface ChunkOptions {
 /** Sends the body of a response whose head is sent, as fast as the client takes it, and ends it. Throws what `chunks` throws. */
 export async function sendChunks(
   response: ServerResponse,
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   options: ChunkOptions,
 ): Promise<void> {
   for await (const chunk of chunks) {

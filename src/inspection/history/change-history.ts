@@ -18,41 +18,34 @@ export interface LatencySummary {
 }
 
 const MAX_CHANGES = 1_000
-/** Services that wait for a run; of more, as in a cold start, only so many are remembered. */
+/** Services of one run; of more, as in a cold start, only so many are remembered. */
 const MAX_WAITING = 10_000
 
 /** Remembers the last changes of a sync loop, and passes on new ones. */
 export class ChangeHistory {
   readonly #last: HistoryEntry[] = []
   readonly #readers = new Set<(change: HistoryEntry) => void>()
-  /** Compiled since the last run began, and those that the present run has. */
-  #waiting = new Map<string, number>()
-  #running = new Map<string, number>()
+  /** Compiled by the run that has not ended, or by one before that failed; with the time of the first. */
+  #compiled = new Map<string, number>()
 
   /** Objects of ours that other programs changed, since the start. */
   driftRepaired = 0
 
+  /** A run has compiled these, and will write them. */
   compiled(services: readonly string[], now: number): void {
     for (const service of services) {
-      if (this.#waiting.size >= MAX_WAITING) return
-      if (!this.#waiting.has(service)) this.#waiting.set(service, now)
+      if (this.#compiled.size >= MAX_WAITING) return
+      if (!this.#compiled.has(service)) this.#compiled.set(service, now)
     }
-  }
-
-  /** A run starts: it takes everything that was compiled before it. */
-  begun(): void {
-    for (const [service, at] of this.#waiting)
-      this.#running.set(service, this.#running.get(service) ?? at)
-    this.#waiting = new Map()
   }
 
   applied({ at, change, failed }: AppliedRun): void {
     const objects = change.set.length + change.unset.length
-    for (const [service, compiledAt] of this.#running) {
+    for (const [service, compiledAt] of this.#compiled) {
       const hasFailures = failed.size > 0
       this.#add({ service, compiledAt, appliedAt: at, objects, hasFailures })
     }
-    this.#running = new Map()
+    this.#compiled = new Map()
   }
 
   /** Calls back with the last changes, oldest first, and then with each further one. @returns stops it */

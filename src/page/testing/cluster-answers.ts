@@ -4,6 +4,7 @@ import {
   nodeObject,
   nodeStatus,
   PECULIARITIES,
+  type Peculiarity,
   podIp,
   podObject,
   statusFailure,
@@ -15,6 +16,8 @@ import { type Answer, nodeAnswers, sendJson, sendLines } from './node-answers.ts
 export interface MadeCluster {
   readonly nodes: number
   readonly services: number
+  /** How every second node is otherwise. */
+  readonly everySecond?: Peculiarity
   /** Names that the last Nodes have instead of their own. */
   readonly nodeNames?: readonly string[]
   /** Names that the first Services have instead of their own. */
@@ -25,6 +28,7 @@ export interface MadeCluster {
 export function clusterAnswers({
   nodes,
   services,
+  everySecond = {},
   nodeNames = [],
   serviceNames = [],
 }: MadeCluster) {
@@ -35,7 +39,7 @@ export function clusterAnswers({
   )
   const nameOf = (index: number) => serviceNames[index] ?? serviceOf(index).service
   const objects = objectAnswers(names)
-  const node = nodeAnswer({ names, services, nameOf })
+  const node = nodeAnswer({ names, services, nameOf, everySecond })
   return (path: string, query: URLSearchParams, response: ServerResponse): void => {
     const found = objects(path, query)
     if (found !== undefined) sendJson(response, found)
@@ -68,11 +72,12 @@ interface MadeNodes {
   readonly names: readonly string[]
   readonly services: number
   readonly nameOf: (index: number) => string
+  readonly everySecond: Peculiarity
 }
 
 const PATH = /^\/api\/v1\/nodes\/([^/]+)\/proxy\/inspection\/v1\/(\w+)$/
 
-function nodeAnswer({ names, services, nameOf }: MadeNodes) {
+function nodeAnswer({ names, services, nameOf, everySecond }: MadeNodes) {
   const common = nodeAnswers({ services, nameOf, readers: new Set() })
   const status = statusOf(services)
   const indexes = new Map(Array.from({ length: services }, (_, index) => [nameOf(index), index]))
@@ -80,13 +85,14 @@ function nodeAnswer({ names, services, nameOf }: MadeNodes) {
     const [, word = '', rest = ''] = PATH.exec(path) ?? []
     const name = decodeURIComponent(word)
     const number = names.indexOf(name) + 1
-    const { failure, entry } = PECULIARITIES[number] ?? {}
+    const own = { ...PECULIARITIES[number], ...(number % 2 === 0 ? everySecond : {}) }
+    const { failure, entry } = own
     const index = indexes.get(query.get('service') ?? '')
-    const own: Readonly<Record<string, Answer>> = {
-      status: () => sendJson(response, nodeStatus(status, number, name)),
+    const answers: Readonly<Record<string, Answer>> = {
+      status: () => sendJson(response, nodeStatus(status, { number, name, own })),
       ...(index === undefined ? {} : serviceAnswers(index, nameOf(index), entry)),
     }
-    const answer = own[rest] ?? common[rest]
+    const answer = answers[rest] ?? common[rest]
     if (number === 0 || answer === undefined) return false
     if (failure === undefined) answer(query, response)
     else sendFailure(response, failure)
@@ -98,7 +104,7 @@ function nodeAnswer({ names, services, nameOf }: MadeNodes) {
 function serviceAnswers(
   index: number,
   name: string,
-  change: (typeof PECULIARITIES)[number]['entry'],
+  change: Peculiarity['entry'],
 ): Readonly<Record<string, Answer>> {
   return {
     entries: (_, response) => {

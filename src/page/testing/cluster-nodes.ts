@@ -11,7 +11,7 @@ export interface MadeFailure {
 export interface Peculiarity {
   readonly failure?: MadeFailure
   readonly status?: StatusMessage
-  readonly object?: Partial<NodeObject['status']>
+  readonly object?: NodeObject['status']
   /** What it has of the first Service. */
   readonly entry?: (entry: EntryMessage) => EntryMessage
 }
@@ -86,7 +86,14 @@ export function podIp(number: number): string {
 }
 
 /** The status of a node with a number, made from that of any. */
-export function nodeStatus(status: StatusMessage, number: number, name: string): StatusMessage {
+export function nodeStatus(
+  status: StatusMessage,
+  {
+    number,
+    name,
+    own,
+  }: { readonly number: number; readonly name: string; readonly own: Peculiarity },
+): StatusMessage {
   const programming = {
     count: 600,
     p50Ms: 40 + ((number * 7) % 31),
@@ -98,6 +105,6 @@ export function nodeStatus(status: StatusMessage, number: number, name: string):
     ...{ nodeName: name, driftRepaired: `${number % 4}`, programming },
     // Conflicts are on every node alike: here, on one, so that the others have none.
     problems: number === 9 ? problems : [],
-    ...PECULIARITIES[number]?.status,
+    ...own.status,
   }
 }

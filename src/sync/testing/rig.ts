@@ -29,8 +29,15 @@ export interface Reported {
   readonly flowsFailed: string[]
 }
 
+interface RigOptions {
+  readonly minPeriodMs?: number
+  readonly verifyPeriodMs?: number
+  /** Hears what the loop reports, and passes it on. */
+  readonly observe?: (observer: SyncObserver, clock: FakeClock) => SyncObserver
+}
+
 /** A loop with a real model over a scripted mode and a clock that tests move. */
-export function rig(options: { minPeriodMs?: number; verifyPeriodMs?: number } = {}) {
+export function rig({ observe = (observer) => observer, ...options }: RigOptions = {}) {
   const mode = new ScriptedMode()
   const clock = new FakeClock()
   const tracker = new DeltaTracker()
@@ -56,7 +63,7 @@ export function rig(options: { minPeriodMs?: number; verifyPeriodMs?: number } =
       program: mode.program,
       nodeContext: (): NodeContext => world.node,
     }),
-    observer: recorder(reported),
+    observer: observe(recorder(reported), clock),
     cutFlows: async (some) => {
       const error = cutErrors.shift()
       if (error) throw error

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { signIn } from '../../support/browser/enter-cluster.ts'
 import { openBrowser } from '../../support/browser/open-browser.ts'
 import { watchedPage } from '../../support/browser/watched-page.ts'
-import { deploy } from '../../support/flows/deploy.ts'
+import { type Deployment, deploy, objectsOf } from '../../support/flows/deploy.ts'
 import { startApiRelay, throughRelay } from '../../support/inspection/api-relay.ts'
 import { certifyNode } from '../../support/inspection/certify-node.ts'
 import { runProgram } from '../../support/inspection/run-program.ts'
@@ -13,12 +13,18 @@ import { installedKubectls } from '../../support/kubectl/installed.ts'
 import { createLab, type Lab } from '../../support/lab/lab.ts'
 import type { ApiObject } from '../../support/lab/objects.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
-import type { LabProcess } from '../../support/lab/process.ts'
+import { type LabProcess, startProcess } from '../../support/lab/process.ts'
 import { runOrchServerCommand } from '../../support/orchserver/run-command.ts'
 
 /** A real orch-server and node-proxy, and orchctl on another machine, which reaches both through the network. */
 const ROOT = join(import.meta.dirname, '../../..')
 const NODE = '192.168.0.2'
+
+const TWO: Deployment = {
+  key: 'ns/two',
+  clusterIP: '172.30.41.1',
+  endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.1', node: 'far' }],
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'np-remote-'))
 let made: Lab | undefined
@@ -76,11 +82,7 @@ const explain = (user: string, ...words: string[]) =>
 
 test('explains a connection on its node, with the certificate of the caller', async () => {
   await lab().site('pod', '10.0.0.2')
-  await deploy(lab(), {
-    key: 'ns/two',
-    clusterIP: '172.30.41.1',
-    endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.1', node: 'far' }],
-  })
+  await deploy(lab(), TWO)
   const { code, stdout } = await explain(
     'reader',
     '10.0.0.2',
@@ -95,6 +97,12 @@ test('explains a connection on its node, with the certificate of the caller', as
   const json = await explain('reader', ...words)
   expect(JSON.parse(json.stdout ?? '')).toMatchObject({ node: NODE_NAME, isWell: true, port: 80 })
 })
+
+/** Writes the EndpointSlice of `ns/two`, whose backends listen already. */
+async function writeEndpoints(endpoints: Deployment['endpoints']): Promise<void> {
+  const [, slice] = objectsOf({ ...TWO, endpoints })
+  if (slice !== undefined) await lab().api.apply(slice)
+}
 
 /** A Pod of the node under test, which no node agent runs. */
 function podOf(name: string, ip: string): ApiObject {
@@ -202,6 +210,35 @@ describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
     expect(JSON.parse(explained.stdout ?? '')).toMatchObject({ isWell: true, port: 80 })
   })
 
+  test('an error of the node arrives in the words of the node', async () => {
+    const { code, stderr } = await raw('reader', below('nothing'))
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^Error from server \(NotFound\): node-proxy of node "test-node": path ".*nothing" is not served; use one of: .*\(NP_INSPECTION_NOT_FOUND\)$/m,
+    )
+    const query = 'source=10.0.0.2&destination=nowhere'
+    expect((await raw('reader', below(`explain?${query}`))).stderr).toContain('nowhere')
+  })
+
+  test('the stream of changes goes on: a change of an endpoint arrives', async () => {
+    const { path: kubectl = '' } = installedKubectls()[0] ?? {}
+    const words = [kubectl, 'get', '--raw', below('changes'), '--kubeconfig', kubeconfig('reader')]
+    const reader = startProcess(lab().outside.namespace, words)
+    onTestFinished(async () => {
+      reader.signal('SIGKILL')
+      await reader.ended
+    })
+    const change = '"service":"ns/two'
+    await reader.said(change)
+    const times = reader.output().split(change).length
+    await writeEndpoints(TWO.endpoints.slice(0, 1))
+    await reader.said(change, { times })
+    const last = reader.output().trimEnd().split('\n').at(-1) ?? ''
+    expect(JSON.parse(last)).toMatchObject({ service: expect.stringContaining('ns/two') })
+    await writeEndpoints(TWO.endpoints)
+    await reader.said(change, { times: times + 1 })
+  })
+
   test('who may not get nodes/proxy is refused by orch-server', async () => {
     const { code, stderr } = await raw('outsider', below('status'))
     expect(code).toBe(1)
@@ -243,6 +280,17 @@ test('the page of the cluster in a browser: its node, a Service, and the way of 
   await nodes.getByRole('row', { name: /test-node Done 2/ }).waitFor()
   await nodes.getByRole('link', { name: NODE_NAME }).click()
   await page.getByRole('complementary', { name: 'ns/two' }).getByText('10.180.2.1:80').waitFor()
+  await page.goto(`https://127.0.0.1:6443/page/#/nodes/${NODE_NAME}/latency`)
+  const changes = page.getByRole('table', { name: 'The last changes' }).getByRole('row')
+  await changes.getByText('ns/two').first().waitFor()
+  const before = await changes.getByText('ns/two').count()
+  await writeEndpoints(TWO.endpoints.slice(0, 1))
+  await changes.getByText('ns/two').nth(before).waitFor()
+  await writeEndpoints(TWO.endpoints)
+  await changes
+    .getByText('ns/two')
+    .nth(before + 1)
+    .waitFor()
   const query = `source=10.0.0.2&destination=172.30.41.1%3A80&node=${NODE_NAME}`
   await page.goto(`https://127.0.0.1:6443/page/#/explain?${query}`)
   await page.getByText(`10.0.0.2 on ${NODE_NAME}`).waitFor()

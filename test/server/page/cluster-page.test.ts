@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type FakeCluster, startFakeCluster } from '../../../src/page/testing/fake-cluster.ts'
 import { enterCluster, pageFaults } from '../../support/browser/enter-cluster.ts'
 import { type OpenedBrowser, openBrowser } from '../../support/browser/open-browser.ts'
@@ -55,7 +55,7 @@ test('the nodes begin with what is wrong, and those that differ say in what', as
   const entered = await enter()
   const { page } = entered
   await page.getByText('2 of 60 nodes cannot be read').waitFor()
-  await row(page, '9,998 ports, most nodes have 10,000').waitFor()
+  await row(page, '9,998 ports; 57 of 58 nodes have 10,000').waitFor()
   const cells = await page.locator('.rows .row [role=gridcell]:nth-child(-n+3)').allTextContents()
   const texts = cells.map((cell) => cell.trim())
   const words = Array.from({ length: 9 }, (_, at) => texts.slice(at * 3, at * 3 + 3).join(' | '))
@@ -66,13 +66,38 @@ test('the nodes begin with what is wrong, and those that differ say in what', as
     expect.stringMatching(/^node-55 \| not ready \| the Node is not Ready/),
     expect.stringMatching(/^node-3 \| problems \| the changed configuration file/),
     expect.stringMatching(/^node-9 \| problems \| .* belongs to .* \(and 3 more\)$/),
-    'node-34 | differs | mode nftables, most nodes have ipvs',
-    'node-42 | differs | version 0.0.9, most nodes have 0.1.0',
-    'node-50 | differs | 9,998 ports, most nodes have 10,000',
+    'node-34 | differs | mode nftables; 57 of 58 nodes have ipvs',
+    'node-42 | differs | version 0.0.9; 57 of 58 nodes have 0.1.0',
+    'node-50 | differs | 9,998 ports; 57 of 58 nodes have 10,000',
   ])
   await page.getByRole('checkbox', { name: 'Only problems (9)' }).check()
   await page.getByText('9 of 60 nodes').waitFor()
   expect(pageFaults(entered)).toEqual([])
+})
+
+test('where no value has a majority, the groups are named and no node is the one that differs', async () => {
+  const split = await startFakeCluster({
+    ...{ nodes: 2, services: 10 },
+    everySecond: {
+      status: { mode: 'nftables' },
+      entry: (entry) => ({ ...entry, backends: (entry.backends ?? []).slice(1) }),
+    },
+  })
+  onTestFinished(() => split.close())
+  watched = await enterCluster(opened, split.url)
+  const { page } = watched
+  await page.getByText('mode: ipvs on node-1; nftables on node-2').waitFor()
+  await row(page, 'mode ipvs; the nodes disagree: 1 of 2 nodes have it').waitFor()
+  await row(page, 'mode nftables; the nodes disagree: 1 of 2 nodes have it').waitFor()
+  await page.goto(`${split.url}#/services/shop/web`)
+  const detail = page.getByRole('complementary', { name: 'shop/web' })
+  await detail.getByText(/The nodes disagree, and no value is that of most/).waitFor()
+  await detail
+    .getByRole('listitem')
+    .getByText(/^http.*: to .* on node-1; to no such backend on node-2$/)
+    .waitFor()
+  expect(await detail.getByText('from the other nodes').count()).toBe(0)
+  expect(pageFaults(watched)).toEqual([])
 })
 
 test('a node has all of its views below the cluster, whatever its name holds', async () => {

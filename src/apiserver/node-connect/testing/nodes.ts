@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { NODE_CLIENT } from '../../../auth/node-client.ts'
@@ -43,6 +43,8 @@ export interface NodesOptions extends IdentityTestOptions {
   readonly issuer?: Authority
   /** What that names; absent: the address of the node. */
   readonly certified?: string
+  /** Where connections to an address lead; undefined: to the node. */
+  readonly instead?: (address: string) => Socket | undefined
 }
 
 /**
@@ -54,6 +56,7 @@ export async function startNodes({
   handler = (_, response) => void response.end('{}'),
   issuer = authority,
   certified = ADDRESS,
+  instead = () => undefined,
   ...options
 }: NodesOptions) {
   const received: Received[] = []
@@ -77,7 +80,7 @@ export async function startNodes({
     nodeCredentials: () => credentials,
     connectNode(address, wanted) {
       dialled.push(hostPort(address, wanted))
-      return connect(port, '127.0.0.1')
+      return instead(address) ?? connect(port, '127.0.0.1')
     },
     ...options,
   })
@@ -86,6 +89,8 @@ export async function startNodes({
   return { api, node, received, dialled, get }
 }
 
-export function nodeObject(name: string, address: string, type = 'InternalIP'): JsonObject {
-  return { metadata: { name }, status: { addresses: [{ type, address }] } }
+/** A Node with these addresses of its network. */
+export function nodeObject(name: string, ...addresses: readonly string[]): JsonObject {
+  const listed = addresses.map((address) => ({ type: 'InternalIP', address }))
+  return { metadata: { name }, status: { addresses: listed } }
 }

@@ -14,10 +14,6 @@ export function recordChanges(
       history.compiled(services, clock.now())
       observer.compiled(services)
     },
-    begun() {
-      history.begun()
-      observer.begun()
-    },
     applied(run) {
       history.applied(run)
       observer.applied(run)

@@ -43,6 +43,20 @@ test.each(['node-7', '..', '.', 'a/../../x?y#z', '%2e%2e', '<b>'])(
   },
 )
 
+test('an error of a node-proxy has its code, whether it comes as it is or in a Status', async () => {
+  const error = { code: 'NP_INSPECTION_BUSY', message: 'later' }
+  const details = { causes: [{ reason: error.code, message: error.message }] }
+  for (const body of [
+    error,
+    { kind: 'Status', message: 'node-proxy: later', code: 503, details },
+  ]) {
+    answering(() => Response.json(body, { status: 503 }))
+    await expect(clusterApi({ base: '' }).node('a').status(signal)).rejects.toMatchObject({
+      ...{ message: 'later', code: 'NP_INSPECTION_BUSY', status: 503 },
+    })
+  }
+})
+
 test('a refusal is reported once, and thrown with the words of the server', async () => {
   const message = 'nodes is forbidden'
   answering(() => Response.json({ kind: 'Status', message, code: 403 }, { status: 403 }))

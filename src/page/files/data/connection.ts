@@ -44,11 +44,21 @@ export class Connection {
   }
 }
 
+/** An error of a node-proxy, `{"code":"NP_…","message":"…"}`, or a Status of the API, whose cause may be one. */
+interface ErrorBody {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly details?: {
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string }[]
+  }
+}
+
 async function refusal(response: Response): Promise<RequestError> {
   const { status } = response
-  const body = (await response.json().catch(() => ({}))) as { code?: unknown; message?: unknown }
-  const { message } = body
-  const code = typeof body.code === 'string' ? body.code : ''
+  const body = (await response.json().catch(() => ({}))) as ErrorBody
+  const cause = body.details?.causes?.find(({ reason = '' }) => reason.startsWith('NP_'))
+  const message = cause?.message ?? body.message
+  const code = cause?.reason ?? (typeof body.code === 'string' ? body.code : '')
   const text = typeof message === 'string' ? message : `the server answers with status ${status}`
   return new RequestError(text, { code, status })
 }

@@ -1,45 +1,90 @@
 import type { StatusMessage } from '../data/messages.ts'
 import { formatCount } from '../text/format.ts'
-import { majorityOf } from './most-frequent.ts'
+import { type Agreement, agreementOf, groupsWords, shareWords } from './agreement.ts'
 import type { NodeReading } from './node-reading.ts'
 
-/** What more than half of the nodes have; undefined: no value is that frequent. */
-export type UsualValues = Readonly<Record<Field, string | number | undefined>>
+type Value = string | number
 
-type Field = 'mode' | 'version' | 'services' | 'entries'
+interface Field {
+  readonly name: string
+  /** A value with the name of the field. */
+  readonly words: (value: Value) => string
+  readonly valueOf: (status: StatusMessage) => Value
+}
 
-const FIELDS: readonly (readonly [
-  field: Field,
-  words: (value: string | number) => string,
-  valueOf: (status: StatusMessage) => string | number,
-])[] = [
-  ['mode', (mode) => `mode ${mode}`, ({ mode = '' }) => mode],
-  ['version', (version) => `version ${version}`, ({ version = '' }) => version],
-  ['services', (count) => `${formatCount(Number(count))} Services`, ({ services = 0 }) => services],
-  ['entries', (count) => `${formatCount(Number(count))} ports`, ({ entries = 0 }) => entries],
+const FIELDS: readonly Field[] = [
+  { name: 'mode', words: (mode) => `mode ${mode}`, valueOf: ({ mode = '' }) => mode },
+  {
+    ...{ name: 'version', words: (version) => `version ${version}` },
+    valueOf: ({ version = '' }) => version,
+  },
+  {
+    ...{ name: 'number of Services', words: (count) => `${short(count)} Services` },
+    valueOf: ({ services = 0 }) => services,
+  },
+  {
+    ...{ name: 'number of ports', words: (count) => `${short(count)} ports` },
+    valueOf: ({ entries = 0 }) => entries,
+  },
 ]
 
-export function usualValues(readings: Iterable<NodeReading>): UsualValues {
-  const statuses = [...readings].flatMap(({ status, failure }) =>
-    status === undefined || failure !== undefined ? [] : [status],
+/** How far the nodes that answer have the same of one field. */
+interface Compared extends Field {
+  readonly agreement: Agreement<Value>
+  /** No value has a majority, not even of the last two readings: nodes are read one after the other. */
+  readonly isDisputed: boolean
+}
+
+export type Comparison = readonly Compared[]
+
+export function compareNodes(
+  readings: Iterable<readonly [node: string, reading: NodeReading]>,
+): Comparison {
+  const read = [...readings].flatMap(([node, { status, before, failure }]) =>
+    status === undefined || failure !== undefined ? [] : [{ node, status, before }],
   )
-  const usual = FIELDS.map(([field, , valueOf]) => [field, majorityOf(statuses.map(valueOf))])
-  return Object.fromEntries(usual) as UsualValues
+  return FIELDS.map((field) => {
+    const { valueOf } = field
+    const agreement = agreementOf(
+      read.map(({ node, status }) => ({ node, value: valueOf(status) })),
+    )
+    const recent = read.flatMap(({ status, before = status }) => [
+      ...new Set([valueOf(status), valueOf(before)]),
+    ])
+    const [most = []] = [...Map.groupBy(recent, (value) => value).values()].toSorted(
+      (a, b) => b.length - a.length,
+    )
+    return { ...field, agreement, isDisputed: most.length * 2 <= read.length && read.length > 0 }
+  })
 }
 
 /**
- * Where a node is otherwise than most: one text for each. Nodes are read one after the other, so a value counts that
- * differs in the last two readings.
+ * Where a node is otherwise than most, or has what others dispute: one text for each. Nodes are read one after the other, so
+ * a value counts that differs in the last two readings.
  */
-export function differencesOf(
-  { status, before }: NodeReading,
-  usual: UsualValues,
-): readonly string[] {
-  if (status === undefined) return []
-  return FIELDS.flatMap(([field, words, valueOf]) => {
-    const [now, most] = [valueOf(status), usual[field]]
-    const last = before === undefined ? now : valueOf(before)
-    if (most === undefined || now === most || last === most) return []
-    return [`${words(now)}, most nodes have ${typeof most === 'number' ? formatCount(most) : most}`]
+export function differencesOf(reading: NodeReading, comparison: Comparison): readonly string[] {
+  const { status, before = status } = reading
+  if (status === undefined || before === undefined) return []
+  return comparison.flatMap(({ words, valueOf, agreement, isDisputed }) => {
+    const [now, last] = [valueOf(status), valueOf(before)]
+    const { usual, groups, known } = agreement
+    if (usual !== undefined) {
+      if (now === usual.value || last === usual.value) return []
+      return [`${words(now)}; ${shareWords(usual, known)} have ${short(usual.value)}`]
+    }
+    const own = groups.find(({ value }) => value === now)
+    if (!isDisputed || own === undefined) return []
+    return [`${words(now)}; the nodes disagree: ${shareWords(own, known)} have it`]
   })
+}
+
+/** Each field of which no value has a majority, with the nodes that have each value. */
+export function disagreements(comparison: Comparison): readonly string[] {
+  return comparison
+    .filter(({ isDisputed, agreement }) => isDisputed && agreement.usual === undefined)
+    .map(({ name, agreement }) => `${name}: ${groupsWords(agreement.groups, short)}`)
+}
+
+function short(value: Value): string {
+  return typeof value === 'number' ? formatCount(value) : value
 }

@@ -1,9 +1,3 @@
-/** The value that more than half of these have; undefined: there is none. */
-export function majorityOf<T>(values: readonly T[]): T | undefined {
-  const [first] = frequencies(values)
-  return first !== undefined && first[1] * 2 > values.length ? first[0] : undefined
-}
-
 /** Different values, the most frequent one first. */
 export function frequencies<T>(
   values: readonly T[],

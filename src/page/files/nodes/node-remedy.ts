@@ -12,7 +12,7 @@ export const GRANT =
   'orchctl create clusterrolebinding page-readers --clusterrole=node-inspection-reader --serviceaccount=NAMESPACE:NAME'
 
 /**
- * What to do about a node that cannot be read. Errors of a node-proxy have a code; those of orch-server have none, and their
+ * What to do about a node that cannot be read. Errors of a node-proxy have a code, also as a cause of a Status; those of orch-server have none, and their
  * messages have the remedy where the node is at fault.
  */
 export function nodeRemedy(name: string, { status, code }: NodeFailure): Remedy {

@@ -1,6 +1,6 @@
 import type { NodeObject } from '../data/kubernetes.ts'
 import type { StatusMessage } from '../data/messages.ts'
-import { differencesOf, usualValues } from './compare-nodes.ts'
+import { type Comparison, compareNodes, differencesOf } from './compare-nodes.ts'
 import type { NodeFailure, NodeReading, NodeReadings } from './node-reading.ts'
 
 /** How a node is, the worst first. */
@@ -21,22 +21,29 @@ export interface NodeRow {
   readonly state: NodeRowState
   /** What is wrong, the most fundamental first: one text for each. */
   readonly problems: readonly string[]
-  /** Where it is otherwise than most nodes. */
+  /** Where it is otherwise than most nodes, or the nodes disagree. */
   readonly differences: readonly string[]
   /** What was read last; undefined: nothing yet. */
   readonly status: StatusMessage | undefined
   readonly failure: NodeFailure | undefined
 }
 
-/** The rows of all Nodes, in their order. */
-export function nodeRows(nodes: readonly NodeObject[], readings: NodeReadings): readonly NodeRow[] {
+/** What is compared of all Nodes. */
+export function compareAll(nodes: readonly NodeObject[], readings: NodeReadings): Comparison {
   const names = new Set(nodes.map(({ metadata }) => metadata.name))
-  const known = [...readings].filter(([name]) => names.has(name)).map(([, reading]) => reading)
-  const usual = usualValues(known)
+  return compareNodes([...readings].filter(([name]) => names.has(name)))
+}
+
+/** The rows of all Nodes, in their order. */
+export function nodeRows(
+  nodes: readonly NodeObject[],
+  readings: NodeReadings,
+  comparison = compareAll(nodes, readings),
+): readonly NodeRow[] {
   return nodes.map((node) => {
     const { name } = node.metadata
     const reading = readings.get(name)
-    const differences = reading === undefined ? [] : differencesOf(reading, usual)
+    const differences = reading === undefined ? [] : differencesOf(reading, comparison)
     const ofObject = conditionProblems(node)
     const { status, failure } = reading ?? { status: undefined, failure: undefined }
     const problems = [

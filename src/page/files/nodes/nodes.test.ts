@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { StatusMessage } from '../data/messages.ts'
 import { newestNode } from './choose-node.ts'
-import { frequencies, majorityOf } from './most-frequent.ts'
+import { compareNodes, disagreements } from './compare-nodes.ts'
+import { frequencies } from './most-frequent.ts'
 import { answered, failed, type NodeReading } from './node-reading.ts'
 import { nodeRemedy } from './node-remedy.ts'
 import { nodeRows } from './node-row.ts'
@@ -82,7 +83,7 @@ describe('differences', () => {
     const rows = rowsOf({ ...others, d: reading({ mode: 'b', entries: 8 }) })
     expect(rows['d']).toMatchObject({
       state: 'differs',
-      differences: ['mode b, most nodes have a', '8 ports, most nodes have 9'],
+      differences: ['mode b; 3 of 4 nodes have a', '8 ports; 3 of 4 nodes have 9'],
     })
     expect(rows['a']).toMatchObject({ state: 'ready', differences: [] })
   })
@@ -111,22 +112,63 @@ describe('differences', () => {
     expect(rowsOf({ ...others, d: lasting })['d']?.differences).toHaveLength(1)
   })
 
-  test('there are none where no value has a majority, and silent nodes have no vote', () => {
-    const rows = rowsOf({ a: reading(), b: reading({ version: '0.2.0' }) })
-    expect(Object.values(rows).flatMap(({ differences }) => differences)).toEqual([])
+  test('silent nodes have no vote', () => {
     const silent = failed(reading({ version: '0.2.0' }), REFUSED)
-    const three = rowsOf({ a: reading(), b: silent, c: silent })
-    expect(three['a']?.differences).toEqual([])
+    const rows = rowsOf({ a: reading(), b: silent, c: silent })
+    expect(rows['a']?.differences).toEqual([])
+    expect(rows['b']?.differences).toEqual(['version 0.2.0; 1 of 1 node have 0.1.0'])
   })
 
-  test('majority and frequencies', () => {
-    expect([majorityOf([1, 2, 2]), majorityOf([1, 2]), majorityOf([])]).toEqual([
-      ...[2, undefined, undefined],
-    ])
+  test('different values, the most frequent one first', () => {
     expect(frequencies(['a', 'b', 'b'])).toEqual([
       ['b', 2],
       ['a', 1],
     ])
+  })
+})
+
+describe('without a majority the nodes disagree', () => {
+  const disputedOf = (readings: Readonly<Record<string, NodeReading>>) =>
+    disagreements(compareNodes(Object.entries(readings)))
+
+  test('one of two, two of four: the groups are named, and no node is the one that differs', () => {
+    const two = { a: reading(), b: reading({ version: '0.2.0' }) }
+    expect(disputedOf(two)).toEqual(['version: 0.1.0 on a; 0.2.0 on b'])
+    expect(rowsOf(two)['a']).toMatchObject({
+      ...{ state: 'differs' },
+      differences: ['version 0.1.0; the nodes disagree: 1 of 2 nodes have it'],
+    })
+    const other = reading({ mode: 'b', entries: 1_000 })
+    const four = { a: other, b: reading(), c: other, d: reading() }
+    expect(disputedOf(four)).toEqual([
+      'mode: b on a, c; a on b, d',
+      'number of ports: 1,000 on a, c; 9 on b, d',
+    ])
+    expect(disputedOf({ ...four, e: reading() })).toEqual([])
+  })
+
+  test('many nodes and many values are counted', () => {
+    const readings = Object.fromEntries(
+      Array.from({ length: 12 }, (_, at) => [`n${at}`, reading({ mode: at < 6 ? 'a' : `m${at}` })]),
+    )
+    expect(disputedOf(readings)).toEqual([
+      'mode: a on n0, n1, n2, n3 and 2 more; m6 on n6; m7 on n7; m8 on n8; 3 other values',
+    ])
+  })
+
+  test('of the last two readings: nodes are read one after the other', () => {
+    const first = answered(reading(), { ...WELL, entries: 8 })
+    expect(disputedOf({ a: first, b: reading() })).toEqual([])
+    expect(rowsOf({ a: first, b: reading() })['a']?.state).toBe('ready')
+    expect(disputedOf({ a: answered(first, { ...WELL, entries: 8 }), b: reading() })).toHaveLength(
+      1,
+    )
+  })
+
+  test('what a silent node had takes no part', () => {
+    const silent = failed(reading({ version: '0.2.0' }), REFUSED)
+    expect(disputedOf({ a: reading(), b: silent })).toEqual([])
+    expect(disputedOf({ b: silent })).toEqual([])
   })
 })
 
@@ -181,7 +223,7 @@ describe('the table', () => {
 
   test('counts what it has no place for', () => {
     expect(rows.map(firstWords)).toEqual([
-      ...['', '', 'mode b, most nodes have a', 'x (and 1 more)', 'connection refused'],
+      ...['', '', 'mode b; 3 of 4 nodes have a', 'x (and 1 more)', 'connection refused'],
     ])
   })
 })

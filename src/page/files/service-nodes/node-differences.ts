@@ -1,68 +1,119 @@
 import type { BackendMessage, EntryMessage } from '../data/messages.ts'
-import { frequencies } from '../nodes/most-frequent.ts'
+import { agreementOf, groupsWords, type NodeValue, shareWords } from '../nodes/agreement.ts'
 import { hostPort } from '../text/format.ts'
 import type { ReadService } from './node-service.ts'
 
 /** Addresses of a list that are named; of the others, the number is. */
 const NAMED = 3
 
-/** Where nodes forward a Service otherwise than most: texts by the name of the node, without those that agree. */
-export function nodeDifferences(
-  services: readonly ReadService[],
-): ReadonlyMap<string, readonly string[]> {
+/** How the nodes forward one Service differently. */
+export interface ServiceDifferences {
+  /** Texts by the name of the node, without those that have what most have. */
+  readonly byNode: ReadonlyMap<string, readonly string[]>
+  /** What no majority has alike, with the nodes that have each value. */
+  readonly disputed: readonly string[]
+}
+
+export function nodeDifferences(services: readonly ReadService[]): ServiceDifferences {
   const ids = new Set(services.flatMap(({ entries }) => entries.map(({ id }) => id)))
-  const texts = new Map<string, string[]>()
+  const byNode = new Map<string, string[]>()
+  const disputed: string[] = []
   for (const id of [...ids].toSorted()) {
+    const port = id.slice(id.indexOf(':') + 1)
     const found = services.map(({ node, entries }) => ({
       node,
-      entry: entries.find((entry) => entry.id === id),
+      value: entries.find((entry) => entry.id === id),
     }))
-    for (const [node, text] of entryDifferences(id, found)) {
-      texts.set(node, [...(texts.get(node) ?? []), text])
+    for (const aspect of aspectsOf(found)) {
+      for (const [node, text] of aspect.texts) {
+        byNode.set(node, [...(byNode.get(node) ?? []), `${port}: ${text}`])
+      }
+      if (aspect.disputed !== '') disputed.push(`${port}: ${aspect.disputed}`)
     }
   }
-  return texts
+  return { byNode, disputed }
 }
 
-interface NodeEntry {
-  readonly node: string
-  readonly entry: EntryMessage | undefined
+/** One thing that nodes should have alike. */
+interface Aspect {
+  readonly texts: readonly (readonly [node: string, text: string])[]
+  /** Empty: a majority has the same. */
+  readonly disputed: string
 }
 
-function entryDifferences(
-  id: string,
-  found: readonly NodeEntry[],
-): readonly (readonly [node: string, text: string])[] {
-  const port = id.slice(id.indexOf(':') + 1)
-  const usual = {
-    isForwarded: mostFrequent(found.map(({ entry }) => entry !== undefined)) ?? true,
-    status: mostFrequent(found.flatMap(({ entry }) => entry?.status ?? [])),
-    backends: mostFrequent(found.flatMap(({ entry }) => (entry ? [backendsKey(entry)] : []))) ?? '',
-  }
-  return found.flatMap(({ node, entry }) => {
-    if (entry === undefined) {
-      return usual.isForwarded ? [[node, `${port}: is not forwarded`] as const] : []
+function aspectsOf(found: readonly NodeValue<EntryMessage | undefined>[]): readonly Aspect[] {
+  const forwarding = found.flatMap(({ node, value }) => (value ? [{ node, value }] : []))
+  return [
+    aspectOf(
+      found.map(({ node, value }) => ({ node, value: value !== undefined })),
+      {
+        words: (isForwarded) => (isForwarded ? 'forwarded' : 'not forwarded'),
+        texts: (isForwarded) => [isForwarded ? 'is forwarded, elsewhere not' : 'is not forwarded'],
+      },
+    ),
+    aspectOf(
+      forwarding.map(({ node, value: { status = '' } }) => ({ node, value: status })),
+      {
+        words: (status) => `state ${status}`,
+        texts: (status, usual) => [`${status}, elsewhere ${usual}`],
+      },
+    ),
+    aspectOf(
+      forwarding.map(({ node, value }) => ({ node, value: backendsKey(value) })),
+      { words: backendsWords, texts: backendDifferences },
+    ),
+  ]
+}
+
+interface AspectWords<T> {
+  /** `all`: what groups of nodes have. */
+  readonly words: (value: T, all: readonly T[]) => string
+  /** Of a node that has another value than most. */
+  readonly texts: (value: T, usual: T) => readonly string[]
+}
+
+function aspectOf<T>(values: readonly NodeValue<T>[], { words, texts }: AspectWords<T>): Aspect {
+  const { usual, groups, known } = agreementOf(values)
+  if (usual !== undefined) {
+    const others = values.filter(({ value }) => value !== usual.value)
+    return {
+      texts: others.flatMap(({ node, value }) =>
+        texts(value, usual.value).map((text) => [node, text] as const),
+      ),
+      disputed: '',
     }
-    const texts = [
-      ...(usual.isForwarded ? [] : ['is forwarded, elsewhere not']),
-      ...(entry.status === usual.status ? [] : [`${entry.status}, elsewhere ${usual.status}`]),
-      ...backendDifferences(entry, usual.backends),
-    ]
-    return texts.map((text) => [node, `${port}: ${text}`] as const)
-  })
+  }
+  const all = groups.map(({ value }) => value)
+  return {
+    texts: groups.flatMap((group) => {
+      const text = `${words(group.value, all)}; the nodes disagree: ${shareWords(group, known)} have it so`
+      return group.nodes.map((node) => [node, text] as const)
+    }),
+    disputed: groupsWords(groups, (value) => words(value, all)),
+  }
 }
 
-function backendDifferences(entry: EntryMessage, usualKey: string): readonly string[] {
-  const own = backendsKey(entry)
-  if (own === usualKey) return []
-  const [here, usual] = [own, usualKey].map((key) => new Set(key.split(' ').filter(Boolean)))
-  if (here === undefined || usual === undefined) return []
+function backendDifferences(ownKey: string, usualKey: string): readonly string[] {
+  const [here, usual] = [new Set(addressesIn(ownKey)), new Set(addressesIn(usualKey))]
   const missing = [...usual.difference(here)]
   const extra = [...here.difference(usual)]
   return [
     ...(missing.length === 0 ? [] : [`without ${listed(missing)}`]),
     ...(extra.length === 0 ? [] : [`only here ${listed(extra)}`]),
   ]
+}
+
+/** The backends without those that all have, so that long lists show what differs. */
+function backendsWords(key: string, all: readonly string[]): string {
+  const [first = new Set<string>(), ...others] = all.map((one) => new Set(addressesIn(one)))
+  const common = others.reduce((found, one) => found.intersection(one), first)
+  const own = addressesIn(key).filter((address) => !common.has(address))
+  if (own.length > 0) return `to ${listed(own)}`
+  return common.size > 0 ? 'to no such backend' : 'to no backend'
+}
+
+function addressesIn(key: string): readonly string[] {
+  return key.split(' ').filter(Boolean)
 }
 
 function listed(words: readonly string[]): string {
@@ -83,8 +134,4 @@ function backendsKey({ backends = [] }: EntryMessage): string {
 function backendWords({ ip = '', port, weight = 0 }: BackendMessage): string {
   const address = hostPort(ip, port)
   return weight === 1 ? address : `${address}×${weight}`
-}
-
-function mostFrequent<T>(values: readonly T[]): T | undefined {
-  return frequencies(values)[0]?.[0]
 }

@@ -4,10 +4,12 @@ import type { ClusterState } from '../../../cluster/cluster-state.ts'
 import { followStatuses } from '../../../cluster/follow-cluster.ts'
 import type { ClusterApi } from '../../../data/cluster-api.ts'
 import type { Selection } from '../../../grid/selection.ts'
-import { nodeRows } from '../../../nodes/node-row.ts'
+import { disagreements } from '../../../nodes/compare-nodes.ts'
+import { compareAll, nodeRows } from '../../../nodes/node-row.ts'
 import { ALL_NODES, isUnwell, type NodeSortKey, selectNodes } from '../../../nodes/select-nodes.ts'
 import { clusterHash, NODES } from '../../../route/cluster-route.ts'
 import { formatShown } from '../../../text/format.ts'
+import { Disagreements } from '../../parts/disagreements.ts'
 import { View } from '../../parts/frame.ts'
 import { Toolbar } from '../../parts/toolbar.ts'
 import { useFollowing } from '../../parts/use-following.ts'
@@ -29,12 +31,19 @@ export function NodesView({ api, state, node }: Props) {
   const nodes = useStore(state.nodes)
   const readings = useStore(state.readings)
   const [selection, select] = useState<Selection<NodeSortKey>>(ALL_NODES)
-  const rows = useMemo(() => nodeRows(nodes ?? [], readings), [nodes, readings])
+  const { rows, disputed } = useMemo(() => {
+    const comparison = compareAll(nodes ?? [], readings)
+    return {
+      rows: nodeRows(nodes ?? [], readings, comparison),
+      disputed: disagreements(comparison),
+    }
+  }, [nodes, readings])
   const shown = useMemo(() => selectNodes(rows, selection), [rows, selection])
   const problems = useMemo(() => rows.filter(isUnwell).length, [rows])
   const opened = rows.find(({ name }) => name === node)
   return html`<${View} title="Nodes" name="services">
     <${NodesFigures} rows=${rows} />
+    <${Disagreements} texts=${disputed} />
     <${Toolbar}
       ...${{ selection, problems, name: 'nodes' }}
       placeholder="Filter by name, mode, version or problem"

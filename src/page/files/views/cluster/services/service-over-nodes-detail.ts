@@ -4,12 +4,17 @@ import type { ClusterState } from '../../../cluster/cluster-state.ts'
 import { followService, UNREAD } from '../../../cluster/follow-service.ts'
 import type { ClusterApi } from '../../../data/cluster-api.ts'
 import { Store } from '../../../data/store.ts'
+import { listedNames } from '../../../nodes/agreement.ts'
 import { clusterHash } from '../../../route/cluster-route.ts'
-import { nodeDifferences } from '../../../service-nodes/node-differences.ts'
+import {
+  nodeDifferences,
+  type ServiceDifferences,
+} from '../../../service-nodes/node-differences.ts'
 import { readServices } from '../../../service-nodes/node-service.ts'
 import { nodeServiceRows } from '../../../service-nodes/node-service-row.ts'
 import { sumEntries } from '../../../service-nodes/sum-entries.ts'
 import { formatCount, formatCountOf } from '../../../text/format.ts'
+import { Disagreements } from '../../parts/disagreements.ts'
 import { useFollowing } from '../../parts/use-following.ts'
 import { useStore } from '../../parts/use-store.ts'
 import { EntryOverNodesSection } from './entry-over-nodes-section.ts'
@@ -29,7 +34,7 @@ export function ServiceOverNodesDetail({ api, state, service, close }: Props) {
     const found = readServices(services)
     return { read: found, differences: nodeDifferences(found), entries: sumEntries(found) }
   }, [services])
-  const rows = useMemo(() => nodeServiceRows(services, differences), [services, differences])
+  const rows = useMemo(() => nodeServiceRows(services, differences.byNode), [services, differences])
   const isCounted = read.some(({ samples }) => samples[1] !== undefined)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus({ preventScroll: true }), [service])
@@ -41,7 +46,8 @@ export function ServiceOverNodesDetail({ api, state, service, close }: Props) {
       <button type="button" onClick=${close}>Close</button>
     </div>
     <p class="remarks" role="status">${progressWords(read.length, services.length)}</p>
-    <${Differing} names=${[...differences.keys()]} />
+    <${Differing} differences=${differences} />
+    <${Disagreements} texts=${differences.disputed} />
     ${rounds > 0 && read.length > 0 && entries.length === 0 ? html`<p>No node forwards a port of it.</p>` : null}
     ${entries.map((one) => html`<${EntryOverNodesSection} key=${one.entry.id} over=${one} isCounted=${isCounted} />`)}
     <h3 id="nodes-title">On each node</h3>
@@ -58,15 +64,13 @@ function useServiceOverNodes({ api, state, service }: Omit<Props, 'close'>) {
   return useStore(found)
 }
 
-/** Names that are listed; the table has the others. */
-const LISTED = 5
-
-function Differing({ names }: { readonly names: readonly string[] }) {
-  if (names.length === 0) return null
-  const more = names.length > LISTED ? ` and ${formatCount(names.length - LISTED)} more` : ''
+/** The nodes that have it otherwise than most; where no majority has it alike, they are named with the values. */
+function Differing({ differences }: { readonly differences: ServiceDifferences }) {
+  const names = [...differences.byNode.keys()]
+  if (names.length === 0 || differences.disputed.length > 0) return null
   const verb = names.length === 1 ? 'differs' : 'differ'
   return html`<p class="failure">
-    ${names.slice(0, LISTED).join(', ')}${more} ${verb} from the other nodes: the table below says in what.
+    ${listedNames(names)} ${verb} from the other nodes: the table below says in what.
   </p>`
 }
 

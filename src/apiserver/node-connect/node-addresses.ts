@@ -11,20 +11,31 @@ export interface OwnEndpoints {
   readonly ports: readonly number[]
 }
 
+/** Addresses that are tried for one request. A kubelet registers two, one of each IP version. */
+const MAX_ADDRESSES = 4
+
 /**
- * The first InternalIP of a Node, if requests may go there. A node writes its addresses itself, so one that is the
- * loopback, of the link, of a group, or this server is refused.
+ * The InternalIPs of a Node to which requests may go, at least one, in their order. A node writes its addresses itself, so one
+ * that is the loopback, of the link, of a group, or this server is left out; the status is of the first, where none is left.
  */
-export function nodeAddress(
+export function nodeAddresses(
   node: JsonObject,
   port: number,
   own: OwnEndpoints,
-): IpAddress | StatusError {
+): readonly IpAddress[] | StatusError {
   const name = stringAt(node, 'metadata', 'name')
-  const found = arrayAt(node, 'status', 'addresses').find(
-    (one) => stringAt(one, 'type') === 'InternalIP',
-  )
-  const text = stringAt(found, 'address')
+  const found = arrayAt(node, 'status', 'addresses')
+    .filter((one) => stringAt(one, 'type') === 'InternalIP')
+    .map((one) => usableAddress(stringAt(one, 'address'), { name, port, own }))
+  const usable = found.flatMap((one) => (one instanceof StatusError ? [] : [one]))
+  if (usable.length > 0) return [...new Set(usable)].slice(0, MAX_ADDRESSES)
+  return found.find((one) => one instanceof StatusError) ?? withoutAddress(name, '')
+}
+
+function usableAddress(
+  text: string,
+  { name, port, own }: { readonly name: string; readonly port: number; readonly own: OwnEndpoints },
+): IpAddress | StatusError {
   const ip = parseIp(text)
   if (ip === undefined) return withoutAddress(name, text)
   if (isSpecialAddress(ip)) {

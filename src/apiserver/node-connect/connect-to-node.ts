@@ -1,0 +1,105 @@
+import type { Socket } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import type { Clock } from '../../lib/clock.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import type { NodeCredentials } from '../context/node-credentials.ts'
+
+export interface NodeTarget {
+  /** At least one. */
+  readonly addresses: readonly IpAddress[]
+  readonly port: number
+  readonly credentials: NodeCredentials
+  readonly connect: (address: IpAddress, port: number) => Socket
+}
+
+/** Why the node was not read at an address; the error has a `code`. */
+export interface FailedAttempt {
+  readonly address: IpAddress
+  readonly error: Error
+}
+
+export interface NodeConnection {
+  readonly address: IpAddress
+  readonly socket: TLSSocket
+  /** The addresses to which no connection was made. */
+  readonly failed: readonly FailedAttempt[]
+}
+
+/** Milliseconds for a connection, its TLS handshake included, whatever the number of addresses. */
+const CONNECT_MS = 5000
+
+/** Milliseconds until the next address is tried beside one that is silent, as RFC 8305 (5) recommends. */
+const NEXT_ADDRESS_MS = 250
+
+/** Code of a connection that was not made in time, beside those of the system and of TLS. */
+export const LATE_CONNECTION = 'CONNECTION_LATE'
+
+/**
+ * The first TLS connection that is made to one of the addresses; or why there is none to any of them. The next address is
+ * tried when one has failed, or beside one that is silent. The node must show a certificate of the authority for the
+ * address. Nothing of a request is sent before, so none is sent twice.
+ */
+export async function connectToNode(
+  target: NodeTarget,
+  { clock, signal }: { readonly clock: Pick<Clock, 'after'>; readonly signal: AbortSignal },
+): Promise<NodeConnection | readonly FailedAttempt[]> {
+  const race = startRace(target, clock)
+  const late = Object.assign(new Error('too late'), { code: LATE_CONNECTION })
+  const cancel = clock.after(CONNECT_MS, () => race.end(late))
+  const stop = (): void => race.end(new Error('the request has ended'))
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
+  const result = await race.result
+  cancel()
+  signal.removeEventListener('abort', stop)
+  return result
+}
+
+function startRace(target: NodeTarget, clock: Pick<Clock, 'after'>) {
+  const { promise, resolve } = Promise.withResolvers<NodeConnection | readonly FailedAttempt[]>()
+  const untried = target.addresses.values()
+  const failed: FailedAttempt[] = []
+  const running = new Set<TLSSocket>()
+  let isOver = false
+  const end = (why?: Error): void => {
+    isOver = true
+    for (const socket of running) socket.destroy(why)
+  }
+  const tryNext = (): void => {
+    const { value: address } = isOver ? {} : untried.next()
+    if (address !== undefined) attempt(address)
+    else if (running.size === 0) resolve(failed)
+  }
+  const attempt = (address: IpAddress): void => {
+    const socket = openTls(address, target)
+    let error = new Error('the connection ended without an answer')
+    running.add(socket)
+    const cancel = clock.after(NEXT_ADDRESS_MS, tryNext)
+    const forget = (): void => {
+      cancel()
+      running.delete(socket)
+    }
+    socket.on('error', (cause: Error) => {
+      error = cause
+    })
+    socket.once('close', () => {
+      if (!running.has(socket)) return
+      forget()
+      failed.push({ address, error })
+      tryNext()
+    })
+    socket.once('secureConnect', () => {
+      forget()
+      resolve({ address, socket, failed: [...failed] })
+      end()
+    })
+  }
+  tryNext()
+  return { result: promise, end }
+}
+
+function openTls(address: IpAddress, { port, credentials, connect }: NodeTarget): TLSSocket {
+  const { cert, key, authority: ca } = credentials
+  const trust = { cert, key, ca, minVersion: 'TLSv1.2' as const }
+  return connectTls({ socket: connect(address, port), host: address, ...trust })
+}
