@@ -59,6 +59,7 @@ function objectAnswers(names: readonly string[]) {
   const pods = names.map((name, index) => podObject(index + 1, name))
   return (path: string, query: URLSearchParams): unknown => {
     if (path === '/api/v1/nodes') return { kind: 'NodeList', items: list }
+    if (path.startsWith('/apis/discovery.k8s.io/v1/namespaces/')) return { items: [] }
     if (path === '/api/v1/pods') {
       const selector = query.get('fieldSelector') ?? ''
       return { items: pods.filter((_, index) => selector === `status.podIP=${podIp(index + 1)}`) }

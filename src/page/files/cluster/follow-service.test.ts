@@ -46,7 +46,12 @@ function cluster() {
   const well = answered(undefined, { isReady: true, waitingMs: '7' })
   const readings = names.map((name) => [name, well] as const)
   state.readings.set(new Map([...readings, ['n3', failed(undefined, REFUSED)] as const]))
-  const api = { node } as ClusterApi
+  const hasHints = async (service: string) => {
+    requests.push(`hints of ${service}`)
+    if (service !== 'shop/web') throw new RequestError('forbidden', { status: 403 })
+    return true
+  }
+  const api = { node, hasHints } as unknown as ClusterApi
   return { api, requests, ended, parts: { state, visibility: VISIBLE, signal: ended.signal } }
 }
 
@@ -55,7 +60,7 @@ test('a Service: every node that answers is read, the others say why not', async
   const found = new Store<ServiceOverNodes>(UNREAD)
   followService(api, { ...parts, found, service: 'shop/web' })
   await vi.advanceTimersByTimeAsync(2_000)
-  const { services, rounds } = found.value
+  const { services, hasHints, rounds } = found.value
   expect(rounds).toBe(2)
   expect(services.map(({ node, failure }) => [node, failure])).toEqual([
     ...[
@@ -69,6 +74,15 @@ test('a Service: every node that answers is read, the others say why not', async
   expect(services[0]?.samples.map((sample) => sample?.counts.size)).toEqual([1, 1])
   expect(requests.filter((one) => one.startsWith('n3'))).toEqual([])
   expect(requests).toContain('n0 shop/web')
+  expect(hasHints).toBe(true)
+})
+
+test('hints that cannot be read are none, and the nodes are read all the same', async () => {
+  const { api, parts } = cluster()
+  const found = new Store<ServiceOverNodes>(UNREAD)
+  followService(api, { ...parts, found, service: 'shop/other' })
+  await vi.advanceTimersByTimeAsync(500)
+  expect(found.value).toMatchObject({ rounds: 1, hasHints: false })
 })
 
 test('nothing is written after the page has ended', async () => {

@@ -13,11 +13,13 @@ import { listed } from './listed.ts'
 /** A Service on every node. */
 export interface ServiceOverNodes {
   readonly services: readonly NodeService[]
+  /** Whether its endpoints have topology hints; false where that cannot be read. */
+  readonly hasHints: boolean
   /** How often all nodes were read. */
   readonly rounds: number
 }
 
-export const UNREAD: ServiceOverNodes = { services: [], rounds: 0 }
+export const UNREAD: ServiceOverNodes = { services: [], hasHints: false, rounds: 0 }
 
 /** Two requests for each node: the more nodes, the more rarely. */
 const MIN_ROUND_MS = 3_000
@@ -38,17 +40,19 @@ interface Following {
 
 /** Keeps what every node has of a Service, while the page is seen, until the signal. */
 export function followService(api: ClusterApi, following: Following): void {
-  const { state, found, visibility, signal } = following
+  const { service, state, found, visibility, signal } = following
   const round = async (): Promise<void> => {
     const nodes = await listed(state, signal)
     const names = nodes.map(({ metadata }) => metadata.name)
     const known = new Map(found.value.services.map((one) => [one.node, one]))
     const services = names.map((name) => known.get(name) ?? unreadService(name))
+    let { hasHints } = found.value
     const write = (rounds: number): void => {
-      if (!signal.aborted) found.set({ services: [...services], rounds })
+      if (!signal.aborted) found.set({ services: [...services], hasHints, rounds })
     }
     const { rounds } = found.value
     write(rounds)
+    hasHints = await api.hasHints(service, signal).catch(() => false)
     const timer = setInterval(() => write(rounds), TOGETHER_MS)
     await eachOf([...services.keys()], AT_ONCE, async (index) => {
       const old = services[index]

@@ -72,6 +72,18 @@ test('Pods are found by an address, whatever it holds', async () => {
   expect(requests).toEqual(['v1/pods?fieldSelector=status.podIP%3D%3A%3A1%26x%3Dy'])
 })
 
+test.each([
+  ['one of its endpoints has', [{ hints: { forZones: [{ name: 'a' }] } }, {}], true],
+  ['none has', [{}], false],
+])('a Service has topology hints where %s', async (_, endpoints, expected) => {
+  const requests = answering(() => Response.json({ items: [{}, { endpoints }] }))
+  const api = clusterApi({ base: '../api/v1/' })
+  expect(await api.hasHints('shop/web', signal)).toBe(expected)
+  const { pathname, searchParams } = new URL(requests[0]!, 'http://host/page/')
+  expect(pathname).toBe('/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices')
+  expect(searchParams.get('labelSelector')).toBe('kubernetes.io/service-name=web')
+})
+
 test('every request has the headers, those for nodes, too', async () => {
   const sent: unknown[] = []
   vi.stubGlobal('fetch', async (_: string, options: RequestInit) => {

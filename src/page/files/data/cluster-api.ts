@@ -1,5 +1,5 @@
 import { Connection, type ConnectionParts } from './connection.ts'
-import type { NodeObject, ObjectList, PodObject } from './kubernetes.ts'
+import type { EndpointSliceObject, NodeObject, ObjectList, PodObject } from './kubernetes.ts'
 import { limitedApi } from './limited-api.ts'
 import { type NodeApi, nodeApi } from './node-api.ts'
 import { RequestLimit } from './request-limit.ts'
@@ -11,6 +11,8 @@ export interface ClusterApi {
   pod(namespace: string, name: string, signal: AbortSignal): Promise<PodObject>
   /** The Pods that have an address, those that have ended among them. */
   podsAt(ip: string, signal: AbortSignal): Promise<readonly PodObject[]>
+  /** Whether endpoints of a Service, which is named namespace/name, have topology hints. */
+  hasHints(service: string, signal: AbortSignal): Promise<boolean>
   /** The node-proxy of a node, through orch-server. */
   node(name: string): NodeApi
 }
@@ -19,6 +21,8 @@ export interface ClusterApi {
 const MAX_REQUESTS = 8
 /** node-9 comes before node-10. */
 const BY_NAME = new Intl.Collator('en', { numeric: true })
+/** From the core API to that of EndpointSlices. */
+const DISCOVERY = '../../apis/discovery.k8s.io/v1'
 /** Objects in one part of a list. */
 const PART = 500
 /** A cluster has fewer Nodes than so many parts. */
@@ -49,6 +53,14 @@ export function clusterApi({ base, ...parts }: ConnectionParts): ClusterApi {
       const selector = encodeURIComponent(`status.podIP=${ip}`)
       const path = `pods?fieldSelector=${selector}`
       return (await get<ObjectList<PodObject>>(path, signal)).items ?? []
+    },
+    async hasHints(service, signal) {
+      const [namespace = '', name = ''] = service.split('/')
+      const selector = encodeURIComponent(`kubernetes.io/service-name=${name}`)
+      const path = `${DISCOVERY}/namespaces/${pathWord(namespace)}/endpointslices`
+      const query = `limit=${PART}&labelSelector=${selector}`
+      const { items = [] } = await get<ObjectList<EndpointSliceObject>>(`${path}?${query}`, signal)
+      return items.some(({ endpoints }) => endpoints?.some(({ hints }) => hints !== undefined))
     },
     node: (name) => {
       const path = `${base}nodes/${pathWord(name)}/proxy/inspection/v1/`

@@ -25,6 +25,10 @@ export interface PodObject {
   }
 }
 
+export interface EndpointSliceObject {
+  readonly endpoints?: readonly { readonly hints?: object }[]
+}
+
 /** One part of a list. */
 export interface ObjectList<T> {
   readonly metadata?: { readonly continue?: string }

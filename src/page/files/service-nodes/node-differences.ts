@@ -14,7 +14,11 @@ export interface ServiceDifferences {
   readonly disputed: readonly string[]
 }
 
-export function nodeDifferences(services: readonly ReadService[]): ServiceDifferences {
+/** `hasHints`: its endpoints have topology hints, by which each node may have other backends. */
+export function nodeDifferences(
+  services: readonly ReadService[],
+  hasHints: boolean,
+): ServiceDifferences {
   const ids = new Set(services.flatMap(({ entries }) => entries.map(({ id }) => id)))
   const byNode = new Map<string, string[]>()
   const disputed: string[] = []
@@ -24,7 +28,7 @@ export function nodeDifferences(services: readonly ReadService[]): ServiceDiffer
       node,
       value: entries.find((entry) => entry.id === id),
     }))
-    for (const aspect of aspectsOf(found)) {
+    for (const aspect of aspectsOf(found, hasHints)) {
       for (const [node, text] of aspect.texts) {
         byNode.set(node, [...(byNode.get(node) ?? []), `${port}: ${text}`])
       }
@@ -41,7 +45,10 @@ interface Aspect {
   readonly disputed: string
 }
 
-function aspectsOf(found: readonly NodeValue<EntryMessage | undefined>[]): readonly Aspect[] {
+function aspectsOf(
+  found: readonly NodeValue<EntryMessage | undefined>[],
+  hasHints: boolean,
+): readonly Aspect[] {
   const forwarding = found.flatMap(({ node, value }) => (value ? [{ node, value }] : []))
   return [
     aspectOf(
@@ -59,7 +66,7 @@ function aspectsOf(found: readonly NodeValue<EntryMessage | undefined>[]): reado
       },
     ),
     aspectOf(
-      forwarding.map(({ node, value }) => ({ node, value: backendsKey(value) })),
+      (hasHints ? [] : forwarding).map(({ node, value }) => ({ node, value: backendsKey(value) })),
       { words: backendsWords, texts: backendDifferences },
     ),
   ]
@@ -121,9 +128,13 @@ function listed(words: readonly string[]): string {
   return words.length > NAMED ? `${named} and ${words.length - NAMED} more` : named
 }
 
-/** What nodes have to agree on. Those that drain are left out: each node ends its own connections. */
+/**
+ * What nodes have to agree on. Those that drain are left out, because each node ends its own connections, and those of the
+ * local pool alone, because each node has its own.
+ */
 function backendsKey({ backends = [] }: EntryMessage): string {
   return backends
+    .filter(({ inClusterPool = false }) => inClusterPool)
     .filter(({ drainingUntil = '0' }) => drainingUntil === '0')
     .map(backendWords)
     .toSorted()

@@ -96,7 +96,7 @@ describe('sums', () => {
 describe('nodes that differ', () => {
   const most = ['a', 'b', 'c'].map((name) => node(name, [entry(['10.0.0.1', '10.0.0.2'])]))
   const textsOf = (...others: readonly NodeService[]) =>
-    Object.fromEntries(nodeDifferences(readServices([...most, ...others])).byNode)
+    Object.fromEntries(nodeDifferences(readServices([...most, ...others]), false).byNode)
 
   test('are named, with the backends that they miss or have alone', () => {
     const other = node('d', [entry(['10.0.0.2', '10.0.0.3'])])
@@ -131,8 +131,8 @@ describe('nodes that differ', () => {
 
   test('the weight of one backend is no difference of the others', () => {
     const weighted = [
-      { ip: '10.0.0.1', port: 80, weight: 1 },
-      { ip: '10.0.0.2', port: 80, weight: 5 },
+      { ip: '10.0.0.1', port: 80, weight: 1, inClusterPool: true },
+      { ip: '10.0.0.2', port: 80, weight: 5, inClusterPool: true },
     ]
     const draining = { ip: '10.0.0.9', port: 80, weight: 7, drainingUntil: '5' }
     const { backends = [] } = most[0]?.entries?.[0] ?? {}
@@ -153,7 +153,7 @@ describe('nodes that differ', () => {
   test('disagree without a majority, and none of them is the one that differs', () => {
     const [one, two] = [entry(['10.0.0.1']), entry(['10.0.0.2'], { status: 'Pending' })]
     const nodes = [node('a', [one]), node('b', [two]), node('c', [one]), node('d', [two])]
-    const { byNode, disputed } = nodeDifferences(readServices([...nodes, UNREAD]))
+    const { byNode, disputed } = nodeDifferences(readServices([...nodes, UNREAD]), false)
     expect(disputed).toEqual([
       'http/TCP/4: state Done on a, c; state Pending on b, d',
       'http/TCP/4: to 10.0.0.1:80 on a, c; to 10.0.0.2:80 on b, d',
@@ -163,15 +163,16 @@ describe('nodes that differ', () => {
       'http/TCP/4: state Pending; the nodes disagree: 2 of 4 nodes have it so',
       'http/TCP/4: to 10.0.0.2:80; the nodes disagree: 2 of 4 nodes have it so',
     ])
-    expect(nodeDifferences(readServices([node('a', [one]), node('b', [])])).disputed).toEqual([
-      'http/TCP/4: forwarded on a; not forwarded on b',
-    ])
+    expect(
+      nodeDifferences(readServices([node('a', [one]), node('b', [])]), false).disputed,
+    ).toEqual(['http/TCP/4: forwarded on a; not forwarded on b'])
   })
 
   test('disagree with what is the same left out, however long the lists are', () => {
     const ips = ['1', '2', '3', '4', '5'].map((last) => `10.0.0.${last}`)
     const disputed = (one: readonly string[], other: readonly string[]) =>
-      nodeDifferences(readServices([node('a', [entry(one)]), node('b', [entry(other)])])).disputed
+      nodeDifferences(readServices([node('a', [entry(one)]), node('b', [entry(other)])]), false)
+        .disputed
     expect(disputed(ips, ips.slice(0, 4))).toEqual([
       'http/TCP/4: to 10.0.0.5:80 on a; to no such backend on b',
     ])
@@ -180,10 +181,19 @@ describe('nodes that differ', () => {
     ])
   })
 
+  test('the local pool is that of each node, and so are all backends where endpoints have hints', () => {
+    const { backends = [] } = most[0]?.entries?.[0] ?? {}
+    const own = { ip: '10.0.0.9', port: 80, weight: 1, inLocalPool: true }
+    expect(textsOf(node('d', [entry([], { backends: [...backends, own] })]))).toEqual({})
+    const services = readServices([...most, node('d', [entry(['10.0.0.1'], { status: 'Error' })])])
+    const { byNode } = nodeDifferences(services, true)
+    expect(Object.fromEntries(byNode)).toEqual({ d: ['http/TCP/4: Error, elsewhere Done'] })
+  })
+
   test('a weight that differs is a difference', () => {
     const backends = [
-      { ip: '10.0.0.1', port: 80, weight: 1 },
-      { ip: '10.0.0.2', port: 80, weight: 5 },
+      { ip: '10.0.0.1', port: 80, weight: 1, inClusterPool: true },
+      { ip: '10.0.0.2', port: 80, weight: 5, inClusterPool: true },
     ]
     expect(textsOf(node('d', [entry([], { backends })]))['d']).toHaveLength(2)
   })
@@ -196,7 +206,7 @@ test('a row for each node, those first that an operator has to look at', () => {
     node('c', [entry([])]),
     UNREAD,
   ]
-  const rows = nodeServiceRows(nodes, nodeDifferences(readServices(nodes)).byNode)
+  const rows = nodeServiceRows(nodes, nodeDifferences(readServices(nodes), false).byNode)
   expect(rows.map(({ node: name }) => name)).toEqual(['z', 'c', 'a', 'b'])
   expect(rows[0]).toMatchObject({ isRead: false, remarks: ['connection refused'], status: '' })
   expect(rows[1]).toMatchObject({ backends: 0, remarks: ['http/TCP/4: without 10.0.0.1:80'] })

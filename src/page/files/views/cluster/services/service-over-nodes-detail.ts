@@ -20,6 +20,9 @@ import { useStore } from '../../parts/use-store.ts'
 import { EntryOverNodesSection } from './entry-over-nodes-section.ts'
 import { ServiceNodesTable } from './service-nodes-table.ts'
 
+const HINTS =
+  'Its endpoints have topology hints, by which each node may have other backends: these are not compared.'
+
 interface Props {
   readonly api: ClusterApi
   readonly state: ClusterState
@@ -29,11 +32,15 @@ interface Props {
 
 /** One Service over all nodes: what its backends get, and which nodes forward it otherwise. */
 export function ServiceOverNodesDetail({ api, state, service, close }: Props) {
-  const { services, rounds } = useServiceOverNodes({ api, state, service })
+  const { services, hasHints, rounds } = useServiceOverNodes({ api, state, service })
   const { read, differences, entries } = useMemo(() => {
     const found = readServices(services)
-    return { read: found, differences: nodeDifferences(found), entries: sumEntries(found) }
-  }, [services])
+    return {
+      read: found,
+      differences: nodeDifferences(found, hasHints),
+      entries: sumEntries(found),
+    }
+  }, [services, hasHints])
   const rows = useMemo(() => nodeServiceRows(services, differences.byNode), [services, differences])
   const isCounted = read.some(({ samples }) => samples[1] !== undefined)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -46,6 +53,7 @@ export function ServiceOverNodesDetail({ api, state, service, close }: Props) {
       <button type="button" onClick=${close}>Close</button>
     </div>
     <p class="remarks" role="status">${progressWords(read.length, services.length)}</p>
+    ${hasHints ? html`<p class="remarks">${HINTS}</p>` : null}
     <${Differing} differences=${differences} />
     <${Disagreements} texts=${differences.disputed} />
     ${rounds > 0 && read.length > 0 && entries.length === 0 ? html`<p>No node forwards a port of it.</p>` : null}
