@@ -28,10 +28,10 @@ const TIMEOUTS = {
 const selection = readSelection(process.env['NP_TESTS'])
 
 /** The daemon does these alike in every mode, so one project tests them: `kernel`. */
-const OF_NO_MODE = ['api-kinds', 'api-outage', 'api-silence', 'reload']
+const OF_NO_MODE = ['api-kinds', 'api-outage', 'api-silence', 'configuration-errors', 'reload']
 
 /** Decided before a mode sees it; policy-flows has such packets in every mode. */
-const DECIDED_ALIKE = ['endpoint-choice', 'health-check', 'legacy-addresses', 'topology-hints']
+const DECIDED_ALIKE = ['endpoint-choice', 'legacy-addresses', 'topology-hints']
 
 /**
  * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, the metrics of programs
@@ -42,7 +42,7 @@ const DECIDED_ALIKE = ['endpoint-choice', 'health-check', 'legacy-addresses', 't
 const NOT_OF_IPVS = [
   ...OF_NO_MODE,
   ...DECIDED_ALIKE,
-  ...['configuration-errors', 'foreign-proxy', 'loopback'],
+  ...['foreign-proxy', 'health-check', 'loopback'],
   ...['lab', 'no-ipvs', 'metrics', 'drift', 'affinity', 'affinity-crowd', 'distribution'],
 ]
 
@@ -53,14 +53,11 @@ const NOT_OF_IPVS = [
 const NOT_OF_USERSPACE = [
   ...OF_NO_MODE,
   ...DECIDED_ALIKE,
-  'lab',
-  'no-ipvs',
-  'source-address',
-  'drift',
+  ...['health-check', 'lab', 'no-ipvs', 'source-address', 'drift'],
 ]
 
 /** What project `nftables` leaves out: the lab itself, and a kernel without ip_vs. */
-const NOT_OF_NFTABLES = [...OF_NO_MODE, 'lab', 'no-ipvs']
+const NOT_OF_NFTABLES = [...OF_NO_MODE, ...DECIDED_ALIKE, 'lab', 'no-ipvs']
 
 /**
  * Nine projects. `unit` is everything that needs neither root nor a kernel, `architecture` holds the

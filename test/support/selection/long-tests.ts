@@ -199,8 +199,13 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'starts the daemon for every case, of which unit tests cover the decisions',
+    projects: ['kernel'],
+    files: ['test/kernel/configuration-errors.test.ts'],
+  },
+  {
+    reason: 'starts the daemon for every case, of which unit tests cover the decisions',
     projects: ['kernel', 'userspace', 'nftables'],
-    files: ['test/kernel/configuration-errors.test.ts', 'test/kernel/loopback.test.ts'],
+    files: ['test/kernel/loopback.test.ts'],
   },
   {
     reason: 'starts several daemons for every case, of which unit tests cover the decisions',
@@ -217,21 +222,6 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/api-kinds.test.ts',
       'test/kernel/foreign-proxy.test.ts',
       'test/kernel/orchserver/node-proxy.test.ts',
-    ],
-  },
-  {
-    reason: 'one mechanism for all modes, which project kernel tests in every run',
-    projects: ['userspace', 'nftables'],
-    files: ['test/kernel/foreign-proxy.test.ts'],
-  },
-  {
-    reason: 'one mechanism for all modes, which project kernel tests in every run',
-    projects: ['nftables'],
-    files: [
-      'test/kernel/endpoint-choice.test.ts',
-      'test/kernel/health-check.test.ts',
-      'test/kernel/legacy-addresses.test.ts',
-      'test/kernel/topology-hints.test.ts',
     ],
   },
   {
@@ -284,6 +274,16 @@ export const LONG_TESTS: readonly LongTests[] = [
       'twenty seconds of readings, which serve for a second each; unit tests read the same counters, and metrics the others',
     projects: ['kernel'],
     files: ['test/kernel/nftables/connections.test.ts'],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests in every run',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/foreign-proxy.test.ts'],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests in every run',
+    projects: ['nftables'],
+    files: ['test/kernel/health-check.test.ts'],
   },
   {
     reason:
