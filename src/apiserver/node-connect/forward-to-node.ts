@@ -1,8 +1,8 @@
+import { type FailedAttempt, firstConnection } from '../../lib/tls/first-connection.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
 import { StatusError } from '../status/status.ts'
 import { serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
-import { connectToNode, type FailedAttempt } from './connect-to-node.ts'
 import { findEndpoint } from './find-endpoint.ts'
 import { mayBeNodeError, readNodeError } from './node-error.ts'
 import { answeredRefusal, noCredentials, unansweredStatus } from './node-failure.ts'
@@ -38,8 +38,9 @@ export async function forwardToNode(
     if (streams.isClosed) return serviceUnavailable('the server is stopping')
     return unansweredStatus(endpoint, attempts)
   }
-  const target = { ...endpoint, credentials, connect: context.connectNode }
-  const connection = await connectToNode(target, { clock, signal })
+  const { authority: ca, cert, key } = credentials
+  const target = { ...endpoint, trust: { ca, cert, key }, connect: context.connectNode }
+  const connection = await firstConnection(target, { clock, signal })
   if (!('socket' in connection)) return fail(connection)
   const waiting = { clock, signal, answerMs: limits.requestTimeout }
   const answer = await requestNode(connection, { ...endpoint, method }, waiting)

@@ -2,8 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { NODE_CLIENT, NODE_READER_ROLE } from '../../auth/node-client.ts'
 import { hostPort, type IpAddress } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
+import {
+  type FailedAttempt,
+  type FirstConnection,
+  LATE_CONNECTION,
+} from '../../lib/tls/first-connection.ts'
 import { StatusError } from '../status/status.ts'
-import { type FailedAttempt, LATE_CONNECTION, type NodeConnection } from './connect-to-node.ts'
 import type { NodeEndpoint } from './find-endpoint.ts'
 import { LATE_ANSWER } from './request-node.ts'
 
@@ -71,7 +75,7 @@ export function unansweredStatus(
 export function answeredRefusal(
   endpoint: NodeEndpoint,
   { statusCode = 0 }: IncomingMessage,
-  { address, failed }: Pick<NodeConnection, 'address' | 'failed'>,
+  { address, failed }: Pick<FirstConnection, 'address' | 'failed'>,
 ): StatusError | undefined {
   const fault = refusalFault(statusCode)
   if (fault === undefined) return undefined

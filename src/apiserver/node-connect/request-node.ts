@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { Clock } from '../../lib/clock.ts'
+import type { FirstConnection } from '../../lib/tls/first-connection.ts'
 import { keepAlive } from '../request/keep-alive.ts'
-import type { NodeConnection } from './connect-to-node.ts'
 import type { NodeEndpoint } from './find-endpoint.ts'
 
 export interface NodeRequest extends Pick<NodeEndpoint, 'port' | 'path'> {
@@ -25,7 +25,7 @@ export const LATE_ANSWER = 'ANSWER_LATE'
  * of its own, so that a replaced certificate counts at once.
  */
 export function requestNode(
-  { address, socket }: Pick<NodeConnection, 'address' | 'socket'>,
+  { address, socket }: Pick<FirstConnection, 'address' | 'socket'>,
   { port, path, method }: NodeRequest,
   { clock, signal, answerMs }: Waiting,
 ): Promise<IncomingMessage | Error> {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import type { Connection } from '../connection/connection.ts'
 import type { Credential } from '../connection/credential/credential.ts'
@@ -14,6 +15,8 @@ export interface ConnectorOptions {
   /** The certificate of the credential, which takes precedence over the connection's. */
   readonly certificate: Credential['certificate']
   readonly observer: Pick<ClientObserver, 'authenticated'>
+  /** A connection to the server that was made already, each once; undefined: there is none, and one is made. */
+  readonly opened?: (() => Socket | undefined) | undefined
 }
 
 /**
@@ -26,6 +29,13 @@ export function createConnector(
 ): buildConnector.connector {
   const servername = connection.tls?.serverName
   return (requested, callback) => {
+    const socket = options.opened?.()
+    if (socket !== undefined && !socket.destroyed) {
+      socket.setKeepAlive(KEEP_ALIVE)
+      // undici begins no request while it calls this function.
+      queueMicrotask(() => callback(null, socket))
+      return
+    }
     const target = servername === undefined ? requested : { ...requested, servername }
     connectorOptions(connection, options).then(
       (built) => openSocket(built, target, callback),

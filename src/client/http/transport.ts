@@ -44,6 +44,8 @@ export interface TransportOptions {
   readonly userAgent: string
   readonly clock: Pick<Clock, 'now'>
   readonly observer: ClientObserver
+  /** Connections that were made already by the settings of `connection`; see `ConnectorOptions`. */
+  readonly opened?: ConnectorOptions['opened']
 }
 
 /** Whether other machines cannot read what is sent: it is encrypted, or stays on this one. */
@@ -62,15 +64,15 @@ const REFUSAL_LIMIT = 64 * 1024
  * the old ones finish their requests.
  */
 export function createTransport(options: TransportOptions): Transport {
-  const { connection, userAgent, clock, observer } = options
+  const { connection, userAgent, clock, observer, opened } = options
   let certificate: Credential['certificate']
-  let pool = openPool(connection, { certificate, observer })
+  let pool = openPool(connection, { certificate, observer, opened })
 
   function poolFor(credential: Credential): Pool {
     if (credential.certificate?.cert !== certificate?.cert) {
       void pool.close()
       certificate = credential.certificate
-      pool = openPool(connection, { certificate, observer })
+      pool = openPool(connection, { certificate, observer, opened })
     }
     return pool
   }

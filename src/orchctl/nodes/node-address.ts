@@ -10,10 +10,13 @@ export function nodeAddresses(node: JsonObject): readonly IpAddress[] {
   )
 }
 
-/** The address at which other machines of the cluster reach the node; undefined: it has none. */
-export function internalAddress(node: JsonObject): IpAddress | undefined {
-  const [found] = arrayAt(node, 'status', 'addresses')
+/** Addresses that are tried for one node. A kubelet registers two, one of each IP version. */
+const MAX_ADDRESSES = 4
+
+/** The addresses at which other machines of the cluster reach the node, in its order; those beyond four are left out. */
+export function internalAddresses(node: JsonObject): readonly IpAddress[] {
+  const found = arrayAt(node, 'status', 'addresses')
     .filter((one) => stringAt(one, 'type') === 'InternalIP')
     .flatMap((one) => parseIp(stringAt(one, 'address')) ?? [])
-  return found
+  return [...new Set(found)].slice(0, MAX_ADDRESSES)
 }

@@ -13,7 +13,7 @@ import {
 /** Nodes that are read at the same time. */
 const MAX_AT_ONCE = 16
 
-/** Milliseconds for one node, from connecting to the whole document. */
+/** Milliseconds for the document of one node, once it is connected to. */
 const TIMEOUT_MS = 20_000
 
 /** What one node answered. */
@@ -72,6 +72,9 @@ async function ofEachNode<T>(
   return answers
 }
 
+/** Errors for which the other nodes are read still. */
+const OF_ONE_NODE: ReadonlySet<string> = new Set(['NP_ORCHCTL_NODE', 'NP_ORCHCTL_NODE_UNREACHABLE'])
+
 async function readNode<T>(
   open: () => Promise<NodeInspection>,
   read: (inspection: NodeInspection) => Promise<T>,
@@ -84,8 +87,7 @@ async function readNode<T>(
       await inspection.close()
     }
   } catch (error) {
-    if (error instanceof NodeProxyError && error.code === 'NP_ORCHCTL_NODE')
-      return { ok: false, error }
+    if (error instanceof NodeProxyError && OF_ONE_NODE.has(error.code)) return { ok: false, error }
     throw error
   }
 }

@@ -1,24 +1,32 @@
 import type { Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import type { Clock } from '../../lib/clock.ts'
-import type { IpAddress } from '../../lib/ip.ts'
-import type { NodeCredentials } from '../context/node-credentials.ts'
+import type { Clock } from '../clock.ts'
+import type { IpAddress } from '../ip.ts'
 
-export interface NodeTarget {
+/** By which both ends of a connection verify each other. All PEM. */
+export interface TlsTrust {
+  /** Signs the certificate of the server. */
+  readonly ca: string
+  /** Of the client, where it shows one. */
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+}
+
+export interface ConnectionTarget {
   /** At least one. */
   readonly addresses: readonly IpAddress[]
   readonly port: number
-  readonly credentials: NodeCredentials
+  readonly trust: TlsTrust
   readonly connect: (address: IpAddress, port: number) => Socket
 }
 
-/** Why the node was not read at an address; the error has a `code`. */
+/** Why the server was not reached, or read, at an address; the error has a `code`. */
 export interface FailedAttempt {
   readonly address: IpAddress
   readonly error: Error
 }
 
-export interface NodeConnection {
+export interface FirstConnection {
   readonly address: IpAddress
   readonly socket: TLSSocket
   /** The addresses to which no connection was made. */
@@ -26,7 +34,7 @@ export interface NodeConnection {
 }
 
 /** Milliseconds for a connection, its TLS handshake included, whatever the number of addresses. */
-const CONNECT_MS = 5000
+export const CONNECT_MS = 5000
 
 /** Milliseconds until the next address is tried beside one that is silent, as RFC 8305 (5) recommends. */
 const NEXT_ADDRESS_MS = 250
@@ -36,27 +44,27 @@ export const LATE_CONNECTION = 'CONNECTION_LATE'
 
 /**
  * The first TLS connection that is made to one of the addresses; or why there is none to any of them. The next address is
- * tried when one has failed, or beside one that is silent. The node must show a certificate of the authority for the
+ * tried when one has failed, or beside one that is silent. The server must show a certificate of the authority for the
  * address. Nothing of a request is sent before, so none is sent twice.
  */
-export async function connectToNode(
-  target: NodeTarget,
-  { clock, signal }: { readonly clock: Pick<Clock, 'after'>; readonly signal: AbortSignal },
-): Promise<NodeConnection | readonly FailedAttempt[]> {
+export async function firstConnection(
+  target: ConnectionTarget,
+  { clock, signal }: { readonly clock: Pick<Clock, 'after'>; readonly signal?: AbortSignal },
+): Promise<FirstConnection | readonly FailedAttempt[]> {
   const race = startRace(target, clock)
   const late = Object.assign(new Error('too late'), { code: LATE_CONNECTION })
   const cancel = clock.after(CONNECT_MS, () => race.end(late))
   const stop = (): void => race.end(new Error('the request has ended'))
-  signal.addEventListener('abort', stop)
-  if (signal.aborted) stop()
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted === true) stop()
   const result = await race.result
   cancel()
-  signal.removeEventListener('abort', stop)
+  signal?.removeEventListener('abort', stop)
   return result
 }
 
-function startRace(target: NodeTarget, clock: Pick<Clock, 'after'>) {
-  const { promise, resolve } = Promise.withResolvers<NodeConnection | readonly FailedAttempt[]>()
+function startRace(target: ConnectionTarget, clock: Pick<Clock, 'after'>) {
+  const { promise, resolve } = Promise.withResolvers<FirstConnection | readonly FailedAttempt[]>()
   const untried = target.addresses.values()
   const failed: FailedAttempt[] = []
   const running = new Set<TLSSocket>()
@@ -98,8 +106,7 @@ function startRace(target: NodeTarget, clock: Pick<Clock, 'after'>) {
   return { result: promise, end }
 }
 
-function openTls(address: IpAddress, { port, credentials, connect }: NodeTarget): TLSSocket {
-  const { cert, key, authority: ca } = credentials
-  const trust = { cert, key, ca, minVersion: 'TLSv1.2' as const }
-  return connectTls({ socket: connect(address, port), host: address, ...trust })
+function openTls(address: IpAddress, { port, trust, connect }: ConnectionTarget): TLSSocket {
+  const socket = connect(address, port)
+  return connectTls({ socket, host: address, minVersion: 'TLSv1.2', ...trust })
 }
