@@ -41,7 +41,7 @@ ${latency}
 
 ${cost}
 
-### Inspection: One name
+### Inspection: One command
 
 ${commandTable(commands)}
 `
