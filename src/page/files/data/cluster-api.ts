@@ -1,3 +1,4 @@
+import { BY_NAME } from '../text/by-name.ts'
 import { Connection, type ConnectionParts } from './connection.ts'
 import type { EndpointSliceObject, NodeObject, ObjectList, PodObject } from './kubernetes.ts'
 import { limitedApi } from './limited-api.ts'
@@ -19,8 +20,6 @@ export interface ClusterApi {
 
 /** Requests that run at once, streams of changes aside. */
 const MAX_REQUESTS = 8
-/** node-9 comes before node-10. */
-const BY_NAME = new Intl.Collator('en', { numeric: true })
 /** From the core API to that of EndpointSlices. */
 const DISCOVERY = '../../apis/discovery.k8s.io/v1'
 /** Objects in one part of a list. */

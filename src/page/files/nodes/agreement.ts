@@ -1,3 +1,4 @@
+import { BY_NAME } from '../text/by-name.ts'
 import { formatCount, formatCountOf } from '../text/format.ts'
 
 /** What one node has. */
@@ -14,7 +15,7 @@ export interface NodeGroup<T> {
 
 /** How far nodes have the same. */
 export interface Agreement<T> {
-  /** The most frequent value first. */
+  /** The most frequent value first; of equally frequent ones that of the node whose name comes first. */
   readonly groups: readonly NodeGroup<T>[]
   /** More than half of the nodes; undefined: no value is that frequent. The rule is that of `orchctl doctor --nodes`. */
   readonly usual: NodeGroup<T> | undefined
@@ -23,7 +24,8 @@ export interface Agreement<T> {
 }
 
 export function agreementOf<T>(values: readonly NodeValue<T>[]): Agreement<T> {
-  const groups = [...Map.groupBy(values, ({ value }) => value)]
+  const ordered = values.toSorted((a, b) => BY_NAME.compare(a.node, b.node))
+  const groups = [...Map.groupBy(ordered, ({ value }) => value)]
     .map(([value, members]) => ({ value, nodes: members.map(({ node }) => node) }))
     .toSorted((a, b) => b.nodes.length - a.nodes.length)
   const [first] = groups

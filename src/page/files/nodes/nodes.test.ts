@@ -147,6 +147,11 @@ describe('without a majority the nodes disagree', () => {
     expect(disputedOf({ ...four, e: reading() })).toEqual([])
   })
 
+  test('in the order of their names, whichever answers first', () => {
+    const late = { 'node-10': reading(), 'node-9': reading({ mode: 'b' }) }
+    expect(disputedOf(late)).toEqual(['mode: b on node-9; a on node-10'])
+  })
+
   test('many nodes and many values are counted', () => {
     const readings = Object.fromEntries(
       Array.from({ length: 12 }, (_, at) => [`n${at}`, reading({ mode: at < 6 ? 'a' : `m${at}` })]),
