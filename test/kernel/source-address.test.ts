@@ -95,10 +95,11 @@ beforeAll(() =>
 )
 
 describe.each(CASES)('$mode', ({ config, pods, outsideIsMasqueraded }) => {
-  beforeAll(async () => {
+  test('the daemon takes it', async () => {
     await reconfigure(lab(), config)
     await lab().daemon.synced()
   })
+
   const expectSource = (from: Sender, src: string, masquerade: boolean, dst = VIP, dport = 80) =>
     expectFlow(lab(), {
       from,
