@@ -95,10 +95,7 @@ beforeAll(() =>
 )
 
 describe.each(CASES)('$mode', ({ config, pods, outsideIsMasqueraded }) => {
-  test('the daemon takes it', async () => {
-    await reconfigure(lab(), config)
-    await lab().daemon.synced()
-  })
+  test('the daemon takes it', () => reconfigure(lab(), config))
 
   const expectSource = (from: Sender, src: string, masquerade: boolean, dst = VIP, dport = 80) =>
     expectFlow(lab(), {
@@ -106,6 +103,8 @@ describe.each(CASES)('$mode', ({ config, pods, outsideIsMasqueraded }) => {
       src,
       dst,
       dport,
+      // The daemon has taken the setting, and writes its rules.
+      retrySeconds: 30,
       expect: { outcome: 'deliver', endpoints: ['10.180.0.1:80', '10.180.2.1:80'], masquerade },
     })
 
@@ -125,7 +124,7 @@ test('a process of the node that sends from a secondary address is masqueraded t
   await deploy(lab(), { key: 'ns/far', clusterIP: FAR_VIP, endpoints: ENDPOINTS.slice(1) })
   const [source, destination] = ['192.168.99.11', FAR_VIP]
   await expectFlow(lab(), {
-    ...{ from: 'node', src: source, dst: destination, dport: 80 },
+    ...{ from: 'node', src: source, dst: destination, dport: 80, retrySeconds: 30 },
     expect: { outcome: 'deliver', endpoints: ['10.180.2.1:80'], masquerade: true },
   })
   const [outcome] = await lab().connect('node', { source, destination, port: 80 })
