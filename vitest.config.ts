@@ -36,13 +36,13 @@ const DECIDED_ALIKE = ['endpoint-choice', 'legacy-addresses', 'topology-hints']
 /**
  * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, the metrics of programs
  * that fail, of which it starts none; what is tested otherwise there (drift, persistence and
- * schedulers `.ipvs.test.ts`); and what is the same in userspace mode, but takes minutes in
- * User-mode Linux.
+ * schedulers `.ipvs.test.ts`); what is the same in userspace mode, but takes minutes in User-mode
+ * Linux; and whose packets are Pods', which iptables mode matches by the same rules (source-address).
  */
 const NOT_OF_IPVS = [
   ...OF_NO_MODE,
   ...DECIDED_ALIKE,
-  ...['foreign-proxy', 'health-check', 'loopback'],
+  ...['foreign-proxy', 'health-check', 'loopback', 'source-address'],
   ...['lab', 'no-ipvs', 'metrics', 'drift', 'affinity', 'affinity-crowd', 'distribution'],
 ]
 

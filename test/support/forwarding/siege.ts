@@ -12,7 +12,7 @@ export const PORT = 80
 export const KEPT = 16
 
 /** How often honest clients are measured, in peace and under attack by turns. */
-const ROUNDS = 7
+const ROUNDS = 5
 const MEASUREMENTS = 800
 /** Measured processes do not wait for others: the scheduler is not measured. */
 const FIRST = -20

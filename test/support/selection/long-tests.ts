@@ -257,11 +257,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   {
     reason: 'one mechanism for all modes, and slow in User-mode Linux',
     projects: ['ipvs'],
-    files: [
-      'test/kernel/datagrams.test.ts',
-      'test/kernel/hairpin.test.ts',
-      'test/kernel/source-address.test.ts',
-    ],
+    files: ['test/kernel/datagrams.test.ts', 'test/kernel/hairpin.test.ts'],
   },
   {
     reason:
@@ -281,7 +277,12 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/foreign-proxy.test.ts'],
   },
   {
-    reason: 'one mechanism for all modes, which project kernel tests in every run',
+    reason: 'half a minute each; unit tests cover the decisions',
+    projects: ['kernel'],
+    files: ['test/kernel/health-check.test.ts', 'test/kernel/topology-hints.test.ts'],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests',
     projects: ['nftables'],
     files: ['test/kernel/health-check.test.ts'],
   },
@@ -293,7 +294,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
-    projects: ['userspace', 'nftables', 'ipvs'],
+    projects: ['kernel', 'userspace', 'nftables', 'ipvs'],
     files: ['test/kernel/node-ports.test.ts'],
   },
   {
