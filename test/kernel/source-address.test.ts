@@ -95,7 +95,7 @@ beforeAll(() =>
 )
 
 describe.each(CASES)('$mode', ({ config, pods, outsideIsMasqueraded }) => {
-  test('the daemon takes it', () => reconfigure(lab(), config))
+  beforeAll(() => reconfigure(lab(), config))
 
   const expectSource = (from: Sender, src: string, masquerade: boolean, dst = VIP, dport = 80) =>
     expectFlow(lab(), {

@@ -31,7 +31,7 @@ export async function readNftables(
 /** Tables whose elements are read when a packet needs them. */
 export interface LiveTables {
   readonly tables: readonly NftTable[]
-  /** Reads the elements that walks needed; whether there was anything. Throws NP_EXPLAIN_READ, NP_KERNEL_NETLINK. */
+  /** Reads the elements that walks needed; whether there was anything. Throws NP_KERNEL_NETLINK. */
   readonly readMissing: () => Promise<boolean>
 }
 

@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { vi } from 'vitest'
 import type { ProxyConfig } from './daemon-config.ts'
 import type { Lab } from './lab.ts'
 import { sumOf } from './metrics.ts'
@@ -23,5 +23,5 @@ export async function reconfigure({ daemon }: Lab, config: ProxyConfig): Promise
     if (isRefused) throw new Error(`refused: ${daemon.logs().slice(-LOG_CHARACTERS)}`)
     return (await reloads('applied')) > before.applied
   }
-  await expect.poll(isTaken, { timeout: TAKEN_MS }).toBe(true)
+  await vi.waitUntil(isTaken, { timeout: TAKEN_MS })
 }

@@ -9,13 +9,17 @@ const PORTS = { ...CLIENTS, name: 'ports', type: 'inet_service', map: 'verdict' 
 const KEY = [addressPart(ip('10.0.0.1'))]
 
 /** Elements that read `kernel` by key, or `listed` from nft; with what was read. */
-function live(kernel: Readonly<Record<string, Element>>, listed: readonly string[] = []) {
+function live(
+  kernel: Readonly<Record<string, Element>>,
+  listed: readonly string[] = [],
+  status = 0,
+) {
   const read: string[] = []
   const elements = new LiveElements(
     async (program, args) => {
       read.push([program, ...args].join(' '))
       const set = { elem: listed }
-      return { status: 0, stdout: JSON.stringify({ nftables: [{ set }] }), stderr: '' }
+      return { status, stdout: JSON.stringify({ nftables: [{ set }] }), stderr: '' }
     },
     async (table, set, key) => {
       read.push(`${table.family} ${table.name} ${set} ${key.toString('hex')}`)
@@ -74,4 +78,14 @@ test.each([
   expect(await elements.read()).toBe(true)
   expect(clients.withKey(KEY)).toEqual(['10.0.0.0/8'])
   expect(read).toEqual([`nft -j list set ${named}`])
+})
+
+test('a set that is gone meanwhile has elements that are not known, and is read once', async () => {
+  const { elements, read } = live({}, [], 1)
+  const clients = elements.of({ ...CLIENTS, table: 'firewall' }, 'set')
+  clients.withKey(KEY)
+  expect(await elements.read()).toBe(true)
+  expect(clients.withKey(KEY)).toBeUndefined()
+  expect(await elements.read()).toBe(false)
+  expect(read).toHaveLength(1)
 })

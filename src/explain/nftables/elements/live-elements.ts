@@ -1,5 +1,4 @@
 import { type Family } from '../../../lib/ip.ts'
-import { unreadable } from '../../host/read-json.ts'
 import type { RunCommand } from '../../host/run-command.ts'
 import { isList, isObject, type Json, type JsonObject, textOf } from '../model/json.ts'
 import type { SetElements } from '../model/set-elements.ts'
@@ -59,10 +58,10 @@ export class LiveElements {
     }
   }
 
-  async #all(listed: JsonObject, kind: 'set' | 'map'): Promise<readonly Json[]> {
+  async #all(listed: JsonObject, kind: 'set' | 'map'): Promise<readonly Json[] | undefined> {
     const where = ['family', 'table', 'name'].map((field) => textOf(listed[field]))
     const output = await this.#run('nft', ['-j', 'list', kind, ...where])
-    if (output.status !== 0) throw unreadable(`nft list ${kind} ${where.join(' ')}`, output)
+    if (output.status !== 0) return undefined
     const { nftables } = JSON.parse(output.stdout) as { readonly nftables: readonly JsonObject[] }
     const set = nftables.map((object) => object[kind]).find(isObject)
     const elements = set?.['elem']

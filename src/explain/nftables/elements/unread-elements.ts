@@ -7,7 +7,8 @@ export interface ElementSource {
   /** The key by which one is looked up; undefined: all are read. */
   keyOf(parts: readonly Part[]): Buffer | undefined
   lookUp(key: Buffer): Promise<readonly Json[]>
-  all(): Promise<readonly Json[]>
+  /** Undefined: the set cannot be listed; it may be gone meanwhile. */
+  all(): Promise<readonly Json[] | undefined>
 }
 
 /** Elements that are read when a packet needs them. */
@@ -17,13 +18,14 @@ export class UnreadElements implements SetElements {
   readonly #missing = new Map<string, Buffer>()
   #isMissing = false
   #all: readonly Json[] | undefined
+  #isGone = false
 
   constructor(source: ElementSource) {
     this.#source = source
   }
 
   withKey(parts: readonly Part[]): readonly Json[] | undefined {
-    if (this.#all !== undefined) return this.#all
+    if (this.#all !== undefined || this.#isGone) return this.#all
     const key = this.#source.keyOf(parts)
     if (key === undefined) {
       this.#isMissing = true
@@ -41,8 +43,10 @@ export class UnreadElements implements SetElements {
     const isMissing = this.#isMissing
     this.#missing.clear()
     this.#isMissing = false
-    if (isMissing) this.#all = await this.#source.all()
-    else for (const [text, key] of missing) this.#known.set(text, await this.#source.lookUp(key))
+    if (isMissing) {
+      this.#all = await this.#source.all()
+      this.#isGone = this.#all === undefined
+    } else for (const [text, key] of missing) this.#known.set(text, await this.#source.lookUp(key))
     return isMissing || missing.length > 0
   }
 }

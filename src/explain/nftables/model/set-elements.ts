@@ -3,7 +3,7 @@ import type { Part } from './value.ts'
 
 /** The elements of a set; of a map they are pairs. */
 export interface SetElements {
-  /** Those that may have the key; undefined: they are not read yet, and will be before the packet is walked again. */
+  /** Those that may have the key; undefined: they are not read yet, and will be before the packet is walked again; or cannot be read. */
   withKey(parts: readonly Part[]): readonly Json[] | undefined
 }
 
