@@ -33,7 +33,8 @@ export interface DoctorCluster extends AsyncDisposable {
 
 /** `flags` are further ones of orch-server. */
 export async function startDoctorCluster(flags: readonly string[] = []): Promise<DoctorCluster> {
-  const dns = `127.0.0.1:${await freePort()}`
+  // An address of its own: at 127.0.0.1 a client of another test may get the port before the server.
+  const dns = `127.64.${(process.pid >> 8) & 255}.${process.pid & 255}:${await freePort()}`
   const server = await startOrchServer({
     flags: [
       '--load-balancer-pool=192.0.2.0/26',
