@@ -22,6 +22,12 @@ export interface Access {
   readonly refused: StatusError | undefined
 }
 
+/** What a request is for. */
+interface RoutedTarget extends Pick<RequestTarget, 'path' | 'query'> {
+  /** Undefined: the path is none of an API. */
+  readonly found: FoundRoute | undefined
+}
+
 /** No credentials were accepted, so nothing is done for this user. */
 const NO_USER: User = { name: '', groups: [] }
 
@@ -29,11 +35,7 @@ const NO_USER: User = { name: '', groups: [] }
 export async function checkAccess(
   { identifier, authorizer, lifecycle }: HttpContext,
   request: IncomingMessage,
-  {
-    path,
-    query,
-    found,
-  }: Pick<RequestTarget, 'path' | 'query'> & { readonly found: FoundRoute | undefined },
+  { path, query, found }: RoutedTarget,
 ): Promise<Access> {
   const action = actionOf(request.method ?? 'GET', { path, query, found })
   const identity = await identifier.identify(request, isPathAction(action) ? path : undefined)
@@ -61,14 +63,7 @@ export function starting(): StatusError {
   return serviceUnavailable('the server is starting')
 }
 
-function actionOf(
-  method: string,
-  {
-    path,
-    query,
-    found,
-  }: Pick<RequestTarget, 'path' | 'query'> & { readonly found: FoundRoute | undefined },
-): Action {
+function actionOf(method: string, { path, query, found }: RoutedTarget): Action {
   if (found === undefined) return pathAction(method, decodeURIComponent(path))
   if (found.route.kind !== 'resource') return pathAction(method, servedPath(path))
   const { verbs } = found.route

@@ -2,6 +2,7 @@ import { hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { isSpecialAddress } from '../../lib/special-address.ts'
+import { MAX_ADDRESSES } from '../../lib/tls/first-connection.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 
@@ -10,9 +11,6 @@ export interface OwnEndpoints {
   readonly addresses: readonly IpAddress[]
   readonly ports: readonly number[]
 }
-
-/** Addresses that are tried for one request. A kubelet registers two, one of each IP version. */
-const MAX_ADDRESSES = 4
 
 /**
  * The InternalIPs of a Node to which requests may go, at least one, in their order. A node writes its addresses itself, so one

@@ -3,13 +3,14 @@ import { NetlinkIpvs } from '../../kernel/ipvs/netlink/netlink-ipvs.ts'
 import { requestTransport } from '../../kernel/netlink/request-transport.ts'
 import { NetlinkSession } from '../../kernel/netlink/session.ts'
 import { NETLINK_GENERIC, NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
-import { listTables } from '../../kernel/nftables/list-tables.ts'
+import { countRules, listTables } from '../../kernel/nftables/list-tables.ts'
 import { NetlinkNftables } from '../../kernel/nftables/netlink/netlink-nftables.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { RunCommand } from '../host/run-command.ts'
 import { type ReadFile, readIpvs } from '../ipvs/read-ipvs.ts'
+import { isOfIptables } from '../nftables/tables-of-iptables.ts'
 import type { WorldReaders } from './world-readers.ts'
 
 /** Programs beside each other: one that lists a hundred thousand rules needs seconds. */
@@ -65,10 +66,13 @@ async function listIpvs() {
   }
 }
 
+/** Rules are counted only where it depends on their number whether nft can list all tables at once. */
 async function nftTables() {
   const session = new NetlinkSession(requestTransport(NETLINK_NETFILTER), systemClock)
   try {
-    return await listTables(session)
+    const tables = await listTables(session)
+    const isMixed = tables.some(isOfIptables) && !tables.every(isOfIptables)
+    return isMixed ? await countRules(session, tables) : tables
   } finally {
     session.close()
   }

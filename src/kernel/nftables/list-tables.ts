@@ -21,10 +21,7 @@ export interface TableSummary {
   readonly rules?: number
 }
 
-/**
- * The tables of this network namespace, none where the kernel has no nf_tables. Costs as much as they have chains, however
- * many rules are in these.
- */
+/** The tables of this network namespace, none where the kernel has no nf_tables. Costs the same however many rules they have. */
 export async function listTables(
   session: Pick<NetlinkSession, 'dump'>,
 ): Promise<readonly TableSummary[]> {
@@ -33,6 +30,14 @@ export async function listTables(
     const table = tableOf(payload)
     if (table !== undefined) tables.set(keyOf(table), table)
   })
+  return [...tables.values()]
+}
+
+/** The same tables with the number of their rules. Costs as much as they have chains, however many rules are in these. */
+export async function countRules(
+  session: Pick<NetlinkSession, 'dump'>,
+  tables: readonly TableSummary[],
+): Promise<readonly TableSummary[]> {
   const used = new Map<string, { readonly table: string; readonly use: number }>()
   await dump(session, NFT_MSG.getChain, (payload) => {
     const table = tableOf(payload)
@@ -44,7 +49,7 @@ export async function listTables(
   })
   const rules = new Map<string, number>()
   for (const { table, use } of used.values()) rules.set(table, (rules.get(table) ?? 0) + use)
-  return [...tables].map(([key, table]) => ({ ...table, rules: rules.get(key) ?? 0 }))
+  return tables.map((table) => ({ ...table, rules: rules.get(keyOf(table)) ?? 0 }))
 }
 
 async function dump(

@@ -36,6 +36,9 @@ export interface FirstConnection {
 /** Milliseconds for a connection, its TLS handshake included, whatever the number of addresses. */
 export const CONNECT_MS = 5000
 
+/** Addresses that are tried for one node. A kubelet registers two, one of each IP version. */
+export const MAX_ADDRESSES = 4
+
 /** Milliseconds until the next address is tried beside one that is silent, as RFC 8305 (5) recommends. */
 const NEXT_ADDRESS_MS = 250
 

@@ -1,5 +1,6 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import { MAX_ADDRESSES } from '../../lib/tls/first-connection.ts'
 
 /** The addresses of a Node object, those of its own network first. */
 export function nodeAddresses(node: JsonObject): readonly IpAddress[] {
@@ -9,9 +10,6 @@ export function nodeAddresses(node: JsonObject): readonly IpAddress[] {
     (one) => parseIp(stringAt(one, 'address')) ?? [],
   )
 }
-
-/** Addresses that are tried for one node. A kubelet registers two, one of each IP version. */
-const MAX_ADDRESSES = 4
 
 /** The addresses at which other machines of the cluster reach the node, in its order; those beyond four are left out. */
 export function internalAddresses(node: JsonObject): readonly IpAddress[] {

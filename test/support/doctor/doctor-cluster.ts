@@ -1,8 +1,7 @@
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { type ApiClient, createApiClient } from '../../../src/client/http/api-client.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
+import { freePort } from '../dns/free-port.ts'
 import { type OrchctlShell, openOrchctlShell } from '../orchctl/orchctl-shell.ts'
 import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
 import { untilObject } from './until-object.ts'
@@ -19,7 +18,7 @@ export interface DoctorCluster extends AsyncDisposable {
   readonly api: ApiClient
   readonly shell: OrchctlShell
   readonly server: OrchServerProcess
-  /** `127.0.0.1:PORT` */
+  /** `127.64.x.y:PORT` */
   readonly dns: string
   /** Creates an object. @returns it as stored */
   make(path: string, object: JsonObject): Promise<JsonObject>
@@ -71,13 +70,4 @@ async function must(path: string, sent: Promise<Answer>): Promise<unknown> {
   const answer = await sent
   if (!answer.ok) throw new Error(`${path}: ${JSON.stringify(answer.failure)}`)
   return answer.value
-}
-
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4')
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
-  socket.close()
-  return port
 }

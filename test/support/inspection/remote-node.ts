@@ -1,6 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,6 +10,7 @@ import type { IpAddress } from '../../../src/lib/ip.ts'
 import { FakeClock } from '../../../src/lib/testing/fake-clock.ts'
 import { serveRemote } from '../../../src/nodeproxy/remote/serve-remote.ts'
 import { configuration, recordingLog } from '../../../src/nodeproxy/testing/wiring.ts'
+import { freePort } from '../dns/free-port.ts'
 import type { Cluster } from './cluster.ts'
 
 /** A certificate and its key, PEM. */
@@ -98,14 +98,4 @@ async function get(url: string, { token, client, trusts: ca, headers = {} }: Cal
   sent.on('error', reject)
   sent.end()
   return promise
-}
-
-function freePort(): Promise<number> {
-  const server = createServer()
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0))
-    })
-  })
 }

@@ -1,4 +1,4 @@
-import { type Family } from '../../../lib/ip.ts'
+import type { Family } from '../../../lib/ip.ts'
 import type { RunCommand } from '../../host/run-command.ts'
 import { isList, isObject, type Json, type JsonObject, textOf } from '../model/json.ts'
 import type { SetElements } from '../model/set-elements.ts'
