@@ -12,9 +12,10 @@ test('YAML and JSON are read alike', () => {
   expect(parse(JSON.stringify(expected))).toEqual(expected)
   expect(
     parse(
-      'metadata: &m {name: web, labels: {on: yes, "n": "1"}} # a comment\nports:\n- 80\n- 81\n',
+      'metadata: &m {name: web, labels: {"on": "yes", "n": "1"}} # a comment\nports:\n- 80\n- 81\n',
     ),
   ).toEqual(expected)
+  expect(parse('nodeport: 030100\nheadless: yes')).toEqual({ nodeport: 12_352, headless: true })
   expect(parse('a: &x {b: 1}\nc: *x')).toEqual({ a: { b: 1 }, c: { b: 1 } })
   expect(JSON.stringify(parse('__proto__: {polluted: 1}'))).toBe('{"__proto__":{"polluted":1}}')
 })

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Composer, type CST, type Document, Lexer, Parser } from 'yaml'
 import type { Json } from '../../lib/json.ts'
+import { resolveScalars, UNRESOLVED } from '../../manifests/yaml-scalars.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge } from '../status/status-errors.ts'
 import { parseJson } from './parse-json.ts'
@@ -12,9 +13,9 @@ const MAX_ALIASES = 100
 /** Open collections of the parser: it has two for each level. */
 const DEEPEST_STACK = 200
 
-const OPTIONS = { prettyErrors: false, stringKeys: true, resolveKnownTags: false } as const
+const OPTIONS = { ...UNRESOLVED, stringKeys: true } as const
 
-/** One YAML document as JSON. Bounded before it is understood: no text takes long or grows. */
+/** One YAML document as JSON, its scalars read as kube-apiserver reads them. Bounded before it is understood: no text takes long or grows. */
 export function parseYaml(body: Buffer, depth: number): Json | StatusError {
   const json = parseJson(body, depth)
   if (!(json instanceof StatusError)) return json
@@ -43,6 +44,7 @@ function readTokens(text: string): readonly CST.Token[] | StatusError {
 }
 
 function valueOf(document: Document.Parsed, length: number): Json | StatusError {
+  resolveScalars(document)
   const maxAliasCount = Math.min(MAX_ALIASES, Math.floor(LARGEST / Math.max(length, 1)))
   try {
     return document.toJS({ maxAliasCount, reviver: finite }) as Json

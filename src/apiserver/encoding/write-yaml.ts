@@ -1,12 +1,9 @@
-import { stringify } from 'yaml'
+import { Document } from 'yaml'
+import { quoteTexts } from '../../manifests/yaml-scalars.ts'
 
-/** YAML 1.1, whose readers take `on` for true, so that such texts are quoted. */
-const STYLE = {
-  version: '1.1',
-  lineWidth: 0,
-  indentSeq: false,
-  aliasDuplicateObjects: false,
-} as const
+/** YAML 1.1, whose readers take `on` for true and `12:30` for a number, so that such texts are quoted. */
+const READ_AS = { version: '1.1', aliasDuplicateObjects: false } as const
+const STYLE = { lineWidth: 0, indentSeq: false } as const
 
 /** Bytes of JSON that are rewritten within some milliseconds. */
 const LONG = 32 << 10
@@ -20,7 +17,9 @@ const MAX_GROWTH = 8
  */
 export function writeYaml(json: string): string {
   if (json.length > LONG) return `${json}\n`
-  const text = stringify(JSON.parse(json), STYLE)
+  const document = new Document(JSON.parse(json), READ_AS)
+  quoteTexts(document)
+  const text = document.toString(STYLE)
   return text.length > MAX_GROWTH * json.length ? `${json}\n` : text
 }
 

@@ -52,6 +52,6 @@ function refusal(
 }
 
 function exitCodeOf({ code }: NodeProxyError): CommandExitCode {
-  if (code.endsWith('_USAGE')) return 2
+  if (code.endsWith('_USAGE') || code === 'NP_MANIFESTS_INVALID') return 2
   return code.endsWith('_UNREACHABLE') ? 3 : 1
 }

@@ -1,12 +1,15 @@
 import type { Command } from 'commander'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import {
+  type FileFlags,
+  type Manifest,
+  manifestError,
+  readManifests,
+} from '../../manifests/manifests.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import type { Manifest } from '../manifest/manifest.ts'
-import { manifestError } from '../manifest/parse-manifests.ts'
-import { type FileFlags, readManifests } from '../manifest/read-manifests.ts'
 import type { CallFailure } from '../session/call-failure.ts'
 import type { Session } from '../session/session.ts'
 import type { ExitCode } from '../usage/exit-code.ts'

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
+import { readManifests } from '../../manifests/manifests.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import {
@@ -10,7 +11,6 @@ import {
   qualifiedKind,
 } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { readManifests } from '../manifest/read-manifests.ts'
 import { outputFormat } from '../output/output-format.ts'
 import { oneLine } from '../output/terminal-text.ts'
 import { listObjects } from '../reading/list-pages.ts'

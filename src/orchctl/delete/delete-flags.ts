@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { parseDuration } from '../../lib/duration.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { FileFlags } from '../manifest/read-manifests.ts'
+import type { FileFlags } from '../../manifests/manifests.ts'
 import type { ScopeFlags } from '../reading/scope.ts'
 import { usageError } from '../usage/usage-error.ts'
 

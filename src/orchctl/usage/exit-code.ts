@@ -9,6 +9,7 @@ export type ExitCode = number
 /** The codes of errors, by the exit code that they cause; every other error causes 1. */
 const CAUSES: ReadonlyMap<string, ExitCode> = new Map([
   ['NP_ORCHCTL_USAGE', 2],
+  ['NP_MANIFESTS_USAGE', 2],
   ['NP_ORCHCTL_NO_SERVER', 2],
   ['NP_ORCHCTL_KUBECONFIG', 2],
   ['NP_CLIENT_KUBECONFIG', 2],

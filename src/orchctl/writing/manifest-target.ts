@@ -1,9 +1,8 @@
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
+import { type Manifest, manifestError } from '../../manifests/manifests.ts'
 import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
 import type { Catalogue } from '../discovery/catalogue.ts'
-import type { Manifest } from '../manifest/manifest.ts'
-import { manifestError } from '../manifest/parse-manifests.ts'
 import type { Session } from '../session/session.ts'
 
 /** Where the object of a manifest belongs. */
@@ -18,7 +17,7 @@ export interface ManifestTarget {
   readonly path: string
 }
 
-/** @throws NP_ORCHCTL_MANIFEST, NP_ORCHCTL_NO_RESOURCE */
+/** @throws NP_MANIFESTS_INVALID, NP_ORCHCTL_NO_RESOURCE */
 export async function manifestTarget(
   manifest: Manifest,
   catalogue: Catalogue,

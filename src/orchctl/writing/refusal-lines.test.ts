@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseManifests } from '../manifest/parse-manifests.ts'
+import { parseManifests } from '../../manifests/manifests.ts'
 import { refused } from '../session/call-failure.ts'
 import { manifestRefusal } from './refusal-lines.ts'
 

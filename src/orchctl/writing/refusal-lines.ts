@@ -1,5 +1,5 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import { type Manifest, positionText } from '../manifest/manifest.ts'
+import { type Manifest, positionText } from '../../manifests/manifests.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'
 
 /**

@@ -3,7 +3,7 @@ import { PODS } from '../network/plan.ts'
 import type { Run } from '../run/run.ts'
 import { ClusterState } from './cluster-state.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { readManifests } from './manifests.ts'
+import { readExamples } from './examples.ts'
 import { Pods } from './pods.ts'
 import { SYSTEM_OBJECTS } from './system-objects.ts'
 import { Writer } from './writer.ts'
@@ -33,6 +33,6 @@ export async function openCluster(
   const pods = new Pods(state, writer)
   for (const object of SYSTEM_OBJECTS) await writer.create(object)
   await Promise.all(PODS.map((name) => pods.start(name)))
-  for (const object of readManifests()) await writer.create(object)
+  for (const object of await readExamples()) await writer.create(object)
   return { controlPlane, state, pods }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { readManifests } from './manifests.ts'
+import { readExamples } from './examples.ts'
 import { readSlice } from './slice-state.ts'
 
-test('backends are named by pod, else by address and node', () => {
+test('backends are named by pod, else by address and node', async () => {
   const slice = {
     metadata: { labels: { 'kubernetes.io/service-name': 'web' } },
     endpoints: [
@@ -11,7 +11,7 @@ test('backends are named by pod, else by address and node', () => {
     ],
   }
   expect(readSlice(slice)).toEqual({ service: 'web', ready: ['pod-1'], notReady: ['pod-2'] })
-  const [elsewhere] = readManifests()
+  const [elsewhere] = (await readExamples())
     .filter(({ kind }) => kind === 'EndpointSlice')
     .map(readSlice)
   expect(elsewhere).toEqual({

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { quote } from '../../../lib/quote.ts'
+import { readManifests } from '../../../manifests/manifests.ts'
 import type { CommandContext } from '../command/command-module.ts'
 import { addOutputFlag } from '../socket/socket-flags.ts'
 import { loadDaemonFlags } from './load-daemon-flags.ts'
 import { deletionOf } from './manifests/cluster-changes.ts'
-import { readManifests } from './manifests/read-manifests.ts'
 import { planThisNode } from './read-this-node.ts'
 import { wouldChange } from './report/node-plan.ts'
 import { planText } from './report/plan-text.ts'
@@ -14,7 +14,8 @@ import { planText } from './report/plan-text.ts'
 const NOTES = `
 Beside these, plan takes the flags that node-proxy itself gets: --config, --kubeconfig,
 --proxy-mode, … It lists the cluster as node-proxy does, reads the kernel and writes nothing,
-beside a node-proxy that runs or without one. -f knows Service, EndpointSlice and Endpoints.
+beside a node-proxy that runs or without one. -f knows Service, EndpointSlice and Endpoints, and
+moves the endpoints of a Service with a selector as controllers will when its targetPort changes.
 
 Examples:
   node-proxy plan --config /etc/node-proxy.yaml
@@ -49,7 +50,7 @@ export function define(command: Command, { host, finish }: CommandContext): void
     .addHelpText('after', NOTES)
     .action(async (flags: Flags) => {
       const daemon = await loadDaemonFlags(command.args)
-      const manifests = await readManifests(flags.filename)
+      const manifests = await readManifests(flags)
       const deletions = flags.delete.map(readDeletion)
       const { version, signal, stdout } = host
       const plan = await planThisNode({ ...daemon, version, manifests, deletions, signal })

@@ -4,7 +4,9 @@ import { createApiClient } from '../../../client/http/api-client.ts'
 import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
 import { ClusterStore } from '../../../cluster/cluster-store.ts'
 import { systemClock as clock } from '../../../lib/clock.ts'
+import type { JsonObject } from '../../../lib/json.ts'
 import { systemRandom as random } from '../../../lib/random.ts'
+import type { Manifest } from '../../../manifests/manifests.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import type { WatchProblem } from '../../../watch/problem.ts'
 import { MODES } from '../../modes/mode-registry.ts'
@@ -18,9 +20,9 @@ import { ThisNode } from '../../wiring/node/this-node.ts'
 import { checkStart } from '../../wiring/startup/check-start.ts'
 import { keepAlive } from '../../wiring/startup/keep-alive.ts'
 import { type ListedCluster, listCluster } from './cluster/list-cluster.ts'
+import { readSelectors } from './cluster/read-selectors.ts'
 import type { DaemonFlags } from './load-daemon-flags.ts'
 import { type ClusterChanges, changesOf } from './manifests/cluster-changes.ts'
-import type { Manifest } from './manifests/read-manifests.ts'
 import { planNode } from './plan-node.ts'
 import type { NodePlan } from './report/node-plan.ts'
 
@@ -49,9 +51,13 @@ export async function planThisNode(request: PlanRequest): Promise<NodePlan> {
   const nodeName = nodeNameOf(config, hostname())
   const { signal } = request
   const proxyName = config.proxyName === '' ? undefined : config.proxyName
-  const listed = await keepAlive(async () => {
+  const { listed, selectors } = await keepAlive(async () => {
     try {
-      return await listCluster({ client, clock, random, nodeName, proxyName, signal })
+      const listing = await listCluster({ client, clock, random, nodeName, proxyName, signal })
+      return {
+        listed: listing,
+        selectors: await readSelectors(client, request.manifests, signal),
+      }
     } finally {
       await client.close()
     }
@@ -59,7 +65,7 @@ export async function planThisNode(request: PlanRequest): Promise<NodePlan> {
   const variant = config.iptables.backend
   const kernel = await openKernel({ clock, variant, rights, readOnly: true })
   try {
-    return await planWith(withoutLoading(kernel), { request, listed, nodeName })
+    return await planWith(withoutLoading(kernel), { request, listed, selectors, nodeName })
   } finally {
     await kernel.close()
   }
@@ -68,10 +74,12 @@ export async function planThisNode(request: PlanRequest): Promise<NodePlan> {
 interface Known {
   readonly request: PlanRequest
   readonly listed: ListedCluster
+  readonly selectors: ReadonlyMap<string, JsonObject>
   readonly nodeName: string
 }
 
-async function planWith(kernel: Kernel, { request, listed, nodeName }: Known): Promise<NodePlan> {
+async function planWith(kernel: Kernel, known: Known): Promise<NodePlan> {
+  const { request, listed, selectors, nodeName } = known
   const { config, warnings } = request.loaded
   const log = await createLogger({ verbosity: 0, pretty: false, stream: { write: () => {} } })
   const store = new ClusterStore()
@@ -80,7 +88,10 @@ async function planWith(kernel: Kernel, { request, listed, nodeName }: Known): P
   const configuration = { current: config }
   const node = new ThisNode({ configuration, nodeName, store, kernel, facts, log })
   const stop = await node.followAddresses(() => {})
-  const changes = withDeletions(changesOf(request.manifests, store), request.deletions)
+  const changes = withDeletions(
+    changesOf(request.manifests, { store, selectors }),
+    request.deletions,
+  )
   const drivers = driversOf(MODES, kernel, log)
   try {
     return await planNode({

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { readManifests } from '../../cluster/manifests.ts'
+import { readExamples } from '../../cluster/examples.ts'
 import { serviceRow } from './cluster-view.ts'
 
-const manifests = readManifests()
+const manifests = await readExamples()
 const row = (name: string): unknown =>
   manifests
     .filter(({ kind }) => kind === 'Service')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ClusterStore } from '../../../../cluster/cluster-store.ts'
+import { parseManifests } from '../../../../manifests/manifests.ts'
 import { changesOf, deletionOf } from './cluster-changes.ts'
-import { parseManifests, readManifests } from './read-manifests.ts'
 
 const SERVICE = `
 apiVersion: v1
@@ -13,10 +13,12 @@ spec:
   ports: [{ port: 80, nodePort: 30080 }]
 `
 
-function changes(text: string, stored = '') {
+function changes(text: string, stored = '', selector?: Readonly<Record<string, string>>) {
   const store = new ClusterStore()
-  store.apply(changesOf(parseManifests('stored.yaml', stored), store).events)
-  return changesOf(parseManifests('web.yaml', text), store)
+  const selectors = new Map(selector === undefined ? [] : [['shop/web', selector]])
+  const before = parseManifests({ file: 'stored.yaml', text: stored })
+  store.apply(changesOf(before, { store, selectors: new Map() }).events)
+  return changesOf(parseManifests({ file: 'web.yaml', text }), { store, selectors })
 }
 
 test('a Service keeps what the API server allocated where its manifest leaves it out', () => {
@@ -57,19 +59,59 @@ test('lists and several documents are read, and the namespace is default unless 
   ])
 })
 
-test.each([
-  ['kind: Pod', 'has an object of kind "Pod"; plan knows Service, EndpointSlice, Endpoints'],
-  ['kind: Service', 'has a Service that is wrong: metadata.name'],
-  ['- a', 'has a document that is no object'],
-  ['a: b: c', 'is not YAML'],
-])('%j is refused', (text, message) => {
-  expect(() => changes(text)).toThrow(`--filename "web.yaml" ${message}`)
+const SELECTED = SERVICE.replace('spec:', 'spec:\n  selector: { app: web }')
+const SLICE = `
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: web-1, namespace: shop, labels: { kubernetes.io/service-name: web } }
+addressType: IPv4
+endpoints: [{ addresses: [10.1.0.1] }]
+ports: [{ name: '', port: 80 }]
+`
+
+test('another target port moves the endpoints, as controllers will move them', () => {
+  const moved = SELECTED.replace('port: 80,', 'port: 80, targetPort: 8080,')
+  const { events, notes } = changes(moved, SERVICE + SLICE)
+  const slice = { name: 'shop/web-1', value: { groups: [{ ports: [{ port: 8080 }] }] } }
+  expect([events, notes]).toMatchObject([[slice, { key: 'shop/web' }], []])
+  expect(changes(SELECTED, SERVICE + SLICE).events).toMatchObject([{ key: 'shop/web' }])
 })
 
-test('a file that is not there is refused', async () => {
-  await expect(readManifests(['/nonexistent'])).rejects.toThrow(
-    '--filename "/nonexistent" cannot be read: ENOENT',
-  )
+test('a port that is new or renamed is one of the endpoints, and one that is gone is not', () => {
+  const named = SELECTED.replace('port: 80, nodePort: 30080', 'name: http, port: 80')
+  expect(changes(named, SERVICE + SLICE).events[0]).toMatchObject({
+    value: { groups: [{ ports: [{ name: 'http', protocol: 'TCP', port: 80 }] }] },
+  })
+})
+
+test('endpoints written by hand stay', () => {
+  const moved = SERVICE.replace('port: 80,', 'port: 80, targetPort: 8080,')
+  expect(changes(moved, SERVICE + SLICE).events).toMatchObject([{ key: 'shop/web' }])
+})
+
+test('notes say what only Pods know: named target ports, another selector', () => {
+  const named = SELECTED.replace('port: 80,', 'port: 80, targetPort: http,')
+  const { events, notes } = changes(named, SERVICE + SLICE, { app: 'other' })
+  expect(events).toMatchObject([{ key: 'shop/web' }])
+  expect(notes).toEqual([
+    expect.stringMatching(/^the selector of Service shop\/web changes: which Pods/),
+    expect.stringMatching(/^targetPort "http" of port 80 of Service shop\/web is a name that Pods/),
+  ])
+  expect(changes(SELECTED, SERVICE + SLICE, { app: 'web' }).notes).toEqual([])
+})
+
+test('a slice that is among the manifests says itself what it becomes', () => {
+  const moved = SELECTED.replace('port: 80,', 'port: 80, targetPort: 8080,')
+  const { events } = changes(moved + SLICE.replace('port: 80', 'port: 9090'), SERVICE + SLICE)
+  expect(events.at(-1)).toMatchObject({ value: { groups: [{ ports: [{ port: 9090 }] }] } })
+})
+
+test.each([
+  ['apiVersion: v1\nkind: Pod', '2:1: an object of kind "Pod"; plan knows Service, EndpointSlice'],
+  ['apiVersion: v1\nkind: Service\nspec: {}', '1:1: metadata.name'],
+])('%j is refused', (text, message) => {
+  expect(() => changes(text)).toThrow(`web.yaml:${message}`)
 })
 
 test.each([

@@ -2,13 +2,14 @@ import type { ClusterEvent } from '../../../../cluster/cluster-event.ts'
 import type { ClusterStore } from '../../../../cluster/cluster-store.ts'
 import { type JsonObject, stringAt, valueAt } from '../../../../lib/json.ts'
 import { quote } from '../../../../lib/quote.ts'
+import { type Manifest, manifestError } from '../../../../manifests/manifests.ts'
 import { decodeEndpointSlice } from '../../../../resources/endpoint-slice.ts'
 import { decodeEndpoints } from '../../../../resources/endpoints.ts'
 import type { Decoded } from '../../../../resources/problem.ts'
 import { decodeService } from '../../../../resources/service.ts'
 import type { ServiceKey } from '../../../../resources/types.ts'
 import { asStored } from './as-stored.ts'
-import { type Manifest, wrongManifest } from './read-manifests.ts'
+import { expectedEndpoints } from './expected-endpoints.ts'
 
 /** What manifests change in the cluster. */
 export interface ClusterChanges {
@@ -29,36 +30,69 @@ const READERS: Readonly<Record<string, Read>> = {
     })),
   EndpointSlice: (object) =>
     map(decodeEndpointSlice(object), (value) => ({
-      ...{ kind: 'endpoints', name: nameOf(object), value },
+      kind: 'endpoints',
+      name: nameOf(object),
+      value,
     })),
   Endpoints: (object) =>
-    map(decodeEndpoints(object), (value) => ({
-      ...{ kind: 'endpoints', name: nameOf(object), value },
-    })),
+    map(decodeEndpoints(object), (value) => ({ kind: 'endpoints', name: nameOf(object), value })),
 }
 
-/** The changes that applying the manifests would bring. Throws NP_NODEPROXY_USAGE. */
+/** What is known of the cluster that the manifests change. */
+export interface KnownCluster {
+  readonly store: Pick<ClusterStore, 'service' | 'endpointSourcesOf'>
+  /** The selectors of Services, by `namespace/name`. */
+  readonly selectors: ReadonlyMap<string, JsonObject>
+}
+
+/**
+ * The changes that applying the manifests would bring, with what controllers then make of the endpoints.
+ * @throws NP_MANIFESTS_INVALID
+ */
 export function changesOf(
   manifests: readonly Manifest[],
-  store: Pick<ClusterStore, 'service'>,
+  { store, selectors }: KnownCluster,
 ): ClusterChanges {
   const notes: string[] = []
-  const events = manifests.map(({ file, object }) => {
-    const kind = stringAt(object, 'kind')
-    const read = READERS[kind]
-    if (read === undefined) {
-      const kinds = Object.keys(READERS).join(', ')
-      throw wrongManifest(file, `has an object of kind ${quote(kind)}; plan knows ${kinds}`)
+  const expected: ClusterEvent[] = []
+  const events = manifests.map((manifest) => {
+    const event = readManifest(manifest, store, notes)
+    const { object } = manifest
+    notes.push(...missingAddress(event, isHeadless(object)))
+    if (event.kind === 'service' && event.value !== undefined) {
+      const selector = selectors.get(event.key)
+      const follow = expectedEndpoints({ object, service: event.value, selector }, store)
+      expected.push(...follow.events)
+      notes.push(...follow.notes)
     }
-    const found = read(namespaced(object), store)
-    const problems = found.ok ? found.warnings : found.problems
-    const texts = problems.map(({ field, value, message }) => `${field}: ${value}: ${message}`)
-    if (!found.ok) throw wrongManifest(file, `has a ${kind} that is wrong: ${texts.join('; ')}`)
-    notes.push(...texts.map((text) => `${kind} ${nameOf(namespaced(object))}: ${text}`))
-    notes.push(...missingAddress(found.value, isHeadless(object)))
-    return found.value
+    return event
   })
-  return { events, notes }
+  // Slices that are among the manifests say themselves what they become.
+  return { events: [...expected, ...events], notes }
+}
+
+function readManifest(
+  manifest: Manifest,
+  store: Pick<ClusterStore, 'service'>,
+  notes: string[],
+): ClusterEvent {
+  const kind = stringAt(manifest.object, 'kind')
+  const read = READERS[kind]
+  if (read === undefined) {
+    const kinds = Object.keys(READERS).join(', ')
+    const message = `an object of kind ${quote(kind)}; plan knows ${kinds}`
+    throw manifestError(manifest.position('kind'), message)
+  }
+  const object = namespaced(manifest.object)
+  const found = read(object, store)
+  const problems = found.ok ? found.warnings : found.problems
+  const texts = problems.map(({ field, value, message }) => `${field}: ${value}: ${message}`)
+  if (!found.ok) {
+    const [first] = problems
+    throw manifestError(manifest.position(first?.field ?? ''), texts.join('; '))
+  }
+  notes.push(...texts.map((text) => `${kind} ${nameOf(object)}: ${text}`))
+  return found.value
 }
 
 const DELETION = /^(service|endpointslice|endpoints)\/([a-z0-9.-]+\/[a-z0-9.-]+)$/i

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { positionText } from './manifest.ts'
-import { parseManifests } from './parse-manifests.ts'
+import { parseManifests, positionText } from './manifests.ts'
 
 const TEXT = `# first
 apiVersion: v1
@@ -46,10 +45,20 @@ test('reads JSON', () => {
   expect(parseManifests({ file: 'f', text })[0]?.object).toMatchObject({ kind: 'Namespace' })
 })
 
-test('a leading zero is octal, and yes is a text', () => {
-  const text = 'apiVersion: v1\nkind: K\nmode: 0644\nflag: yes\nday: 2020-01-01\n'
-  const [found] = parseManifests({ file: 'f', text })
-  expect(found?.object).toMatchObject({ mode: 420, flag: 'yes', day: '2020-01-01' })
+test('items of a list of a kind have its version and kind', () => {
+  const service = '- metadata: {name: web}\n- kind: Other\n  metadata: {name: x}\n'
+  const text = `apiVersion: v1\nkind: ServiceList\nmetadata: {}\nitems:\n${service}`
+  expect(parseManifests({ file: 'f', text }).map(({ object }) => object)).toEqual([
+    { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+    { apiVersion: 'v1', kind: 'Other', metadata: { name: 'x' } },
+  ])
+})
+
+test('a number that JSON lacks is refused', () => {
+  const text = 'apiVersion: v1\nkind: A\nspec: {replicas: .inf}\n'
+  expect(() => parseManifests({ file: 'f', text })).toThrow(
+    'f:1:1: "replicas" is Infinity, which no field of the API can hold',
+  )
 })
 
 test.each([
