@@ -531,7 +531,7 @@ describe('several nodes', () => {
     const [first, ...others] = nodes(OFF, {}, OFF)
     expect(others).toEqual([])
     expect(first).toMatchObject({ object: 'node/node-0', affects: ['node/node-2'] })
-    expect(first?.evidence).toContain('the same on 1 further nodes')
+    expect(first?.evidence).toContain('the same on 1 more node')
   })
 
   test('the mode that differs', () => {

@@ -28,7 +28,9 @@ function merged(group: readonly Finding[], others: readonly string[]): readonly 
   ])
   const evidence = [
     ...first.evidence,
-    ...(more.length === 0 ? [] : [`the same on ${more.length} further nodes`]),
+    ...(more.length === 0
+      ? []
+      : [`the same on ${more.length} more ${more.length === 1 ? 'node' : 'nodes'}`]),
     ...(others.length === 0 ? [] : [`not so on ${namesOf(others)}`]),
   ]
   return [{ ...first, affects: [...affects], evidence }]

@@ -2,7 +2,10 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
-  /** Runs `task` once after `ms` milliseconds, however many; the returned function cancels it. */
+  /**
+   * Runs `task` once after `ms` milliseconds, however many; a time that is past already (a negative number) is now. The
+   * returned function cancels it.
+   */
   after(ms: number, task: () => void): () => void
 }
 
@@ -17,7 +20,7 @@ export const systemClock: Clock = {
     const wait = (restMs: number): void => {
       const isLast = restMs <= MAX_TIMER_MS
       const next = isLast ? task : () => wait(restMs - MAX_TIMER_MS)
-      timer = setTimeout(next, Math.min(restMs, MAX_TIMER_MS))
+      timer = setTimeout(next, Math.max(0, Math.min(restMs, MAX_TIMER_MS)))
       timer.unref()
     }
     wait(ms)

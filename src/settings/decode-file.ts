@@ -14,7 +14,7 @@ import { type Entry, readYaml } from './yaml-source.ts'
 export interface FileResult<C> {
   readonly settings: Settings<C>
   readonly problems: readonly Problem[]
-  /** Accepted fields without effect. */
+  /** Accepted fields without effect, and values that should be written otherwise. */
   readonly warnings: readonly Problem[]
 }
 
@@ -75,6 +75,11 @@ class Decoder<C> implements FileResult<C> {
     const decoded = field.type.decode(value.raw)
     if (decoded.ok) {
       this.settings.set(path, { value: decoded.value, origin: { from: 'file', at } })
+      const { warning: message } = decoded
+      const code = this.#table.codes.value
+      if (message !== undefined) {
+        this.warnings.push({ code, at, field: path, value: undefined, message })
+      }
     } else {
       this.#refuse({ at, field: path, value: quote(value.raw), message: decoded.remedy })
     }

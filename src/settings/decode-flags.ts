@@ -25,8 +25,11 @@ export function decodeFlags<C>(table: SettingsTable<C>, line: GivenFlags<C>): De
   for (const given of effective(table, line.settings)) {
     const { path, flag, text } = given
     const decoded = decode(table, given, settings)
-    if (decoded.ok) settings.set(path, { value: decoded.value, origin: { from: 'flag', flag } })
-    else {
+    if (decoded.ok) {
+      settings.set(path, { value: decoded.value, origin: { from: 'flag', flag } })
+      const { warning } = decoded
+      if (warning !== undefined) warnings.push(flagProblem(table, `--${flag}`, warning))
+    } else {
       const problem = flagProblem(table, `--${flag}`, decoded.remedy)
       problems.push({ ...problem, value: quote(text) })
     }

@@ -12,7 +12,7 @@ export interface LoadedConfiguration<C> {
   readonly config: C
   /** The values that the file or a flag set; all others are defaults. */
   readonly settings: Settings<C>
-  /** Ignored and deprecated settings, which are accepted. */
+  /** Ignored and deprecated settings, and values that should be written otherwise; all are accepted. */
   readonly warnings: readonly Problem[]
 }
 

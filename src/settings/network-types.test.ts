@@ -36,8 +36,16 @@ describe('socketAddress', () => {
 
 describe('cidrList', () => {
   it('reads, canonicalises and drops repetitions', () => {
-    const read = cidrList.decode(['10.1.2.3/8', 'FD00::/64', '10.0.0.0/8'])
+    const read = cidrList.decode(['10.0.0.0/8', 'FD00::/64', '10.0.0.0/8'])
     expect(read).toEqual({ ok: true, value: ['10.0.0.0/8', 'fd00::/64'] })
+  })
+  it('warns of an address inside of a network', () => {
+    expect(cidrList.decode(['10.1.2.3/8', 'fd00::1/64', '10.9.9.9/32'])).toEqual({
+      ok: true,
+      value: ['10.0.0.0/8', 'fd00::/64', '10.9.9.9/32'],
+      warning:
+        '10.1.2.3/8 is an address inside of the network 10.0.0.0/8, which is used; fd00::1/64 is an address inside of the network fd00::/64, which is used; write that',
+    })
   })
   it('reads the same from a flag with commas', () => {
     expect(cidrList.fromFlag('10.0.0.0/8, fd00::/64')).toEqual({

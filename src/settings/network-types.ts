@@ -86,12 +86,22 @@ export function splitCommas(text: string): string[] {
 
 function decodeCidrs(list: readonly Raw[]): Decoded<readonly Cidr[]> {
   const cidrs: Cidr[] = []
+  const warnings: string[] = []
   for (const item of list) {
     const cidr = typeof item === 'string' && item.includes('/') ? parseCidr(item) : undefined
     if (cidr === undefined) return refuse(`${JSON.stringify(item)} is none: ${CIDR_REMEDY}`)
+    if (!isNetwork(String(item), cidr)) {
+      warnings.push(`${String(item)} is an address inside of the network ${cidr}, which is used`)
+    }
     if (!cidrs.includes(cidr)) cidrs.push(cidr)
   }
-  return accept(cidrs)
+  return accept(cidrs, warnings.length > 0 ? `${warnings.join('; ')}; write that` : undefined)
+}
+
+/** Whether the address of a network in CIDR notation is its first one. */
+function isNetwork(text: string, cidr: Cidr): boolean {
+  const [address = ''] = text.split('/')
+  return cidr.startsWith(`${parseIp(address)}/`)
 }
 
 /** `IP:port` or `[IPv6]:port`; undefined when it is neither. */

@@ -3,7 +3,12 @@ export type Raw = string | number | boolean | null | readonly Raw[]
 
 /** A decoded value, or how to correct it. */
 export type Decoded<T> =
-  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: true
+      readonly value: T
+      /** What a reader should correct although the value is accepted, as a sentence. */
+      readonly warning?: string
+    }
   /** What to write instead, as the end of a sentence: `write a duration such as 30s`. */
   | { readonly ok: false; readonly remedy: string }
 
@@ -21,9 +26,9 @@ export interface ValueType<T> {
   encode(value: T): Raw
 }
 
-/** The result for a valid value. */
-export function accept<T>(value: T): Decoded<T> {
-  return { ok: true, value }
+/** The result for a valid value; `warning`: what should be written instead of it. */
+export function accept<T>(value: T, warning?: string): Decoded<T> {
+  return warning === undefined ? { ok: true, value } : { ok: true, value, warning }
 }
 
 /** The result for an invalid value; `remedy` is what to write instead. */

@@ -1,6 +1,7 @@
+import { openSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { NodeProxyError } from '../lib/error.ts'
-import { createLogger, type LoggerOptions, levelOf } from './logger.ts'
+import { createLogger, isJournal, type LoggerOptions, levelOf } from './logger.ts'
 
 async function captured(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = []
@@ -23,6 +24,29 @@ describe('createLogger', () => {
       },
     ])
     expect(lines[0]).toMatch(/\n$/)
+  })
+
+  it('begins each line with its priority where journald reads it', async () => {
+    const { log, lines } = await captured({ isJournal: true, verbosity: 6 })
+    const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+    for (const level of levels) log.child({ a: 1 })[level]('x')
+    expect(lines.map((line) => line.slice(0, 3))).toEqual([
+      '<2>',
+      '<3>',
+      '<4>',
+      '<6>',
+      '<7>',
+      '<7>',
+    ])
+    expect(JSON.parse(lines[1]?.slice(3) ?? '')).toMatchObject({ level: 'error', a: 1, msg: 'x' })
+  })
+
+  it('knows the stream of journald by device and inode', () => {
+    const { dev, ino } = statSync('/dev/null')
+    const fd = openSync('/dev/null', 'r')
+    expect(isJournal(fd, `${dev}:${ino}`)).toBe(true)
+    expect(isJournal(fd, `${dev}:${ino + 1}`)).toBe(false)
+    expect(isJournal(fd, undefined)).toBe(false)
   })
 
   it('writes errors with code and hint', async () => {

@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino'
 import { errorFields } from './error-fields.ts'
 import { openLogDestination } from './log-destination.ts'
@@ -15,6 +16,8 @@ export interface LoggerOptions {
   readonly fields?: Readonly<Record<string, string>>
   /** Default: standard output. */
   readonly stream?: DestinationStream
+  /** Whether each line begins with its priority, for journald. Default: whether journald reads the standard output. */
+  readonly isJournal?: boolean
 }
 
 /**
@@ -23,6 +26,9 @@ export interface LoggerOptions {
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const stream = options.stream ?? openLogDestination({ onLoss })
+  const isToJournal = options.isJournal ?? (options.stream === undefined && isJournal(1))
+  const plain = isToJournal ? withPriorities(stream) : stream
+  const destination = options.pretty ? await prettyStream(stream) : plain
   const log = pino(
     {
       level: levelOf(options.verbosity),
@@ -32,12 +38,44 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
       serializers: { err: errorFields },
       hooks: { streamWrite: (line) => escapeControls(scrubText(line)) },
     },
-    options.pretty ? await prettyStream(stream) : stream,
+    destination,
   )
   function onLoss(records: number): void {
     log.warn({ records }, 'log records were lost because standard error could not be written')
   }
   return log
+}
+
+/** The priorities of syslog, by the levels of pino. */
+const PRIORITIES: ReadonlyMap<number, number> = new Map([
+  [60, 2],
+  [50, 3],
+  [40, 4],
+  [30, 6],
+  [20, 7],
+  [10, 7],
+])
+
+/** Each line begins with its priority (sd-daemon(3)), which journald takes off: `journalctl -p err` finds errors. */
+function withPriorities(stream: DestinationStream): DestinationStream {
+  const tagged = {
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 30,
+    write(line: string) {
+      stream.write(`<${PRIORITIES.get(tagged.lastLevel) ?? 6}>${line}`)
+    },
+  }
+  return tagged
+}
+
+/** Whether a file descriptor is the stream that journald announced: `JOURNAL_STREAM` has its device and inode. */
+export function isJournal(
+  fd: number,
+  announced: string | undefined = process.env['JOURNAL_STREAM'],
+): boolean {
+  if (announced === undefined) return false
+  const { dev, ino } = fstatSync(fd)
+  return announced === `${dev}:${ino}`
 }
 
 /** 0–2 info, 3–5 debug, 6–10 trace. */

@@ -213,7 +213,7 @@ test('a connection that breaks in a page fails the page, after the items that ha
     response.write('{"items":[{"a":1},{"b":', () => response.socket?.destroy())
   })
   const found = await listAll(client)
-  expect(found.result).toMatchObject({ ok: false, failure: { reason: 'Unreachable' } })
+  expect(found.result).toMatchObject({ ok: false, failure: { reason: 'Closed' } })
   expect(found.items.length).toBeLessThanOrEqual(1)
 })
 

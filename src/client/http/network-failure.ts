@@ -20,6 +20,9 @@ const DESCRIPTIONS: ReadonlyMap<string, Describe> = new Map([
   ['ENOTFOUND', unresolved],
   ['EAI_AGAIN', unresolved],
   ['EAI_FAIL', unresolved],
+  ['UND_ERR_SOCKET', closed],
+  ['ECONNRESET', closed],
+  ['EPIPE', closed],
 ])
 
 /** The failure of a request without a response: credential, certificate, timeout, or network. `server`: its origin. */
@@ -56,7 +59,7 @@ function aborted(server: string): ApiFailure {
 
 function noConnection(server: string): ApiFailure {
   const message = `no connection to ${server} within ${CONNECT_TIMEOUT_MS / 1000} s`
-  return localFailure('NP_CLIENT_TIMEOUT', 'Timeout', message)
+  return localFailure('NP_CLIENT_TIMEOUT', 'NoConnection', message)
 }
 
 function refused(server: string, code: string): ApiFailure {
@@ -67,6 +70,11 @@ function refused(server: string, code: string): ApiFailure {
 function unresolved(server: string, code: string): ApiFailure {
   const message = `the name in ${server} cannot be resolved: ${code}`
   return localFailure('NP_CLIENT_UNREACHABLE', 'NameResolution', message)
+}
+
+function closed(server: string, code: string): ApiFailure {
+  const message = `${server} closed the connection: ${code}`
+  return localFailure('NP_CLIENT_UNREACHABLE', 'Closed', message)
 }
 
 /** The code of an error, or of the first of its causes that has one. */

@@ -11,6 +11,12 @@ test('the delay doubles up to its maximum, and lies between half of it and the w
   expect([1, 2, 3, 4, 5].map(() => long.next())).toEqual([200, 400, 800, 1000, 1000])
 })
 
+test('one delay may have a smaller maximum, and the next ones go on growing', () => {
+  const backoff = createBackoff({ random: most, baseMs: 200, maxMs: 10_000 })
+  expect([300, 300, 300].map((mostMs) => backoff.next(mostMs))).toEqual([200, 300, 300])
+  expect(backoff.next()).toBe(1600)
+})
+
 test('after reset the delay is the first one again', () => {
   const backoff = createBackoff({ random: least, baseMs: 200, maxMs: 1000 })
   backoff.next()

@@ -10,8 +10,8 @@ export interface BackoffOptions {
 
 /** Delays between failed attempts. */
 export interface Backoff {
-  /** Milliseconds to wait before the next attempt; grows until `reset`. */
-  next(): number
+  /** Milliseconds to wait before the next attempt; grows until `reset`. `mostMs`: a largest delay below `maxMs`. */
+  next(mostMs?: number): number
   /** Begins at the first delay again. */
   reset(): void
 }
@@ -23,8 +23,8 @@ export interface Backoff {
 export function createBackoff({ random, baseMs, maxMs }: BackoffOptions): Backoff {
   let attempts = 0
   return {
-    next() {
-      const ceiling = Math.min(maxMs, baseMs * 2 ** Math.min(attempts, 30))
+    next(mostMs = maxMs) {
+      const ceiling = Math.min(maxMs, mostMs, baseMs * 2 ** Math.min(attempts, 30))
       attempts++
       const half = Math.ceil(ceiling / 2)
       return half + random.below(ceiling - half + 1)

@@ -25,6 +25,8 @@ export interface ReflectorResource {
 export interface ReflectorTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
+  /** The largest delay while nothing answers at the server's address, so that no answer is waited for. */
+  readonly awayMaxMs: number
   /** Bounds of a watch's `timeoutSeconds`, which is random: seconds. */
   readonly watchSeconds: readonly [min: number, max: number]
   /** The time that a watch may last longer than its `timeoutSeconds`. */
@@ -37,10 +39,15 @@ export interface ReflectorTiming {
   readonly pollMs: number
 }
 
-/** At most ten seconds between two attempts, so that a recovered API server is soon noticed. */
+/**
+ * A server that answers with errors may have too much to do: up to ten seconds pass before the next attempt. An attempt at a
+ * server that is away costs nobody anything, so its return is noticed within three seconds; the delays of 5,000 nodes
+ * are spread by chance, so that they return over that time.
+ */
 export const DEFAULT_TIMING: ReflectorTiming = {
   backoffBaseMs: 200,
   backoffMaxMs: 10_000,
+  awayMaxMs: 2_500,
   watchSeconds: [300, 600],
   slackMs: 30_000,
   initialIdleMs: 2_000,

@@ -4,6 +4,7 @@ import { eventually } from '../testing/eventually.ts'
 import { follow, listOf, openStream, queryOf } from '../testing/follow.ts'
 import { ModelApi, modelObject, writeBookmark, writeLine } from '../testing/model-api.ts'
 import { answerJson, answerStatus, startScriptedServer } from '../testing/scripted-server.ts'
+import { DEFAULT_TIMING } from './reflector-context.ts'
 
 test('an object that becomes invalid or ignored counts as deleted, and others are not affected', async () => {
   const { recorder } = await follow({
@@ -100,6 +101,27 @@ test('the delays between failures grow, and are at least Retry-After', async () 
   expect(delays).toEqual([100, 200, 400, 500, 500, 7000])
   expect(recorder.reflector.state()).toMatchObject({ connected: false, listedAt: undefined })
   expect(recorder.reflector.state().disconnectedSince).toBeTypeOf('number')
+})
+
+test('the delays at a server that is away stay below three seconds, however long it is', async () => {
+  const clock = new FakeClock()
+  const random = { below: (bound: number) => bound - 1 }
+  const { server, recorder } = await follow({
+    clock,
+    random,
+    timing: DEFAULT_TIMING,
+    answer: ({ request }) => request.socket.destroy(),
+  })
+  await server.close()
+  const delays: number[] = []
+  for (let request = 1; request <= 8; request++) {
+    await eventually(() => recorder.reflector.state().failures >= request)
+    await eventually(() => clock.pending().length > 0)
+    const [delay = 0] = clock.pending()
+    delays.push(delay)
+    await clock.advance(delay)
+  }
+  expect(delays).toEqual([200, 400, 800, 1600, 2500, 2500, 2500, 2500])
 })
 
 test('a watch that gets no events and no end is closed after its lifetime', async () => {

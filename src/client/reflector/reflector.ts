@@ -228,7 +228,10 @@ class Steps<T, Problem> {
   }
 
   #retry(phase: Phase, failed: FailedRequest): Step {
-    const delayMs = Math.max(this.#backoff.next(), failed.failure.retryAfterMs ?? 0)
+    const { errorCode, reason, retryAfterMs = 0 } = failed.failure
+    const isAway = errorCode === 'NP_CLIENT_UNREACHABLE' || reason === 'NoConnection'
+    const mostMs = isAway ? this.#context.timing.awayMaxMs : undefined
+    const delayMs = Math.max(this.#backoff.next(mostMs), retryAfterMs)
     return { phase, failed, delayMs }
   }
 

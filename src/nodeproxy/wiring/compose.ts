@@ -129,7 +129,7 @@ function createPendingCleanups(parts: NodeProxyParts, node: ThisNode): PendingCl
   const pendingCleanups = new PendingCleanups({ clock, log })
   for (const driver of modes.others) {
     const leftovers = driver.leftovers(() => node.modeInputs)
-    if (leftovers) pendingCleanups.add(driver.name, leftovers)
+    if (leftovers) pendingCleanups.add(driver.name, leftovers, () => driver.isServing())
   }
   return pendingCleanups
 }

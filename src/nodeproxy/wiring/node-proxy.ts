@@ -13,6 +13,7 @@ import type { ThisNode } from './node/this-node.ts'
 import type { NodeProxyParts } from './node-proxy-parts.ts'
 import type { ChangeTimes } from './observation/change-times.ts'
 import { countChanges } from './observation/count-changes.ts'
+import { summariseHourly } from './observation/hourly-summary.ts'
 
 /** Turns cluster events into kernel state, Events and health. */
 export class NodeProxy {
@@ -20,6 +21,7 @@ export class NodeProxy {
   readonly #composed: Composition
   readonly #startedAt: number
   #stopAddresses: () => void = () => {}
+  #stopSummary: () => void = () => {}
 
   /** Opens the health check node ports and guards loopback; the kernel is written after `start`. */
   static async create(parts: NodeProxyParts): Promise<NodeProxy> {
@@ -116,6 +118,9 @@ export class NodeProxy {
     this.#parts.log.info(engine.store.counts, 'the cluster is listed; programming the kernel')
     engine.start()
     reviews.node()
+    const { clock, log, metrics } = this.#parts
+    const now = () => ({ mode: this.modeName, ...engine.store.counts })
+    this.#stopSummary = summariseHourly({ clock, log, metrics, now })
   }
 
   /** The configuration changed. */
@@ -134,6 +139,7 @@ export class NodeProxy {
   async stop(): Promise<void> {
     const { control, engine, healthChecks } = this.#composed
     this.#stopAddresses()
+    this.#stopSummary()
     await control.stop()
     await engine.stop()
     await healthChecks.close()

@@ -30,7 +30,7 @@ export const sourceMetrics = {
     name: 'api_failures_total',
     type: 'counter',
     labels: ['resource', 'reason'],
-    help: 'Requests to the API server that failed, by reason: refused, unreachable, timeout, dns, tls, credential, unauthorized, forbidden, throttled, server_error, redirect, not_an_api_server, rejected, rewound or watch_ended.',
+    help: 'Requests to the API server that failed, by reason: refused, unreachable, closed, timeout, dns, tls, credential, unauthorized, forbidden, throttled, server_error, redirect, not_an_api_server, rejected, rewound or watch_ended.',
   },
   apiFailing: {
     name: 'api_failing',

@@ -26,6 +26,12 @@ export const REASONS = {
     scope: 'server',
     remedy: 'check the network and the firewalls between this node and the API server',
   },
+  closed: {
+    level: 'warn',
+    scope: 'server',
+    remedy:
+      'check that the API server speaks the scheme (http or https) of its URL in the kubeconfig or --master; its log has more',
+  },
   timeout: {
     level: 'warn',
     scope: 'server',
@@ -117,6 +123,7 @@ const BY_CODE: ReadonlyMap<string, FailureReason> = new Map([
 const BY_REASON: ReadonlyMap<string, FailureReason> = new Map([
   ['ConnectionRefused', 'refused'],
   ['NameResolution', 'dns'],
+  ['Closed', 'closed'],
 ])
 
 /**

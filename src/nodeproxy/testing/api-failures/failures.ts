@@ -91,7 +91,7 @@ export const UNDOCUMENTED: readonly FailureCase[] = [
   },
   {
     title: 'A server that closes each connection',
-    reason: 'unreachable',
+    reason: 'closed',
     answer: ({ request }) => request.socket.destroy(),
   },
 ]

@@ -34,12 +34,28 @@ test('all but the mode at work leave, and only once', async () => {
   pendingCleanups.add('c', c)
   pendingCleanups.completed('b')
   pendingCleanups.completed('b')
+  await clock.advance(0)
   expect([a, b, c].map(({ signals }) => signals.length)).toEqual([1, 0, 1])
   a.resolve()
   await clock.advance(0)
   expect(retired()).toEqual(['a'])
   pendingCleanups.completed('b')
   expect(a.signals).toHaveLength(1)
+})
+
+test('the removal of a mode that never served is no news', async () => {
+  const { clock, lines, retired, pendingCleanups, slow } = rig()
+  const [a, c, d] = [slow(0), slow(0), slow(0)]
+  pendingCleanups.add('a', a, () => Promise.resolve(false))
+  pendingCleanups.add('c', c, () => Promise.resolve(true))
+  pendingCleanups.add('d', d, () => Promise.reject(new Error('cannot be read')))
+  pendingCleanups.completed('b')
+  for (const one of [a, c, d]) one.resolve()
+  await clock.advance(0)
+  expect(retired().toSorted()).toEqual(['c', 'd'])
+  expect(lines).toContain(
+    'debug removed every rule and object of the previous proxy mode {"mode":"a"}',
+  )
 })
 
 test('backends that drain in removed modes are counted until the removal ends', async () => {
@@ -56,13 +72,15 @@ test('backends that drain in removed modes are counted until the removal ends', 
 })
 
 test('recall resolves when the removal has stopped, and the mode can be removed again later', async () => {
-  const { retired, pendingCleanups, slow } = rig()
+  const { clock, retired, pendingCleanups, slow } = rig()
   const a = slow(0)
   pendingCleanups.add('a', a)
   pendingCleanups.completed('b')
+  await clock.advance(0)
   await pendingCleanups.recall('a')
   expect([a.signals[0]?.aborted, retired()]).toEqual([true, []])
   pendingCleanups.completed('b')
+  await clock.advance(0)
   expect(a.signals).toHaveLength(2)
 })
 

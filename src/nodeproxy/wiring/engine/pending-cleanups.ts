@@ -9,6 +9,11 @@ export interface PendingCleanupsParts {
   readonly log: Logger
 }
 
+interface Pending {
+  readonly cleanup: PendingCleanup
+  readonly wasServing: () => Promise<boolean>
+}
+
 interface Removal {
   readonly pending: PendingCleanup
   readonly stop: AbortController
@@ -24,16 +29,19 @@ const RETRY_MS = 30_000
  */
 export class PendingCleanups {
   readonly #parts: PendingCleanupsParts
-  readonly #pending = new Map<string, PendingCleanup>()
+  readonly #pending = new Map<string, Pending>()
   readonly #running = new Map<string, Removal>()
 
   constructor(parts: PendingCleanupsParts) {
     this.#parts = parts
   }
 
-  /** `mode` is inactive and may have state in the kernel. Replaces an earlier call for it. */
-  add(mode: string, pending: PendingCleanup): void {
-    this.#pending.set(mode, pending)
+  /**
+   * `mode` is inactive and may have state in the kernel. Replaces an earlier call for it. The log has its removal only where
+   * `wasServing` resolves to true: most modes never ran on a node.
+   */
+  add(mode: string, cleanup: PendingCleanup, wasServing = () => Promise.resolve(true)): void {
+    this.#pending.set(mode, { cleanup, wasServing })
   }
 
   /** `mode` is to become active: stops its removal, and resolves when it has stopped. */
@@ -63,22 +71,24 @@ export class PendingCleanups {
     await Promise.all([...this.#running.keys()].map((mode) => this.recall(mode)))
   }
 
-  #begin(mode: string, pending: PendingCleanup): void {
+  #begin(mode: string, pending: Pending): void {
     const stop = new AbortController()
     const ended = this.#remove(mode, pending, stop.signal).finally(() => {
       this.#running.delete(mode)
     })
-    this.#running.set(mode, { pending, stop, ended })
+    this.#running.set(mode, { pending: pending.cleanup, stop, ended })
   }
 
-  async #remove(mode: string, pending: PendingCleanup, signal: AbortSignal): Promise<void> {
+  async #remove(mode: string, pending: Pending, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts
+    const wasServing = await pending.wasServing().catch(() => true)
     while (!signal.aborted) {
       try {
-        await pending.drainAndCleanup(signal)
+        await pending.cleanup.drainAndCleanup(signal)
         if (signal.aborted) return
         this.#pending.delete(mode)
-        log.info({ mode }, 'removed every rule and object of the previous proxy mode')
+        const level = wasServing ? 'info' : 'debug'
+        log[level]({ mode }, 'removed every rule and object of the previous proxy mode')
         return
       } catch (error) {
         log.error(
