@@ -41,7 +41,7 @@ export interface ReflectorTiming {
 
 /**
  * A server that answers with errors may have too much to do: up to ten seconds pass before the next attempt. An attempt at a
- * server that is away costs nobody anything, so its return is noticed within three seconds; the delays of 5,000 nodes
+ * server that is away costs it nothing, so its return is noticed within three seconds; the delays of 5,000 nodes
  * are spread by chance, so that they return over that time.
  */
 export const DEFAULT_TIMING: ReflectorTiming = {
