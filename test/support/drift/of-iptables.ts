@@ -4,47 +4,51 @@ import type { Namespace } from '../lab/namespace.ts'
 import { CLUSTER_IP, CLUSTER_IP_V6, HAIRPIN, NODE_PORT, REFUSAL } from './probes.ts'
 import type { Sabotage, Sabotages } from './sabotage.ts'
 
-function tool(node: Namespace, program: string, ...args: readonly string[]): Promise<string> {
-  return node.exec([backendProgram(program), ...args])
+/** The tables that the daemon writes, each with its built-in chains. */
+const TABLES = {
+  nat: ['PREROUTING', 'INPUT', 'OUTPUT', 'POSTROUTING'],
+  filter: ['INPUT', 'FORWARD', 'OUTPUT'],
+  mangle: ['PREROUTING', 'INPUT', 'FORWARD', 'OUTPUT', 'POSTROUTING'],
+} as const
+type Table = keyof typeof TABLES
+
+/**
+ * One transaction, so that no repair comes between its lines: a second command of its own would
+ * find what the daemon has put right meanwhile.
+ */
+async function transact(
+  node: Namespace,
+  [program, table]: readonly [program: string, table: Table],
+  lines: readonly string[],
+): Promise<void> {
+  const input = [`*${table}`, ...lines, 'COMMIT', ''].join('\n')
+  await node.exec([backendProgram(`${program}-restore`), '-w', '--noflush'], { input })
 }
 
-/** The first rule of `table` that contains all of `words`, as `iptables-save` prints it. */
+/** The first rule of `table` that contains all of `words`, as `iptables-save` prints it after `-A`. */
 async function findRule(
   node: Namespace,
-  program: string,
-  table: string,
+  [program, table]: readonly [program: string, table: Table],
   words: readonly string[],
-): Promise<string[]> {
-  const saved = await tool(node, `${program}-save`, '-t', table)
+): Promise<string> {
+  const saved = await node.exec([backendProgram(`${program}-save`), '-t', table])
   const line = saved.split('\n').find((rule) => words.every((word) => rule.includes(word)))
-  expect(line, `no rule with ${words.join(' ')} in:\n${saved}`).toBeDefined()
-  return splitRule(line ?? '')
-}
-
-function splitRule(line: string): string[] {
-  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((found) => found[1] ?? found[2] ?? '')
-}
-
-async function deleteRule(
-  node: Namespace,
-  program: string,
-  table: string,
-  words: readonly string[],
-): Promise<void> {
-  const [, ...rule] = await findRule(node, program, table, words)
-  await tool(node, program, '-w', '-t', table, '-D', ...rule)
+  expect(line, `no rule with ${words.join(' ')} in:\n${saved}`).toMatch(/^-A /)
+  return line?.slice('-A '.length) ?? ''
 }
 
 const flush =
   (program: string, ...args: readonly string[]) =>
-  async (node: Namespace): Promise<void> => {
-    await tool(node, program, '-w', ...args)
-  }
+  (node: Namespace): Promise<string> =>
+    node.exec([backendProgram(program), '-w', ...args])
 
+/** Without the first rule that contains all of `words`. */
 const rule =
-  (program: string, table: string, ...words: readonly string[]) =>
-  (node: Namespace): Promise<void> =>
-    deleteRule(node, program, table, words)
+  (program: string, table: Table, ...words: readonly string[]) =>
+  async (node: Namespace): Promise<void> => {
+    const found = await findRule(node, [program, table], words)
+    await transact(node, [program, table], [`-D ${found}`])
+  }
 
 const changes: readonly Sabotage[] = [
   { what: 'iptables -t nat -F', probe: CLUSTER_IP, harm: flush('iptables', '-t', 'nat', '-F') },
@@ -63,10 +67,13 @@ const changes: readonly Sabotage[] = [
     what: 'iptables -F and -X of every table, as a firewall restart does',
     probe: CLUSTER_IP,
     async harm(node) {
-      for (const table of ['nat', 'filter', 'mangle']) {
-        await tool(node, 'iptables', '-w', '-t', table, '-F')
-        await tool(node, 'iptables', '-w', '-t', table, '-X')
-      }
+      const emptied = Object.entries(TABLES).flatMap(([table, chains]) => [
+        `*${table}`,
+        ...chains.map((chain) => `:${chain} ACCEPT [0:0]`),
+        'COMMIT',
+      ])
+      const input = `${emptied.join('\n')}\n`
+      await node.exec([backendProgram('iptables-restore'), '-w'], { input })
     },
   },
   {
@@ -98,29 +105,24 @@ const changes: readonly Sabotage[] = [
     what: 'an endpoint’s rule altered to another destination',
     probe: CLUSTER_IP,
     async harm(node) {
-      const [, chain = '', ...rest] = await findRule(node, 'iptables', 'nat', [
-        '-A',
-        '10.180.0.1:80',
-      ])
-      const altered = rest.map((word) => word.replace('10.180.0.1:80', '10.180.0.1:81'))
-      await tool(node, 'iptables', '-w', '-t', 'nat', '-D', chain, ...rest)
-      await tool(node, 'iptables', '-w', '-t', 'nat', '-A', chain, ...altered)
+      const found = await findRule(node, ['iptables', 'nat'], ['-A', '10.180.0.1:80'])
+      const altered = found.replace('10.180.0.1:80', '10.180.0.1:81')
+      await transact(node, ['iptables', 'nat'], [`-D ${found}`, `-A ${altered}`])
     },
   },
   {
     what: 'a foreign rule put in front of ours in a chain of ours',
     probe: CLUSTER_IP,
     async harm(node) {
-      const [, chain = ''] = await findRule(node, 'iptables', 'nat', ['-A', '10.180.0.1:80'])
-      await tool(node, 'iptables', '-w', '-t', 'nat', '-I', chain, '-j', 'RETURN')
+      const found = await findRule(node, ['iptables', 'nat'], ['-A', '10.180.0.1:80'])
+      await transact(node, ['iptables', 'nat'], [`-I ${found.split(' ')[0]} -j RETURN`])
     },
   },
 ]
 
 async function forgetClients(node: Namespace): Promise<void> {
-  const names = (await node.exec(['ipset', 'list', '-n'])).trim().split('\n')
-  expect(names[0]).not.toBe('')
-  for (const name of names) await node.exec(['ipset', 'flush', name])
+  expect(await node.exec(['ipset', 'list', '-n'])).not.toBe('')
+  await node.exec(['ipset', 'flush'])
 }
 
 /** With the programs of iptables and ipset. */

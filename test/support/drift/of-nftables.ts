@@ -120,7 +120,7 @@ async function forgetClients(node: Namespace): Promise<void> {
   const listed = await node.exec(['nft', 'list', 'maps', 'ip'])
   const names = [...listed.matchAll(/map (affinity-\S+) /g)].map(([, name]) => name)
   expect(names).not.toEqual([])
-  for (const name of names) await nft(`flush map ip node-proxy ${name}`)(node)
+  await nft(...names.map((name) => `flush map ip node-proxy ${name}`))(node)
 }
 
 /** With the program nft. */
