@@ -1,5 +1,5 @@
 import { type StdioOptions, spawn } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { initScript } from './init-script.ts'
@@ -10,6 +10,7 @@ import { lineOf, RunningKernel } from './running-kernel.ts'
 import { findMemoryFolder, makeScratch, SHELL_SOCKET } from './scratch.ts'
 import { openShellSocket } from './shell-socket.ts'
 import { rememberTerminal } from './terminal.ts'
+import { withWholeRegisters } from './whole-registers.ts'
 
 const MEMORY = 1024
 
@@ -32,6 +33,10 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
   const folder = await findMemoryFolder(memory)
   const terminal = run.terminal === true ? rememberTerminal() : undefined
   const scratch = await makeScratch()
+  const registers = await withWholeRegisters(scratch).catch(async (error: unknown) => {
+    await rm(scratch, { recursive: true })
+    throw error
+  })
   const init = join(scratch, 'init')
   const seen = { ...run, share: [...ownFolder(), ...(run.share ?? [])] }
   const text = initScript({ run: seen, release, modules, size: terminal?.size ?? '' })
@@ -39,7 +44,7 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
   const pinned = ['--cpu-list', String(processorFor(run.turn ?? process.pid)), program]
   const child = spawn('taskset', [...pinned, ...bootArguments(memory, scratch, init)], {
     stdio: stdio(terminal !== undefined),
-    env: { PATH: process.env['PATH'], TMPDIR: folder },
+    env: { PATH: process.env['PATH'], TMPDIR: folder, ...registers },
     detached: true,
   })
   const kernel = new RunningKernel(child, run, scratch)

@@ -103,6 +103,7 @@ test('a kernel without ip_vs gets another one, where there is one for the proces
   await checkout.install()
   await withCommands(checkout)
   await checkout.fake('modprobe', 'echo "modprobe $*" >> "$CHECKOUT/calls"; exit 1')
+  await checkout.fake('grep', 'exit 1')
   await checkout.fake(
     'apt-get',
     `echo "apt-get $*" >> "$CHECKOUT/calls"; ln -s /bin/true "$CHECKOUT/path/linux.uml"`,
@@ -117,6 +118,21 @@ test('a kernel without ip_vs gets another one, where there is one for the proces
     'modprobe -qn ip_vs',
     expect.stringMatching(/^apt-get install .* user-mode-linux$/),
   ])
+  expect(await checkout.run('scripts/setup')).toMatchObject({ exitCode: 0, stderr: '' })
+})
+
+test('on a processor with AMX the other kernel needs a compiler', async () => {
+  await using checkout = await scratchCheckout()
+  await checkout.install()
+  await withCommands(checkout)
+  await checkout.fake('modprobe', 'exit 1')
+  await checkout.fake('uname', 'echo x86_64')
+  await checkout.fake('linux.uml', ':')
+  await checkout.fake('grep', 'echo "$*" >> "$CHECKOUT/calls"')
+  await checkout.fake('apt-get', 'ln -s /bin/true "$CHECKOUT/path/tcc"')
+  const { stderr } = await checkout.run('scripts/setup')
+  expect(stderr).toContain('installed the Debian packages tcc')
+  expect(await calls(checkout)).toEqual(['-qw amx_tile /proc/cpuinfo'])
   expect(await checkout.run('scripts/setup')).toMatchObject({ exitCode: 0, stderr: '' })
 })
 
