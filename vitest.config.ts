@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
+import { RESULTS_FILE, ResultsReporter } from './test/repeat/results-reporter.ts'
 import { ProgressReporter } from './test/support/progress/progress-reporter.ts'
 import { readSelection, selectFiles } from './test/support/selection/selection.ts'
 import { SpreadSequencer } from './test/support/selection/spread-sequencer.ts'
@@ -73,7 +74,7 @@ const NOT_OF_NFTABLES = [...OF_NO_MODE, ...DECIDED_ALIKE, 'lab', 'no-ipvs']
 export default defineConfig({
   test: {
     // The progress line replaces vitest's own summary while tests run.
-    reporters: [new ProgressReporter(), ['default', { summary: false }]],
+    reporters: [new ProgressReporter(), ['default', { summary: false }], ...forRepetitions()],
     sequence: { sequencer: SpreadSequencer },
     coverage: {
       provider: 'v8',
@@ -200,6 +201,12 @@ export default defineConfig({
     ]),
   },
 })
+
+/** Where `npm run test:repeat` counts failures. */
+function forRepetitions() {
+  const file = process.env[RESULTS_FILE]
+  return file === undefined ? [] : [new ResultsReporter(file)]
+}
 
 function pureModules(): string[] {
   const modules = ['resources', 'cluster', 'forwarding', 'networkpolicy', 'affinity']

@@ -4,7 +4,6 @@ import { root } from './root.ts'
 
 const VITEST = 'node_modules/vitest/vitest.mjs'
 const GRACE_MS = 20_000
-
 export interface ProjectRun {
   /** What the tests find beside the variables of this process. */
   readonly env: NodeJS.ProcessEnv
@@ -12,17 +11,33 @@ export interface ProjectRun {
   readonly signal: AbortSignal
 }
 
+export interface VitestRun extends ProjectRun {
+  /** A descriptor for all that vitest says; that of this process unless set. */
+  readonly output?: number
+  /** Its process; undefined when it has ended. */
+  onProcess?(pid: number | undefined): void
+}
+
 /** Runs one project of vitest; returns the exit status. */
 export async function runProject(
   project: string,
   args: readonly string[],
-  { env, signal }: ProjectRun,
+  run: ProjectRun,
 ): Promise<number> {
-  const child = spawn(process.execPath, [VITEST, 'run', `--project=${project}`, ...args], {
+  return await runVitest([`--project=${project}`, ...args], run)
+}
+
+/** Runs vitest; returns the exit status. */
+export async function runVitest(
+  args: readonly string[],
+  { env, signal, output, onProcess }: VitestRun,
+): Promise<number> {
+  const child = spawn(process.execPath, [VITEST, 'run', ...args], {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: ['ignore', output ?? 'inherit', output ?? 'inherit'],
   })
+  onProcess?.(child.pid)
   const ended = once(child, 'exit') as Promise<[number | null]>
   const end = (): void => {
     child.kill('SIGTERM')
@@ -32,5 +47,6 @@ export async function runProject(
   signal.addEventListener('abort', end)
   const [status] = await ended
   signal.removeEventListener('abort', end)
+  onProcess?.(undefined)
   return status ?? 1
 }

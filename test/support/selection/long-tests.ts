@@ -113,6 +113,11 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['src/modes/nftables/histories.test.ts', 'src/sync/path-independence.test.ts'],
   },
   {
+    reason: 'starts vitest again and again beside a load; options and tally of it are in every run',
+    projects: ['unit'],
+    files: ['test/repeat/repeat.test.ts'],
+  },
+  {
     reason:
       'each behaviour by both data paths; project userspace sends packets through one in every run',
     projects: ['unit'],
