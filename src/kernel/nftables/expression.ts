@@ -35,8 +35,13 @@ export type Expression =
       readonly of: 'saddr' | 'daddr'
       readonly to: Register
     }
-  /** A random number from 0 to `modulus` - 1. */
-  | { readonly type: 'random'; readonly modulus: number; readonly to: Register }
+  /** A random number of `modulus` numbers, the first of which is `offset` (absent: 0). */
+  | {
+      readonly type: 'random'
+      readonly modulus: number
+      readonly offset?: number
+      readonly to: Register
+    }
   /** (register & mask) ^ xor; as long as `mask`. */
   | {
       readonly type: 'bitwise'

@@ -104,9 +104,10 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   numgen(fields) {
     const [to, modulus] = [fields.register(1), fields.be32(2)]
-    const isOurs = fields.be32(3) === number.RANDOM && (fields.be32(4) ?? 0) === 0
-    if (!isOurs || to === undefined || modulus === undefined) return undefined
-    return { type: 'random', modulus, to }
+    const offset = fields.be32(4) ?? 0
+    const isRandom = fields.be32(3) === number.RANDOM
+    if (!isRandom || to === undefined || modulus === undefined) return undefined
+    return { type: 'random', modulus, ...(offset === 0 ? undefined : { offset }), to }
   },
   bitwise(fields) {
     const [from, to, mask, xor] = [

@@ -55,7 +55,8 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
         .be32(2, number.FIB_RESULT[one.result])
         .be32(3, number.FIB_OF[one.of])
     case 'random':
-      return void to.be32(1, one.to).be32(2, one.modulus).be32(3, number.RANDOM).be32(4, 0)
+      to.be32(1, one.to).be32(2, one.modulus).be32(3, number.RANDOM)
+      return void to.be32(4, one.offset ?? 0)
     case 'bitwise':
       to.be32(1, one.from).be32(2, one.to).be32(3, one.mask.length)
       writeValue(to, 4, one.mask)

@@ -128,7 +128,9 @@ test('a chain that was emptied and not deleted is read again', async () => {
 })
 
 const otherForm = [
-  { do: 'flushChain', table: tableOf(4), chain: 'dispatch' },
+  ...(['prerouting', 'prerouting-again', 'output', 'output-again'] as const).map(
+    (chain) => ({ do: 'flushChain', table: tableOf(4), chain }) as const,
+  ),
   { do: 'deleteSet', table: tableOf(4), set: 'source-ranges' },
   { do: 'addSet', table: tableOf(4), set: 'source-ranges', spec: { key: ['mark'] } },
 ] as const
@@ -165,6 +167,6 @@ test('a refused replacement leaves the table, and all of the change undone', asy
   node.nftables.failNext({ kind: 'refused', errno: ENOENT, command: 3 })
   const { failed } = await node.remove('shop/s2')
   expect([...failed.keys()]).toContain(keyOf(4, 'frontend', '172.30.0.2:80/TCP'))
-  expect([...failed.keys()]).toContain(keyOf(4, 'chain', 'dispatch'))
+  expect([...failed.keys()]).toContain(keyOf(4, 'chain', 'prerouting'))
   expect(stateOf(node.namespace)).toEqual(before)
 })

@@ -39,12 +39,14 @@ export const SET = {
 } as const
 
 /**
- * Chains that stand however many Services there are. The first seven are called by the kernel. No name is a
+ * Chains that stand however many Services there are. The first nine are called by the kernel. No name is a
  * keyword of nft (as `reject` is), which could not parse what it prints.
  */
 export const CHAIN = {
   prerouting: 'prerouting',
+  preroutingAgain: 'prerouting-again',
   output: 'output',
+  outputAgain: 'output-again',
   input: 'input',
   postrouting: 'postrouting',
   filterInput: 'filter-input',

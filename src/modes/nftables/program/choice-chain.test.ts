@@ -22,10 +22,14 @@ function dnat(map: string, key: string) {
 }
 
 test.each([
-  ['', 'endpoints', 'daddr . l4proto . dport . random mod 3'],
-  ['inside-', 'inside-endpoints', 'daddr . l4proto . dport . random mod 3'],
-  ['node-port-', 'node-port-endpoints', 'l4proto . dport . random mod 3'],
-  ['inside-node-port-', 'inside-node-port-endpoints', 'l4proto . dport . random mod 3'],
+  ['', 'endpoints', 'daddr . l4proto . dport . random mod 3 offset 1000000'],
+  ['inside-', 'inside-endpoints', 'daddr . l4proto . dport . random mod 3 offset 1000000'],
+  ['node-port-', 'node-port-endpoints', 'l4proto . dport . random mod 3 offset 1000000'],
+  [
+    'inside-node-port-',
+    'inside-node-port-endpoints',
+    'l4proto . dport . random mod 3 offset 1000000',
+  ],
 ] as const)('the maps with prefix "%s" choose one of %s', (prefix, map, key) => {
   expect(rulesOf(prefix, 3, '')).toEqual([dnat(map, key)])
   expect(rulesOf(prefix, 3, '', settings(), 6)).toEqual([dnat(map, key)])

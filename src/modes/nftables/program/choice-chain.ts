@@ -24,6 +24,19 @@ const ENDPOINTS: Readonly<Record<MapPrefix, string>> = {
   'inside-node-port-': SET.insideNodePortEndpoints,
 }
 
+/**
+ * The first index of the choices of each class, farther apart than there are choices. A packet may read the verdict from before
+ * a change and the choice from after it. Where the change was one of the class, it then finds no choice, and is not sent
+ * to a backend with the source address that was right before.
+ */
+export const FIRST_INDEX: Readonly<Record<MarkClass, number>> = {
+  '-off-cluster': 0,
+  '': 1_000_000,
+  '-masquerade': 2_000_000,
+  /** The only class of its maps. */
+  '-on-node': 0,
+}
+
 /** `choose-3`, `inside-node-port-choose-12-on-node`. */
 export function choiceChain(prefix: MapPrefix, choices: number, mark: MarkClass): string {
   return `${prefix}choose-${choices}${mark}`
@@ -31,18 +44,23 @@ export function choiceChain(prefix: MapPrefix, choices: number, mark: MarkClass)
 
 const NAME = /^((?:inside-)?(?:node-port-)?)choose-(\d+)(-masquerade|-off-cluster|-on-node)?$/
 
-/** The rules of a choice chain, by its name; undefined: a chain of another kind. */
+/**
+ * The rules of a choice chain, by its name; undefined: a chain of another kind. A packet gets past the translation only where
+ * the chosen index is not there any more; it is dispatched again.
+ */
 export function choiceRules(
   name: string,
   settings: NetfilterSettings,
   family: Family,
 ): readonly Rule[] | undefined {
-  const [, prefix, choices, mark = ''] = NAME.exec(name) ?? []
+  const [, prefix, choices, named = ''] = NAME.exec(name) ?? []
   if (prefix === undefined) return undefined
-  const fields = [PROTOCOL, DESTINATION_PORT, randomIndex(Number(choices))]
+  const mark = named as MarkClass
+  const index = randomIndex(Number(choices), FIRST_INDEX[mark])
+  const fields = [PROTOCOL, DESTINATION_PORT, index]
   const keys = prefix.endsWith('node-port-') ? fields : [destinationAddress(family), ...fields]
   return [
-    ...markRules(mark as MarkClass, settings, family),
+    ...markRules(mark, settings, family),
     { expressions: translate(family, ENDPOINTS[prefix as MapPrefix], ...keys) },
   ]
 }

@@ -50,11 +50,11 @@ function bridge() {
 test('external traffic under policy Cluster is always masqueraded', () => {
   expect(elementsAt(external)).toEqual([
     `services 1.2.3.4 . tcp . 80 ${COMMENT} : goto choose-1-masquerade`,
-    'endpoints 1.2.3.4 . tcp . 80 . 0 : 10.180.0.1 . 8080',
+    'endpoints 1.2.3.4 . tcp . 80 . 2000000 : 10.180.0.1 . 8080',
   ])
   expect(elementsAt(nodePort)).toEqual([
     `node-ports tcp . 30080 ${COMMENT} : goto node-port-choose-1-masquerade`,
-    'node-port-endpoints tcp . 30080 . 0 : 10.180.0.1 . 8080',
+    'node-port-endpoints tcp . 30080 . 2000000 : 10.180.0.1 . 8080',
   ])
 })
 
@@ -65,13 +65,13 @@ test('policy Local: pods and the node take all backends, others the local ones',
     'inside-endpoints 1.2.3.4 . tcp . 80 . 0 : 10.180.0.1 . 8080',
     'inside-endpoints 1.2.3.4 . tcp . 80 . 1 : 10.180.0.2 . 8080',
     `services 1.2.3.4 . tcp . 80 ${COMMENT} : goto choose-1`,
-    'endpoints 1.2.3.4 . tcp . 80 . 0 : 10.180.0.1 . 8080',
+    'endpoints 1.2.3.4 . tcp . 80 . 1000000 : 10.180.0.1 . 8080',
   ])
   expect(elementsAt({ ...nodePort, ...local })).toEqual([
     `inside-node-ports tcp . 30080 ${COMMENT} : goto inside-node-port-choose-1-on-node`,
     'inside-node-port-endpoints tcp . 30080 . 0 : 10.180.0.1 . 8080',
     `node-ports tcp . 30080 ${COMMENT} : goto node-port-choose-1`,
-    'node-port-endpoints tcp . 30080 . 0 : 10.180.0.1 . 8080',
+    'node-port-endpoints tcp . 30080 . 1000000 : 10.180.0.1 . 8080',
   ])
 })
 
@@ -107,7 +107,7 @@ test('backends of weight 0 get nothing; alone they are an empty pool', () => {
   const asleep = backend('10.180.0.9', { weight: 0 })
   const pools = { cluster: [asleep, backend('10.180.0.1')], local: [] }
   expect(elementsAt(external, { pools })).toContain(
-    'endpoints 1.2.3.4 . tcp . 80 . 0 : 10.180.0.1 . 8080',
+    'endpoints 1.2.3.4 . tcp . 80 . 2000000 : 10.180.0.1 . 8080',
   )
   expect(elementsAt(external, { pools: { cluster: [asleep], local: [] } })).toEqual(
     elementsAt(external, { pools: noBackend }),
@@ -118,9 +118,9 @@ test('weights are elements', () => {
   const cluster = [backend('10.180.0.1', { weight: 4 }), backend('10.180.0.2', { weight: 2 })]
   expect(elementsAt(external, { pools: { cluster, local: [] } })).toEqual([
     `services 1.2.3.4 . tcp . 80 ${COMMENT} : goto choose-3-masquerade`,
-    'endpoints 1.2.3.4 . tcp . 80 . 0 : 10.180.0.1 . 8080',
-    'endpoints 1.2.3.4 . tcp . 80 . 1 : 10.180.0.1 . 8080',
-    'endpoints 1.2.3.4 . tcp . 80 . 2 : 10.180.0.2 . 8080',
+    'endpoints 1.2.3.4 . tcp . 80 . 2000000 : 10.180.0.1 . 8080',
+    'endpoints 1.2.3.4 . tcp . 80 . 2000001 : 10.180.0.1 . 8080',
+    'endpoints 1.2.3.4 . tcp . 80 . 2000002 : 10.180.0.2 . 8080',
   ])
 })
 

@@ -9,6 +9,7 @@ import { backendData, disjoint, frontendAddress, indexed } from '../keys/encode.
 import { affinityNames, CHAIN, commentOf, SET, TRAFFIC_SETS } from '../keys/names.ts'
 import { frontendKey, keyOf } from '../keys/object-key.ts'
 import { affinityObjects } from './affinity.ts'
+import { FIRST_INDEX } from './choice-chain.ts'
 import type { Content } from './content.ts'
 import { choicesOfPools, type Route, routesOf } from './routes.ts'
 
@@ -71,12 +72,12 @@ function frontendElements(
   const names = affinity && affinityNames(entry.id)
   const elements: PlacedElement[] = []
   const add = (set: string, element: Element) => elements.push({ set, element })
-  for (const { isInside, pool, choices, chain } of routes) {
+  for (const { isInside, pool, choices, mark, chain } of routes) {
     const verdict: Verdict = { kind: 'goto', chain: names ? names.sticky(pool, chain) : chain }
     add(verdictMap(ip, isInside), { key, data: verdict, comment })
     const endpoints = endpointMap(ip, isInside)
     for (const [index, backend] of choices.entries()) {
-      add(endpoints, { key: indexed(key, index), data: data.get(backend)! })
+      add(endpoints, { key: indexed(key, FIRST_INDEX[mark] + index), data: data.get(backend)! })
     }
   }
   if (routes.every(({ isInside }) => isInside)) {

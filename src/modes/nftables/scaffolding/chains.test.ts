@@ -15,13 +15,15 @@ const SERVICE = 'daddr . l4proto . dport'
 const base = (overrides: Partial<NetfilterSettings> = {}, family: 4 | 6 = 4) =>
   showBase(settings(overrides), family)
 
-test('the kernel calls seven chains; masquerade comes before that of others', () => {
+test('the kernel calls nine chains; masquerade comes before that of others', () => {
   const hooks = baseChains(settings(), 4).map(({ name, spec: { hook } }) =>
     hook ? `${name}: ${hook.type} ${hook.hook} ${hook.priority}` : name,
   )
   expect(hooks).toEqual([
-    'prerouting: nat prerouting -101',
-    'output: nat output -101',
+    'prerouting: nat prerouting -102',
+    'prerouting-again: nat prerouting -101',
+    'output: nat output -102',
+    'output-again: nat output -101',
     'input: nat input 99',
     'postrouting: nat postrouting 99',
     'filter-input: filter input 0',
@@ -32,18 +34,25 @@ test('the kernel calls seven chains; masquerade comes before that of others', ()
 })
 
 test('dispatch: what another mode took, source ranges, pods and node, everyone, node ports', () => {
-  const { prerouting, output, dispatch } = base()
-  expect([prerouting, output]).toEqual([['jump dispatch'], ['jump dispatch']])
-  expect(dispatch).toEqual([
+  const chains = base()
+  const first = (end: string) => [
     'mark & 00200000 == 00200000 return',
-    `${SERVICE} @limited-services ${SERVICE} . saddr != @source-ranges drop`,
+    `${SERVICE} @limited-services ${SERVICE} . saddr != @source-ranges ${end}`,
+    'jump dispatch',
+  ]
+  expect([chains['prerouting'], chains['output']]).toEqual([first('return'), first('return')])
+  expect([chains['prerouting-again'], chains['output-again']]).toEqual([
+    first('drop'),
+    first('drop'),
+  ])
+  expect(chains['dispatch']).toEqual([
     `${FROM_POD} ${SERVICE} vmap @inside-services`,
     `${FROM_NODE} ${SERVICE} vmap @inside-services`,
     `${SERVICE} vmap @services`,
     'daddr/8 == 7f return',
     `${TO_NODE} jump dispatch-node-ports`,
   ])
-  expect(base()['dispatch-node-ports']).toEqual([
+  expect(chains['dispatch-node-ports']).toEqual([
     `${FROM_POD} l4proto . dport vmap @inside-node-ports`,
     `${FROM_NODE} l4proto . dport vmap @inside-node-ports`,
     'l4proto . dport vmap @node-ports',
@@ -80,7 +89,7 @@ test.each([
   ['no address', { nodePortScope: { kind: 'addresses', addresses: [] } }, []],
 ] as const)('node ports are served at %s', (_what, overrides, matches) => {
   const { dispatch, unserved } = base(overrides)
-  expect(dispatch?.slice(6)).toEqual(matches.map((match) => `${match} jump dispatch-node-ports`))
+  expect(dispatch?.slice(4)).toEqual(matches.map((match) => `${match} jump dispatch-node-ports`))
   expect(unserved?.slice(3)).toEqual(
     matches.map((match) => `${match} l4proto . dport vmap @no-endpoint-node-ports`),
   )
@@ -91,11 +100,8 @@ test('127.0.0.1 serves node ports where that is configured, ::1 never', () => {
     base({ localhostNodePorts: true }, family)['dispatch']?.filter((rule) =>
       rule.endsWith('return'),
     )
-  expect(loopback(4)).toEqual(['mark & 00200000 == 00200000 return'])
-  expect(loopback(6)).toEqual([
-    'mark & 00200000 == 00200000 return',
-    `daddr == ${'00'.repeat(15)}01 return`,
-  ])
+  expect(loopback(4)).toEqual([])
+  expect(loopback(6)).toEqual([`daddr == ${'00'.repeat(15)}01 return`])
 })
 
 test('new connections that nothing translated are answered where a pool is empty', () => {
@@ -137,8 +143,8 @@ test.each([
 })
 
 test('marks follow the configured bit, the highest as well', () => {
-  const { dispatch, postrouting } = base({ masqueradeBit: 31, randomFully: false })
-  expect(dispatch?.[0]).toBe('mark & 00000040 == 00000040 return')
+  const { prerouting, postrouting } = base({ masqueradeBit: 31, randomFully: false })
+  expect(prerouting?.[0]).toBe('mark & 00000040 == 00000040 return')
   expect(postrouting?.slice(2)).toEqual([
     'mark & 00000080 != 00000080 return',
     'mark set mark & ffffffff ^ 80000000',

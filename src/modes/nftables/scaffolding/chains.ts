@@ -30,7 +30,7 @@ interface BaseChain {
  * remember and which pod reaches itself.
  */
 /** Before the chains of iptables and of kube-proxy, so that stale rules of another Service proxy decide nothing. */
-const PRIORITY = { destination: -101, filter: 0, source: 99 } as const
+const PRIORITY = { destination: -102, again: -101, filter: 0, source: 99 } as const
 /** A backend that gets no connection of a frontend for so long begins at 0: a day. */
 const COUNTED_MS = 86_400_000
 const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
@@ -47,14 +47,21 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
     match.IS_NOT_TRANSLATED,
     statement.jump(CHAIN.unserved),
   )
-  const dispatch = [rule(statement.jump(CHAIN.dispatch))]
+  const first = translateDestination(settings, family, 'return')
+  const again = translateDestination(settings, family, 'drop')
   return [
     {
       name: CHAIN.prerouting,
       spec: called('nat', 'prerouting', PRIORITY.destination),
-      rules: dispatch,
+      rules: first,
     },
-    { name: CHAIN.output, spec: called('nat', 'output', PRIORITY.destination), rules: dispatch },
+    {
+      name: CHAIN.preroutingAgain,
+      spec: called('nat', 'prerouting', PRIORITY.again),
+      rules: again,
+    },
+    { name: CHAIN.output, spec: called('nat', 'output', PRIORITY.destination), rules: first },
+    { name: CHAIN.outputAgain, spec: called('nat', 'output', PRIORITY.again), rules: again },
     {
       name: CHAIN.input,
       spec: called('nat', 'input', PRIORITY.source),
@@ -109,16 +116,36 @@ function frontendFields(family: Family) {
   return [destinationAddress(family), PROTOCOL, DESTINATION_PORT] as const
 }
 
-/** Packets that another mode has taken return; then source ranges, pods and node, and all others. */
-function dispatchRules(settings: NetfilterSettings, family: Family): readonly Rule[] {
+/**
+ * Where the destination is translated, in two chains of the kernel, one after the other. A transaction is atomic for each
+ * lookup and for the rules that one chain of the kernel leads to, and not for a packet: a packet that is at work while it
+ * begins may read a verdict of before and the choice of after, or be led to a chain that is still empty for it. It then
+ * gets past the first chain untranslated, and the second one, which the kernel calls for such packets alone, reads everything
+ * of after. So only the second one may drop for a source range.
+ *
+ * Packets that another mode has taken return.
+ */
+function translateDestination(
+  settings: NetfilterSettings,
+  family: Family,
+  outOfRange: 'return' | 'drop',
+): readonly Rule[] {
   const fields = frontendFields(family)
   return [
     rule(statement.hasMark(routingBit(settings)), statement.verdict('return')),
     rule(
       statement.isIn(SET.limitedServices, ...fields),
       statement.isNotIn(SET.sourceRanges, ...fields, sourceAddress(family)),
-      statement.verdict('drop'),
+      statement.verdict(outOfRange),
     ),
+    rule(statement.jump(CHAIN.dispatch)),
+  ]
+}
+
+/** Pods and node, then all others. */
+function dispatchRules(settings: NetfilterSettings, family: Family): readonly Rule[] {
+  const fields = frontendFields(family)
+  return [
     ...fromInside(settings, family, statement.verdictOf(SET.insideServices, ...fields)),
     rule(statement.verdictOf(SET.services, ...fields)),
     ...toNodePorts(settings, family, statement.jump(CHAIN.dispatchNodePorts)),

@@ -78,9 +78,10 @@ export function addressType(of: 'saddr' | 'daddr'): Field {
   return { words: 1, load: (to) => [{ type: 'fib', result: 'type', of, to }] }
 }
 
-/** A number from 0 to `modulus` - 1, each equally likely. */
-export function randomIndex(modulus: number): Field {
-  return { words: 1, load: (to) => [{ type: 'random', modulus, to }] }
+/** A number from `offset` to `offset + modulus - 1`, each equally likely. */
+export function randomIndex(modulus: number, offset: number): Field {
+  const chosen = offset === 0 ? { modulus } : { modulus, offset }
+  return { words: 1, load: (to) => [{ type: 'random', ...chosen, to }] }
 }
 
 /** (field & mask) ^ xor; both as long as the field. */

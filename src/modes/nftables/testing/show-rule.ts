@@ -117,7 +117,7 @@ function nameOf(one: Load): string {
     case 'fib':
       return `fib ${one.of} ${one.result}`
     case 'random':
-      return `random mod ${one.modulus}`
+      return `random mod ${one.modulus}${one.offset === undefined ? '' : ` offset ${one.offset}`}`
     case 'load':
       return one.type
   }
