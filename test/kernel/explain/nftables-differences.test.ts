@@ -63,8 +63,11 @@ const ALTERATIONS: readonly Alteration[] = [
     named: /10\.180\.0\.1:80 never gets a packet/,
   },
   {
-    name: 'the base chain of PREROUTING is empty',
-    run: ['nft flush chain ip node-proxy prerouting'],
+    name: 'both base chains of PREROUTING are empty',
+    run: [
+      'nft flush chain ip node-proxy prerouting',
+      'nft flush chain ip node-proxy prerouting-again',
+    ],
     named: /expected delivery to a backend, but it is refused/,
   },
   {
@@ -104,7 +107,7 @@ const ALTERATIONS: readonly Alteration[] = [
     packet: BALANCER,
     service: ranges('203.0.113.0/24'),
     run: ['nft flush set ip node-proxy source-ranges'],
-    named: /it gets no answer: nft ip node-proxy dispatch/,
+    named: /it gets no answer: nft ip node-proxy prerouting-again/,
   },
   {
     name: 'the table is deleted',

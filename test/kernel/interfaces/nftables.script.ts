@@ -34,7 +34,7 @@ nft('delete', 'table', 'ip', 'node-proxy')
 nft('delete', 'table', 'ip6', 'node-proxy')
 execFileSync('nft', ['-f', '-'], { input: ours })
 steps['differs after it was printed and loaded again'] = await differences()
-const chains = [...wanted.keys()].filter((key) => key.endsWith('/chain/dispatch'))
+const chains = [...wanted.keys()].filter((key) => /\/chain\/(?:prerouting|output)/.test(key))
 const repaired = await mode.apply({ set: chains, unset: [] })
 steps['differs after it was repaired'] = [...repaired.failed, ...(await differences())]
 
