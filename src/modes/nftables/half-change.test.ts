@@ -9,7 +9,7 @@ import { NftablesProgram } from './program/program.ts'
 import { type Packet, type Tables, tablesOf, walk, withClients } from './testing/packet-walk.ts'
 
 /** Each takes some tens of milliseconds. */
-const RUNS = Number(process.env['NP_HISTORIES'] ?? 100)
+const RUNS = Number(process.env['NP_HISTORIES'] ?? 60)
 /** As many as the choices that a Service has at most. */
 const CHOICES = 4
 

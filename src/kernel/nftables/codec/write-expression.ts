@@ -32,6 +32,13 @@ function nameOf(expression: Expression): string {
   return expression.type === 'foreign' ? expression.name : NAMES[expression.type]
 }
 
+function writeRandom(to: AttributeWriter, one: Extract<Expression, { type: 'random' }>): void {
+  to.be32(1, one.to)
+    .be32(2, one.modulus)
+    .be32(3, number.RANDOM)
+    .be32(4, one.offset ?? 0)
+}
+
 /** The attributes of each expression are numbered from 1 in the order of its enum in nf_tables.h. */
 function writeData(to: AttributeWriter, one: Expression, family: Family): void {
   switch (one.type) {
@@ -55,8 +62,7 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
         .be32(2, number.FIB_RESULT[one.result])
         .be32(3, number.FIB_OF[one.of])
     case 'random':
-      to.be32(1, one.to).be32(2, one.modulus).be32(3, number.RANDOM)
-      return void to.be32(4, one.offset ?? 0)
+      return writeRandom(to, one)
     case 'bitwise':
       to.be32(1, one.from).be32(2, one.to).be32(3, one.mask.length)
       writeValue(to, 4, one.mask)

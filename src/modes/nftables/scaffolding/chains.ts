@@ -37,31 +37,14 @@ const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Recor
 
 /** Chains that stand however many Services there are. */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
-  const called = (
-    type: 'nat' | 'filter',
-    hook: NonNullable<ChainSpec['hook']>['hook'],
-    priority: number,
-  ): ChainSpec => ({ hook: { type, hook, priority } })
+  const called: Called = (type, hook, priority) => ({ hook: { type, hook, priority } })
   const answer = rule(
     match.hasState(match.STATE.new),
     match.IS_NOT_TRANSLATED,
     statement.jump(CHAIN.unserved),
   )
-  const first = translateDestination(settings, family, 'return')
-  const again = translateDestination(settings, family, 'drop')
   return [
-    {
-      name: CHAIN.prerouting,
-      spec: called('nat', 'prerouting', PRIORITY.destination),
-      rules: first,
-    },
-    {
-      name: CHAIN.preroutingAgain,
-      spec: called('nat', 'prerouting', PRIORITY.again),
-      rules: again,
-    },
-    { name: CHAIN.output, spec: called('nat', 'output', PRIORITY.destination), rules: first },
-    { name: CHAIN.outputAgain, spec: called('nat', 'output', PRIORITY.again), rules: again },
+    ...translating(settings, family, called),
     {
       name: CHAIN.input,
       spec: called('nat', 'input', PRIORITY.source),
@@ -101,6 +84,20 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
     { name: CHAIN.translated, spec: {}, rules: translated(settings, family) },
     ...(settings.countsTraffic ? counting(family, called) : []),
   ]
+}
+
+/** Two chains for each hook in which the destination is translated; see `translateDestination`. */
+function translating(
+  settings: NetfilterSettings,
+  family: Family,
+  called: Called,
+): readonly BaseChain[] {
+  const first = translateDestination(settings, family, 'return')
+  const again = translateDestination(settings, family, 'drop')
+  return (['prerouting', 'output'] as const).flatMap((hook) => [
+    { name: CHAIN[hook], spec: called('nat', hook, PRIORITY.destination), rules: first },
+    { name: CHAIN[`${hook}Again`], spec: called('nat', hook, PRIORITY.again), rules: again },
+  ])
 }
 
 /** One rule of these statements. */
@@ -245,7 +242,7 @@ function translated({ countsTraffic }: NetfilterSettings, family: Family): reado
 }
 
 type Called = (
-  type: 'filter',
+  type: 'nat' | 'filter',
   hook: NonNullable<ChainSpec['hook']>['hook'],
   priority: number,
 ) => ChainSpec

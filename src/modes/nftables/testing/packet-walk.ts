@@ -91,6 +91,9 @@ export function walk(packet: Packet, options: WalkOptions): WalkResult {
 
 type End = 'accept' | 'drop' | 'reject' | 'continue'
 
+/** The expressions that put something into a register. */
+type Loading = Extract<Expression, { type: 'payload' | 'meta' | 'ct' | 'fib' | 'random' | 'load' }>
+
 class Machine {
   readonly #packet: Packet
   readonly #options: WalkOptions
@@ -185,14 +188,22 @@ class Machine {
         case 'dynamic':
         case 'counter':
           break
-        default:
-          this.#load('to' in one ? one.to : FIRST_REGISTER, this.#value(one))
+        case 'payload':
+        case 'meta':
+        case 'ct':
+        case 'fib':
+        case 'random':
+        case 'load':
+          this.#load(one.to, this.#value(one))
+          break
+        case 'foreign':
+          throw new Error(`${one.name} is no expression of ours`)
       }
     }
     return undefined
   }
 
-  #value(one: Expression): Buffer {
+  #value(one: Loading): Buffer {
     const { family, from, to, port: number, localAddresses } = this.#packet
     switch (one.type) {
       case 'payload': {
@@ -210,8 +221,6 @@ class Machine {
         return hostWord((one.offset ?? 0) + this.#options.choose(one.modulus))
       case 'load':
         return one.value
-      default:
-        throw new Error(`${one.type} is no expression of ours`)
     }
   }
 
