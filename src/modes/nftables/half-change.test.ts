@@ -41,7 +41,7 @@ interface Addresses {
   readonly node: string
   readonly pod: string
   readonly client: string
-  readonly stranger: string
+  readonly excluded: string
   readonly range: string
   readonly backends: readonly string[]
 }
@@ -53,7 +53,7 @@ const V4: Addresses = {
   node: '192.0.2.1',
   pod: '10.1.2.3',
   client: '198.51.100.7',
-  stranger: '203.0.113.9',
+  excluded: '203.0.113.9',
   range: '198.51.100.0/24',
   backends: ['10.180.0.1', '10.180.0.2', '10.180.0.3', '10.180.0.4', '10.180.0.5'],
 }
@@ -64,7 +64,7 @@ const V6: Addresses = {
   node: 'fd00:77::1',
   pod: 'fd00:180::99',
   client: '2001:db8:1::7',
-  stranger: '2001:db8:2::9',
+  excluded: '2001:db8:2::9',
   range: '2001:db8:1::/48',
   backends: [1, 2, 3, 4, 5].map((n) => `fd00:180::${n}`),
 }
@@ -131,7 +131,7 @@ function packetsOf(at: Addresses): readonly Packet[] {
     [at.external, 80],
     [at.node, 30_080],
   ] as const
-  return [at.pod, at.node, at.client, at.stranger].flatMap((from) =>
+  return [at.pod, at.node, at.client, at.excluded].flatMap((from) =>
     targets.map(([to, port]) => ({
       family: at.family,
       from: ip(from),
