@@ -225,8 +225,8 @@ describe('with a short time', () => {
   test('connections of a draining backend are ended when it is over', async () => {
     await deploy(lab(), service(1, 2))
     await holding(lab(), 6, async (held) => {
-      await redeploy(lab(), service(2))
       const since = performance.now()
+      await redeploy(lab(), service(2))
       await expectWeights(lab(), { [nameOf(1)]: 0, [nameOf(2)]: 1 })
       const lost = async () => (await held.report()).lost.map(({ name, how }) => `${name} ${how}`)
       await expect

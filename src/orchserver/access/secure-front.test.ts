@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createApiServer } from '../../apiserver/api-server.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
@@ -126,9 +126,7 @@ it('renews a given serving certificate although that of the administrator cannot
   given = await madeCertificate({ ...names, folder: newFolder() }).current()
   expect(await logged(() => clock.advance(DAY))).toMatch(/administrator could not be renewed/)
   expect(await logged(async () => undefined)).toMatch(/serving certificate was renewed/)
-  await vi.waitFor(async () => {
-    expect((await connectedBy(front.url, given.authority!)).serial).toBe(
-      new X509Certificate(given.cert).serialNumber,
-    )
-  })
+  await expect
+    .poll(async () => (await connectedBy(front.url, given.authority!)).serial)
+    .toBe(new X509Certificate(given.cert).serialNumber)
 })

@@ -1,7 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { keyNameOf } from '../../storage/encryption/encrypted-value.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
@@ -43,7 +43,7 @@ async function running(lines: readonly string[], inner: Store = createMemoryStor
     const { promise, resolve } = Promise.withResolvers<void>()
     recorded = resolve
     // A round that reads the file has no timer: time would pass before its next one.
-    await vi.waitFor(() => expect(clock.pending()).not.toEqual([]))
+    await expect.poll(() => clock.pending()).not.toEqual([])
     await clock.advance(10_000)
     await promise
     await setImmediate()

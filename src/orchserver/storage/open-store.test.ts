@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { completeConfiguration } from '../../settings/settings.ts'
@@ -106,7 +106,7 @@ it('reads renewed certificates for etcd, and reports errors in them', async () =
   await clock.advance(10_000)
   expect(await renewed.promise).toContain('certificates for etcd were taken over')
   writeFileSync(caFile, 'nonsense')
-  await vi.waitFor(() => expect(clock.pending()).toContain(10_000))
+  await expect.poll(() => clock.pending()).toContain(10_000)
   await clock.advance(10_000)
   expect(await recorded.promise).toMatchObject({ object: caFile })
   await store.close()

@@ -9,6 +9,9 @@ import { put, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore } from './etcd-store.ts'
 import { beginningAt } from './testing/fixtures.ts'
 
+/** Until a store whose server was started again is connected. */
+const WAITING = { timeout: 30_000 }
+
 describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
   const folder = mkdtempSync(join(tmpdir(), 'np-etcd-tls-'))
   const file = (name: string): string => join(folder, name)
@@ -104,15 +107,17 @@ describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
     const store = createEtcdStore({ endpoints: [etcd.endpoint], tls, timeoutMs: 500 })
     await expect(store.revision()).rejects.toMatchObject({ code: 'NP_STORAGE_ETCD_UNREACHABLE' })
     store.renewTls(clientTls())
-    await vi.waitFor(() => write(store, put('/a', '3')), { timeout: 4000 })
+    await vi.waitFor(() => write(store, put('/a', '3')), WAITING)
     store.renewTls({ ...clientTls(), ca: pem('other.crt') })
     await write(store, put('/a', '4'))
     await etcd.kill()
     await etcd.start()
-    await vi.waitFor(() =>
-      expect(store.revision()).rejects.toMatchObject({
-        hint: expect.stringContaining('--etcd-cafile'),
-      }),
+    await vi.waitFor(
+      () =>
+        expect(store.revision()).rejects.toMatchObject({
+          hint: expect.stringContaining('--etcd-cafile'),
+        }),
+      WAITING,
     )
     await store.close()
   })

@@ -8,7 +8,7 @@ export function chiSquareOfEqual(counts: readonly number[]): ReturnType<typeof c
 
 /**
  * Chi-square statistic of observed counts against expectations in the proportion of `weights`, and the
- * value that it exceeds by chance once in a million times (Wilson and Hilferty's
+ * value that it exceeds by chance once in 10¹¹ times (Wilson and Hilferty's
  * approximation of the distribution's tail).
  */
 export function chiSquareOf(
@@ -20,17 +20,17 @@ export function chiSquareOf(
   const value = sum(
     counts.map((count, i) => (count - (expected[i] ?? 0)) ** 2 / (expected[i] ?? 0)),
   )
-  return { value, limit: oneInAMillion(counts.length - 1) }
+  return { value, limit: onceIn10To11(counts.length - 1) }
 }
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0)
 }
 
-/** z of the normal distribution for a tail of 10⁻⁶. */
-const Z = 4.753
+/** z of the normal distribution for a tail of 10⁻¹¹: a run of all tests has some twenty such values. */
+const Z = 6.706
 
-function oneInAMillion(freedom: number): number {
+function onceIn10To11(freedom: number): number {
   const spread = 2 / (9 * freedom)
   return freedom * (1 - spread + Z * Math.sqrt(spread)) ** 3
 }

@@ -75,8 +75,9 @@ test('the token of a deleted account is refused within a second, to the Pod that
   const began = performance.now()
   const answers: (readonly [unknown, number])[] = []
   do {
+    const sent = performance.now()
     const status = valueAt(await cluster.fromPod(address, review), 'status')
-    answers.push([status, performance.now() - began])
+    answers.push([status, sent - began])
   } while (answers.at(-1)?.[0] !== 401)
   expect(answers.filter(([status, ms]) => status !== 401 && ms > REVOCATION_MS)).toEqual([])
 })
