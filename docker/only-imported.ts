@@ -1,4 +1,12 @@
-import { existsSync, globSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseSync } from 'vite'
 

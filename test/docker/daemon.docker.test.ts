@@ -1,5 +1,6 @@
 import { getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { COMMANDS } from '../../src/nodeproxy/commands/commands.ts'
 import { CLUSTER_IP, Cluster, exec } from './containers/cluster.ts'
 import { daemonContainer } from './containers/manifest.ts'
 import { outputOf, TestContainer } from './containers/test-container.ts'
@@ -16,6 +17,7 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
   const proxy = (name: string, ...args: readonly string[]) =>
     new TestContainer(images.daemon, `${run}-${name}`)
       .readOnly()
+      .withTmpFs({ '/tmp': 'rw,nosuid,nodev,mode=1777', '/run/node-proxy': 'rw,nosuid,nodev' })
       .inside(cluster.node)
       .withDroppedCapabilities(...capabilities.drop)
       .withAddedCapabilities(...capabilities.add)
@@ -67,6 +69,39 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
     const ready = `curl -sS -o /dev/null -w '%{http_code}' http://node`
     expect(await exec(cluster.client, `${ready}:10256/readyz`)).toBe('200')
     await expect(exec(cluster.client, `${ready}:10249/metrics`)).rejects.toThrow('000')
+  })
+
+  test('is read by every subcommand and by its page, in the image', async () => {
+    const inside = async (...command: readonly string[]) => {
+      const { exitCode, output } = await daemon.exec([...command])
+      return { exitCode, output }
+    }
+    const needed: Readonly<Record<string, readonly string[]>> = {
+      explain: ['10.244.0.9', `${CLUSTER_IP}:80`],
+      record: ['/tmp/record.json'],
+      plan: [
+        `--master=${cluster.server}`,
+        '--hostname-override=node',
+        '--cluster-cidr=10.244.0.0/16',
+      ],
+    }
+    for (const { name } of COMMANDS) {
+      const { exitCode, output } = await inside('node-proxy', name, ...(needed[name] ?? []))
+      expect([name, exitCode, output]).toEqual([
+        ...[name, expect.toBeOneOf([0, 1])],
+        expect.not.stringMatching(/ERR_MODULE_NOT_FOUND|Cannot find (?:module|package)/),
+      ])
+      expect([name, output.length > 0 || name === 'record']).toEqual([name, true])
+    }
+    const status = await inside('node-proxy', 'status', '-o', 'json')
+    expect(status.exitCode).toBe(0)
+    expect(JSON.parse(status.output)).toMatchObject({ version: expect.any(String) })
+    const page = await exec(cluster.node, 'curl -sSf http://127.0.0.1:10247/')
+    const assets = [...page.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(([, path]) => path)
+    expect(assets.length).toBeGreaterThan(0)
+    for (const path of assets) {
+      await exec(cluster.node, `curl -sSf -o /dev/null http://127.0.0.1:10247/${path}`)
+    }
   })
 
   test('ends at SIGTERM by itself, before it would be killed; packets still flow', async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { expect, test } from 'vitest'
+import { COMMANDS } from '../../src/nodeproxy/commands/commands.ts'
 import { root } from '../support/on-demand/root.ts'
 import { daemonContainer } from './containers/manifest.ts'
 import { TestContainer } from './containers/test-container.ts'
@@ -61,6 +62,18 @@ describeWithEngine('the image', ({ images, run }) => {
 
   test('is the one that the DaemonSet names', () => {
     expect(daemonContainer().image).toBe(`node-proxy:${version}`)
+  })
+
+  test('runs both programs and every subcommand, each to an answer of its own', async () => {
+    const dns = await daemon('--version').withEntrypoint(['/opt/node-proxy/bin/orch-dns']).run()
+    expect(dns).toEqual({ status: 0, output: `orch-dns ${version}\n` })
+    for (const { name } of COMMANDS) {
+      const help = await daemon(name, '--help').run()
+      expect(help).toMatchObject({
+        status: 0,
+        output: expect.stringContaining(`node-proxy ${name}`),
+      })
+    }
   })
 
   test('names its version and its licence, and is smaller than 260 MiB', async () => {
