@@ -31,7 +31,7 @@ function permissionsOf(rules: readonly RoleRule[] | undefined): readonly string[
 const builtin = componentRoles.find(({ name }) => name === ROLE)?.rules
 
 test('the manifests give the daemon an account with exactly the built-in role', () => {
-  const [account, role, binding, ...more] = documentsIn('rbac.yaml')
+  const [account, role, binding, ...more] = documentsIn('node-proxy/rbac.yaml')
   expect(more).toEqual([])
   const { kind, ...named } = SUBJECT
   expect(account).toMatchObject({ kind, metadata: named })
@@ -42,7 +42,7 @@ test('the manifests give the daemon an account with exactly the built-in role', 
     roleRef: { kind: 'ClusterRole', name: 'node-proxy' },
     subjects: [SUBJECT],
   })
-  expect(documentsIn('daemonset.yaml')).toMatchObject([
+  expect(documentsIn('node-proxy/daemonset.yaml')).toMatchObject([
     { spec: { template: { spec: { serviceAccountName: 'node-proxy' } } } },
   ])
 })

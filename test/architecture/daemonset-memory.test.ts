@@ -27,7 +27,7 @@ function measuredMiB(file: string): readonly number[] {
 }
 
 function requestedMiB(): number {
-  const text = readFileSync(join(root, 'config/kubernetes/daemonset.yaml'), 'utf8')
+  const text = readFileSync(join(root, 'config/kubernetes/node-proxy/daemonset.yaml'), 'utf8')
   const { spec } = parse(text) as {
     readonly spec: {
       readonly template: {

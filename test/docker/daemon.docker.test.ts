@@ -12,7 +12,7 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
   let cluster: Cluster
   let daemon: StartedTestContainer
 
-  /** As config/kubernetes/daemonset.yaml has it, in the place of the host's network namespace. */
+  /** As config/kubernetes/node-proxy/daemonset.yaml has it, in the place of the host's network namespace. */
   const { capabilities } = daemonContainer().securityContext
   const proxy = (name: string, ...args: readonly string[]) =>
     new TestContainer(images.daemon, `${run}-${name}`)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # In a kernel with ip_vs: the daemon in ipvs mode, first with all rights for what needs them, then
-# with those that config/kubernetes/daemonset.yaml leaves it and a /proc/sys that cannot be written.
+# with those that config/kubernetes/node-proxy/daemonset.yaml leaves it and a /proc/sys that cannot be written.
 set -eu
 api=http://127.0.0.1:6443
 flags="--proxy-mode=ipvs --master=$api --hostname-override=node"

@@ -82,7 +82,13 @@ test('the commands of the page move one node, then the others, and back', async 
   const cleanUp = await run(`kubectl -n kube-system get daemonset clean-up-kube-proxy ${image}`)
   expect(cleanUp).toBe('kube-proxy:v1.20.2')
 
+  await runSection('Move nodes to node-proxy', 'node-b')
+  await runSection('When every node has moved', '')
+  const labels = { 'kubernetes.io/os': 'linux', 'kubernetes.io/hostname': 'node-c' }
+  await lab().api.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-c', labels } })
+  const all = [...NODES, 'node-c']
+  await expect.poll(placed, SOON).toEqual(all.map((node) => `node-proxy ${node}`))
+
   await runSection('Move nodes back to kube-proxy', '--all')
-  const back = NODES.flatMap((node) => [`clean-up-node-proxy ${node}`, `kube-proxy ${node}`])
-  await expect.poll(placed, SOON).toEqual(back.toSorted())
+  await expect.poll(placed, SOON).toEqual(all.map((node) => `kube-proxy ${node}`))
 })

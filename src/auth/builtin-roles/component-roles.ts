@@ -10,7 +10,7 @@ const FOLLOW = ['list', 'watch']
 const CHANGE = ['create', 'delete', 'get', 'patch', 'update']
 const LEADER = resourceRule(['create', 'get', 'patch', 'update'], 'coordination.k8s.io', 'leases')
 
-/** What the daemon follows and reports, as in `config/kubernetes/rbac.yaml`. */
+/** What the daemon follows and reports, as in `config/kubernetes/node-proxy/rbac.yaml`. */
 const PROXY: BuiltinRole = {
   name: 'system:node-proxier',
   rules: [

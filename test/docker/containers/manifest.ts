@@ -13,9 +13,11 @@ export interface ManifestContainer {
   }
 }
 
-/** The daemon's container in config/kubernetes/daemonset.yaml. */
+/** The daemon's container in config/kubernetes/node-proxy/daemonset.yaml. */
 export function daemonContainer(): ManifestContainer {
-  const manifest = parse(readFileSync(join(root, 'config/kubernetes/daemonset.yaml'), 'utf8')) as {
+  const manifest = parse(
+    readFileSync(join(root, 'config/kubernetes/node-proxy/daemonset.yaml'), 'utf8'),
+  ) as {
     spec: { template: { spec: { containers: readonly ManifestContainer[] } } }
   }
   const [container] = manifest.spec.template.spec.containers

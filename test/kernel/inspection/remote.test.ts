@@ -44,7 +44,7 @@ beforeAll(async () => {
   const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
   const make = (...words: string[]) => orchctl(lab().node, ...words, ...admin)
   const binding = ['create', 'clusterrolebinding']
-  const rights = join(ROOT, 'config/kubernetes/remote-inspection.yaml')
+  const rights = join(ROOT, 'config/kubernetes/inspection/remote-inspection.yaml')
   for (const words of [
     ['apply', '-f', rights],
     [...binding, 'lab-reviews', '--clusterrole=system:auth-delegator', '--user=system:kube-proxy'],

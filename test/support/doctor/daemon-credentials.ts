@@ -11,7 +11,7 @@ import { tokenOfManifest } from '../lab/manifest-account.ts'
 import { signedToken } from './signed-token.ts'
 
 const HOUR = 3_600_000
-const MANIFEST = new URL('../../../config/kubernetes/rbac.yaml', import.meta.url)
+const MANIFEST = new URL('../../../config/kubernetes/node-proxy/rbac.yaml', import.meta.url)
 const ACCOUNT = '/api/v1/namespaces/kube-system/serviceaccounts/node-proxy'
 
 /** Credentials of the node-proxy of a lab whose server is orch-server. */

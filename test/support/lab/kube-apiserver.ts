@@ -16,7 +16,7 @@ import { upstreamProgram } from './upstream-program.ts'
 const [ADDRESS = ''] = NODE_ADDRESSES[0].split('/')
 const SERVES_AT = `https://${ADDRESS}:${API_PORT}`
 const MANIFEST = {
-  file: new URL('../../../config/kubernetes/rbac.yaml', import.meta.url),
+  file: new URL('../../../config/kubernetes/node-proxy/rbac.yaml', import.meta.url),
   account: 'node-proxy',
 }
 /** What it keeps, in the folder of the lab; `auditUsers` reads its audit log there. */
