@@ -95,12 +95,12 @@ describe('with the usual time', () => {
         })
         expect(await answerers(lab())).toEqual(new Set(now))
       }
-      await expect.poll(() => drainingOf(lab()), { timeout: 5000 }).toBe(3)
+      await expect.poll(() => drainingOf(lab())).toBe(3)
     })
     const counts = [1, 2, 3].map((serial) => held.alive[nameOf(serial)] ?? 0)
     expect(counts.toSorted((a, b) => a - b)).toEqual([66, 67, 67])
     await expectWeights(lab(), { [nameOf(4)]: 1, [nameOf(5)]: 1, [nameOf(6)]: 1 })
-    await expect.poll(() => drainingOf(lab()), { timeout: 5000 }).toBe(0)
+    await expect.poll(() => drainingOf(lab())).toBe(0)
   })
 
   test('a backend that comes back while it drains is restored with its connections', async () => {
@@ -116,7 +116,7 @@ describe('with the usual time', () => {
         lost: [],
       })
     })
-    await expect.poll(() => drainingOf(lab()), { timeout: 5000 }).toBe(0)
+    await expect.poll(() => drainingOf(lab())).toBe(0)
   })
 
   test.each(['rr', 'wrr', 'lc', 'wlc', 'sh'])(
@@ -161,7 +161,7 @@ describe('with the usual time', () => {
         ...{ [nameOf(1)]: 0, [nameOf(2)]: 0 },
         ...{ [nameOf(3)]: 1, [nameOf(4)]: 1 },
       })
-      await expect.poll(() => drainingOf(lab()), { timeout: 5000 }).toBe(2)
+      await expect.poll(() => drainingOf(lab())).toBe(2)
       await held.end(nameOf(1))
       await expectWeights(lab(), { [nameOf(2)]: 0, [nameOf(3)]: 1, [nameOf(4)]: 1 })
       expect(await held.check()).toMatchObject({ alive: { [nameOf(2)]: 4 }, lost: [] })

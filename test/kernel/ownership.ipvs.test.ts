@@ -149,7 +149,7 @@ test('a foreign virtual server at a Service’s address is left alone, and repla
   await expect.poll(refusals, { timeout: 15_000 }).toBeGreaterThan(0)
   const errors = async () =>
     sumOf(await lab.daemon.metrics(), 'nodeproxy_entries', { status: 'Error' })
-  await expect.poll(errors, { timeout: 5000 }).toBe(1)
+  await expect.poll(errors).toBe(1)
   expect(lab.daemon.logs()).toMatch(/NP_IPVS_FOREIGN.*172\.30\.43\.1/)
   await expect.poll(() => virtualServer(lab.node, 'TCP 198.51.100.9:80')).toBeDefined()
   expect(await tableWithout('198.51.100.9:80')).toEqual(theirs)
@@ -162,7 +162,7 @@ test('a foreign virtual server at a Service’s address is left alone, and repla
   await expect
     .poll(() => weights(lab.node, `TCP ${VIP}:80`), { timeout: 60_000 })
     .toEqual({ '10.180.0.1:80': 1, '10.180.2.2:80': 1 })
-  await expect.poll(errors, { timeout: 5000 }).toBe(0)
+  await expect.poll(errors).toBe(0)
 })
 
 test('excludeCIDRs: nothing is made, changed or removed there', async () => {

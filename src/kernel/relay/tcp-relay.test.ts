@@ -4,9 +4,10 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { freePort } from '../../lib/testing/free-port.ts'
 import type { RelayAddress } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
-import { call, dial, endOf, freePort, hear, LOOPBACK, relayTo, serveTcp } from './testing/peers.ts'
+import { call, dial, endOf, hear, LOOPBACK, relayTo, serveTcp } from './testing/peers.ts'
 
 const clock = new FakeClock()
 const relays = new SocketRelays(clock)

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
+import { freePort } from '../../lib/testing/free-port.ts'
 import type { NodePortScope } from '../../modes/netfilter/settings/node-port-scope.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { request } from '../testing/request.ts'
@@ -48,13 +49,6 @@ beforeEach(async () => {
   await ports.setAddresses(LOOPBACK)
 })
 afterEach(() => ports.close())
-
-async function freePort(): Promise<number> {
-  const server = await occupy(0)
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 async function occupy(port: number): Promise<Server> {
   const server = createServer()

@@ -20,8 +20,8 @@ interface Placement {
 }
 
 const UNPRIVILEGED_UID = 65_534
-/** Connections of the stream at one moment: a tenth of a second on a busy machine. */
-const MAX_UNDER_WAY = 10
+/** Connections of the stream at one moment: half a second of it on a busy machine. */
+const MAX_UNDER_WAY = 50
 
 const bind = (dataPath: 'native' | 'javascript'): Placement => ({
   name: `bind, ${dataPath}`,

@@ -4,8 +4,8 @@ import { MANY, SERVICES, SLICES } from '../../../src/dns/testing/golden-cluster.
 import { goldenQuestions } from '../../../src/dns/testing/golden-questions.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { type JsonObject, stringAt } from '../../../src/lib/json.ts'
+import { freePort } from '../../../src/lib/testing/free-port.ts'
 import { type DigProgram, dig } from '../../support/dns/dig.ts'
-import { freePort } from '../../support/dns/free-port.ts'
 import { type OrchDnsProcess, startOrchDns } from '../../support/dns/orch-dns-process.ts'
 import {
   type OrchServerProcess,

@@ -8,7 +8,7 @@ import { goldenQuestions } from '../../../src/dns/testing/golden-questions.ts'
 import { mutated, seededBelow } from '../../../src/dns/testing/mutate.ts'
 import { packetText } from '../../../src/dns/testing/packet-text.ts'
 import { lookUp, question } from '../../../src/dns/testing/query-server.ts'
-import { freePort } from '../../support/dns/free-port.ts'
+import { freePort } from '../../../src/lib/testing/free-port.ts'
 import { type OrchDnsProcess, startOrchDns } from '../../support/dns/orch-dns-process.ts'
 import { startOrchServer } from '../../support/orchserver/orch-server-process.ts'
 

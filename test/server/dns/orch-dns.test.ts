@@ -10,7 +10,7 @@ import { type ApiClient, createApiClient } from '../../../src/client/http/api-cl
 import { packetText } from '../../../src/dns/testing/packet-text.ts'
 import { lookUp } from '../../../src/dns/testing/query-server.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { freePort } from '../../support/dns/free-port.ts'
+import { freePort } from '../../../src/lib/testing/free-port.ts'
 import { type OrchDnsProcess, startOrchDns } from '../../support/dns/orch-dns-process.ts'
 import {
   type OrchServerProcess,

@@ -1,7 +1,7 @@
 import { type ApiClient, createApiClient } from '../../../src/client/http/api-client.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
-import { freePort } from '../dns/free-port.ts'
+import { freePort } from '../../../src/lib/testing/free-port.ts'
 import { type OrchctlShell, openOrchctlShell } from '../orchctl/orchctl-shell.ts'
 import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
 import { untilObject } from './until-object.ts'

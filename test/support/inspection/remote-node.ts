@@ -8,9 +8,9 @@ import type { InspectionHandlerParts } from '../../../src/inspection/http/inspec
 import { fakeSource } from '../../../src/inspection/http/testing/source.ts'
 import type { IpAddress } from '../../../src/lib/ip.ts'
 import { FakeClock } from '../../../src/lib/testing/fake-clock.ts'
+import { freePort } from '../../../src/lib/testing/free-port.ts'
 import { serveRemote } from '../../../src/nodeproxy/remote/serve-remote.ts'
 import { configuration, recordingLog } from '../../../src/nodeproxy/testing/wiring.ts'
-import { freePort } from '../dns/free-port.ts'
 import type { Cluster } from './cluster.ts'
 
 /** A certificate and its key, PEM. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { freePort } from '../../support/dns/free-port.ts'
+import { freePort } from '../../../src/lib/testing/free-port.ts'
 import { startOrchDns } from '../../support/dns/orch-dns-process.ts'
 import { useOrchctl } from './use-orchctl.ts'
 

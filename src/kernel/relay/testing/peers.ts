@@ -2,6 +2,7 @@ import { createSocket, type Socket as Datagrams, type RemoteInfo } from 'node:dg
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import type { IpAddress } from '../../../lib/ip.ts'
+import { freePort } from '../../../lib/testing/free-port.ts'
 import type { Relay, RelayAddress, RelayProtocol } from '../relays.ts'
 
 export const LOOPBACK = '127.0.0.1' as IpAddress
@@ -57,14 +58,6 @@ export async function datagrams(
   socket.bind(listen.port, listen.ip)
   await once(socket, 'listening')
   return { socket, address: { ip: listen.ip, port: socket.address().port } }
-}
-
-/** A port that is free at the moment. */
-export async function freePort(): Promise<number> {
-  const { server, address } = await serveTcp(() => undefined)
-  server.close()
-  await once(server, 'close')
-  return address.port
 }
 
 export async function relayTo(protocol: RelayProtocol, target: RelayAddress): Promise<Relay> {

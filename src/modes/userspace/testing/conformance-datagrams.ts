@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import { datagrams } from '../../../kernel/relay/testing/peers.ts'
+import { freePort } from '../../../lib/testing/free-port.ts'
 import type { ForwarderLimits } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import {
@@ -180,9 +181,7 @@ async function request(client: Socket, at: Endpoint, datagram: string | Buffer =
 }
 
 async function unusedPort(host: string = LOOPBACK): Promise<Endpoint> {
-  const { socket, address } = await udpSocket(host)
-  socket.close()
-  return address
+  return { ip: ip(host), port: await freePort() }
 }
 
 async function udpSocket(host: string) {
