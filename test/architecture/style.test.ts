@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest'
 import { readSources } from './source-file.ts'
-import { styleFaults } from './style.ts'
+import { shortWaits, styleFaults } from './style.ts'
 
 test('src keeps the rules of style that no linter checks', async () => {
   const sources = await readSources('src')
   expect(sources.flatMap(styleFaults)).toEqual([])
+})
+
+test('no test waits for one second only', async () => {
+  const sources = [...(await readSources('test')), ...(await readSources('bench'))]
+  expect(sources.flatMap(shortWaits)).toEqual([])
 })
 
 const faulty: readonly (readonly [path: string, text: string, fault: string])[] = [
@@ -14,6 +19,7 @@ const faulty: readonly (readonly [path: string, text: string, fault: string])[] 
   ['src/lib/a.ts', 'export var count = 0', 'mutable state'],
   ['src/lib/a.ts', '// TODO: later', 'placeholder'],
   ['src/lib/a.test.ts', "vi.mock('node:fs')", 'mocks a module'],
+  ['src/lib/a.test.ts', 'await vi.waitFor(() => read())', 'waits for one second'],
   ['src/lib/a.ts', "import { b } from '../kernel/b'", 'without its extension'],
   ['src/lib/utils.ts', 'export const a = 1', 'says nothing'],
   ['src/lib/string-helpers.ts', 'export const a = 1', 'says nothing'],
@@ -26,6 +32,7 @@ test.each(faulty)('%s: %s is found', (path, text, fault) => {
 
 test.each([
   'class Refused extends Error {}',
+  'await vi.waitFor(() => read(), { timeout: 30_000 })',
   'const counts = new Map<string, number>()',
   'function count() { let n = 0; return ++n }',
 ])('%s is allowed', (text) => {

@@ -16,7 +16,21 @@ export function styleFaults(file: SourceFile): readonly string[] {
   if (mockedModule.test(file.text)) faults.push('mocks a module')
   if (!isTest(file.path)) faults.push(...moduleState(program))
   faults.push(...relativeWithoutExtension(file))
-  return faults.map((fault) => `${file.path}: ${fault}`)
+  return [...faults.map((fault) => `${file.path}: ${fault}`), ...shortWaits(file)]
+}
+
+/** What a test waits for with the timeout of vitest, which a busy machine outlasts. */
+export function shortWaits(file: SourceFile): readonly string[] {
+  if (!file.text.includes('vi.wait')) return []
+  return [...walk(parse(file))]
+    .filter(([node]) => isShortWait(node))
+    .map(() => `${file.path}: waits for one second: use expect.poll, or give a timeout`)
+}
+
+function isShortWait({ type, callee, arguments: args }: SyntaxNode): boolean {
+  if (type !== 'CallExpression' || !isNode(callee) || !Array.isArray(args)) return false
+  const isWait = ['waitFor', 'waitUntil'].includes(nameOf(callee['property']) ?? '')
+  return isWait && nameOf(callee['object']) === 'vi' && args.length < 2
 }
 
 function nodeFault(node: SyntaxNode): string | undefined {
