@@ -1,6 +1,7 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { setMark } from '../netfilter/mark.ts'
+import { masqueradeFacts } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { PREFIX } from './names.ts'
 
@@ -23,7 +24,8 @@ export async function probeIptables(
       if (cannot) missing.push({ what: `IPv${family} ${what}: ${result.message}`, remedy })
     }
   }
-  return { missing, facts: { backend: iptables.backend, version: iptables.version } }
+  const { backend, version } = iptables
+  return { missing, facts: { backend, version, ...masqueradeFacts(settings) } }
 }
 
 function needs(settings: NetfilterSettings, family: 4 | 6) {

@@ -26,7 +26,10 @@ test('a kernel that can do everything lacks nothing, and keeps nothing of it', a
   const before = await stateOf(kernel)
   expect(await probe(kernel)).toEqual({
     missing: [],
-    facts: { backend: 'legacy', iptables: '1.8.9', ipvs: '1.2.1', connectionTableSize: '4096' },
+    facts: {
+      ...{ backend: 'legacy', iptables: '1.8.9', ipvs: '1.2.1', connectionTableSize: '4096' },
+      masqueradePorts: 'random',
+    },
   })
   expect(await stateOf(kernel)).toEqual(before)
 })

@@ -1,5 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
+import { masqueradeFacts } from '../netfilter/postrouting.ts'
 import { missingRequirement, type Trials, tryNetfilter } from '../netfilter/trial.ts'
 import type { IpvsDependencies } from './managed-state.ts'
 import { PREFIX, type SetRole, setType } from './objects/names.ts'
@@ -24,7 +25,11 @@ export async function probeIpvs(kernel: IpvsDependencies, settings: IpvsSettings
   for (const family of settings.netfilter.families) {
     rest.push(...(await tryNetfilter(kernel, netfilterTrials(settings, family))))
   }
-  return { missing: [...missing, ...rest], facts: { backend, iptables: version, ...facts } }
+  const ports = masqueradeFacts(settings.netfilter)
+  return {
+    missing: [...missing, ...rest],
+    facts: { backend, iptables: version, ...facts, ...ports },
+  }
 }
 
 async function tryIpvs(

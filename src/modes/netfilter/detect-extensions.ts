@@ -1,17 +1,20 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import { isHairpin } from './hairpin.ts'
-import type { NetfilterSettings } from './settings/settings.ts'
+import { linuxVersion } from './linux-version.ts'
+import type { KernelFacts } from './settings/mode-inputs.ts'
 
 const CHAIN = 'NPROXY-PROBE'
 
 /**
  * What can be chosen by trying: hairpin by one BPF rule, fully random source ports, rules that match
  * sockets.
- * Only a refusal proves that it cannot be; a held lock proves nothing.
+ * Only a refusal proves that it cannot be; a held lock proves nothing. How a free port is searched for shows in nothing but
+ * the version, `release` as `uname -r` prints it: Linux 5.0 begins at random (its commit 912da924a29f).
  */
 export async function detectExtensions(
   iptables: Pick<Iptables, 'restore'>,
-): Promise<Pick<NetfilterSettings, 'hairpin' | 'randomFully' | 'matchesSockets'>> {
+  release: string,
+): Promise<Omit<KernelFacts, 'families' | 'routesLocalnet'>> {
   const works = async (rule: string, table = 'nat') => {
     const text = `*${table}\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
     const result = await iptables.restore(4, text)
@@ -21,5 +24,6 @@ export async function detectExtensions(
     hairpin: (await works(`${isHairpin(4)}-j RETURN`)) ? 'bpf' : 'rules',
     randomFully: await works('-j MASQUERADE --random-fully'),
     matchesSockets: await works('-m socket --nowildcard -j RETURN', 'mangle'),
+    searchesPortsInOrder: linuxVersion(release) < 5_000,
   }
 }

@@ -21,3 +21,10 @@ export function postrouting(
     masquerade,
   ]
 }
+
+/** Which source ports masqueraded connections get, for the log. */
+export function masqueradeFacts({ randomFully }: Pick<NetfilterSettings, 'randomFully'>): {
+  readonly masqueradePorts: 'keep' | 'random'
+} {
+  return { masqueradePorts: randomFully ? 'random' : 'keep' }
+}

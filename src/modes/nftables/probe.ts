@@ -2,6 +2,7 @@ import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import type { Table } from '../../kernel/nftables/objects.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
+import { masqueradeFacts } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { PROBE_TABLE } from './keys/names.ts'
 import { type Need, needsOf } from './needs.ts'
@@ -17,7 +18,7 @@ export async function probeNftables(
   const missing: Missing[] = []
   for (const family of settings.families)
     missing.push(...(await missingOf(nftables, settings, family)))
-  return { missing, facts: {} }
+  return { missing, facts: masqueradeFacts(settings) }
 }
 
 async function missingOf(

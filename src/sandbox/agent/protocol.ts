@@ -1,3 +1,5 @@
+import type { Repeats } from './syn-counters.ts'
+
 /** One HTTP request, sent from inside an agent's namespace on a connection of its own. */
 export interface RequestSpec {
   readonly url: string
@@ -14,16 +16,14 @@ export interface RequestSpec {
  * `silent`: nothing at all. `failed`: anything else, with the system's code.
  */
 export type Answer =
-  | {
+  | ({
       readonly kind: 'answered'
       readonly ms: number
       readonly status: number
       readonly body: string
       /** The address that answered: what a name in the URL stands for. */
       readonly address: string
-      /** How often the kernel had to repeat the first packet, because it got lost. */
-      readonly lost: number
-    }
+    } & Repeats)
   | { readonly kind: 'refused' | 'silent'; readonly ms: number }
   | { readonly kind: 'failed'; readonly ms: number; readonly code: string }
 

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
 import type { Answer } from '../agent/protocol.ts'
+import type { Repeats } from '../agent/syn-counters.ts'
 import type { PodReply } from '../pod/serve.ts'
 import type { Sender } from './sandbox.ts'
 
@@ -17,17 +18,15 @@ export interface Request {
 
 /** The result of a request: the pod that answered and the address that it saw, or why none answered. */
 export type Reply =
-  | {
+  | ({
       readonly kind: 'answered'
       readonly ms: number
       readonly pod: string
       /** The client's address as the pod saw it. */
       readonly saw: string
-      /** Packets that got lost before. */
-      readonly lost: number
       /** The address that the URL stands for. */
       readonly address: string
-    }
+    } & Repeats)
   /** The API server answered: with the kind of an object, or the message of a refusal. */
   | { readonly kind: 'api'; readonly ms: number; readonly status: number; readonly text: string }
   | { readonly kind: 'refused' | 'silent'; readonly ms: number }
@@ -36,12 +35,12 @@ export type Reply =
 /** Reads an answer; what does not come from one of our pods is a failure. */
 export function readReply(answer: Answer): Reply {
   if (answer.kind !== 'answered') return answer
-  const { ms, status, body, lost, address } = answer
+  const { ms, status, body, address, lost, metTimeWait } = answer
   const reply = parsePodReply(body)
   if (reply === undefined || status !== 200) {
     return { kind: 'failed', ms, code: `HTTP ${status}, not from a pod` }
   }
-  return { kind: 'answered', ms, pod: reply.pod, saw: reply.client, lost, address }
+  return { kind: 'answered', ms, pod: reply.pod, saw: reply.client, address, lost, metTimeWait }
 }
 
 /** Reads an answer of the API server. */

@@ -9,7 +9,7 @@ const silent: Reply = { kind: 'silent', ms: 900 }
 const failed: Reply = { kind: 'failed', ms: 1, code: 'ECONNRESET' }
 
 function by(pod: string, saw = '192.0.2.20'): Reply {
-  return { kind: 'answered', ms: 1, pod, saw, lost: 0, address: '10.96.0.10' }
+  return { kind: 'answered', ms: 1, pod, saw, lost: 0, metTimeWait: 0, address: '10.96.0.10' }
 }
 
 const all: Expectation = {
@@ -21,6 +21,15 @@ const all: Expectation = {
 
 test('is content when every pod answered and saw whom it should', () => {
   expect(judge(all, [by('pod-2'), by('pod-1', '10.244.0.1'), by('pod-2')], addressOf)).toEqual([])
+})
+
+test('is content when a first packet was answered by a TIME_WAIT, not when another one was lost', () => {
+  const met = { ...by('pod-2'), metTimeWait: 1 } as Reply
+  const expected: Expectation = { ...all, pods: ['pod-2'] }
+  expect(judge(expected, [met, by('pod-2')], addressOf)).toEqual([])
+  expect(judge(expected, [{ ...met, lost: 1 } as Reply], addressOf)).toEqual([
+    '1 of 1 got through only after a packet had been lost',
+  ])
 })
 
 test.each<[string, Expectation, readonly Reply[], readonly string[]]>([

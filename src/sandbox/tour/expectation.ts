@@ -74,7 +74,10 @@ function describe(reply: Reply): string {
   return reply.kind === 'failed' ? `failed (${reply.code})` : reply.kind
 }
 
-/** A connection that succeeds at the second attempt hides a path that leads nowhere. */
+/**
+ * A connection that succeeds at the second attempt hides a path that leads nowhere. One that met the TIME_WAIT of another
+ * connection does not: its first packet got to an endpoint, and the answer back.
+ */
 function losses(replies: readonly Reply[]): readonly string[] {
   const lossy = replies.filter((reply) => reply.kind === 'answered' && reply.lost > 0)
   if (lossy.length === 0) return []

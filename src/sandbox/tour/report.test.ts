@@ -10,6 +10,7 @@ const by = (pod: string, saw: string): Reply => ({
   pod,
   saw,
   lost: 0,
+  metTimeWait: 0,
   address: '10.96.0.10',
 })
 const replies = [by('pod-2', '192.0.2.20'), by('pod-1', '10.244.0.1'), by('pod-2', '192.0.2.20')]
@@ -45,6 +46,16 @@ test('a step shows the action, the command for a terminal and what came of it', 
     '    # kill pod-3',
     '    $ ip netns exec np-sandbox-7-node bin/orchctl --kubeconfig /tmp/np-sandbox-7-Xa1/admin.kubeconfig exec pod-1 -- curl -s http://web/   # 3 times',
     '    3 answered: pod-1 1, pod-2 2; source seen: 10.244.0.1, 192.0.2.20; web is 10.96.0.10',
+    '    ok',
+    '',
+  ])
+})
+
+test('a step names what an earlier connection had a part in, and is right', () => {
+  const met: Reply = { ...by('pod-1', '10.244.0.1'), metTimeWait: 1 } as Reply
+  const lines = stepText(PLACE, 4, { ...result([]), replies: [...replies, met] }).split('\n')
+  expect(lines.slice(4)).toEqual([
+    "    1 repeated a SYN that an earlier connection's TIME_WAIT had answered (known)",
     '    ok',
     '',
   ])

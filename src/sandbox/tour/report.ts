@@ -23,9 +23,19 @@ export function stepText(access: SandboxAccess, serial: number, result: StepResu
     ...(action === undefined ? [] : [`    # ${action.description}`]),
     `    $ ${curlOf(access, request)}${again}`,
     `    ${summary(replies)}${meaning(request.url, replies)}`,
+    ...repeated(replies),
     ...(problems.length === 0 ? ['    ok'] : wrong(problems, log)),
     '',
   ].join('\n')
+}
+
+/** What is known and no fault of the path; see docs/operate/masquerade.md. */
+function repeated(replies: readonly Reply[]): readonly string[] {
+  const met = replies.filter((reply) => reply.kind === 'answered' && reply.metTimeWait > 0)
+  if (met.length === 0) return []
+  return [
+    `    ${met.length} repeated a SYN that an earlier connection's TIME_WAIT had answered (known)`,
+  ]
 }
 
 function wrong(problems: readonly string[], log: readonly string[]): readonly string[] {

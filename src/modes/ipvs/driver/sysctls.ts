@@ -1,3 +1,4 @@
+import { linuxVersion } from '../../netfilter/linux-version.ts'
 import type { IpvsConfiguration } from './configuration.ts'
 
 /**
@@ -52,7 +53,6 @@ const STRICT_ARP: readonly IpvsSysctl[] = [
 
 /** Linux 4.1 brought the setting, 5.9 took the delay away; kube-proxy draws the same line. */
 function delaysReusedPorts(release: string): boolean {
-  const [, major, minor] = /^(\d+)\.(\d+)/.exec(release) ?? []
-  const version = Number(major) * 1_000 + Number(minor)
+  const version = linuxVersion(release)
   return version >= 4_001 && version < 5_009
 }

@@ -12,6 +12,12 @@ export const DETECT_LOCAL_MODES = [
 /** One of `DETECT_LOCAL_MODES`. */
 export type DetectLocalMode = (typeof DETECT_LOCAL_MODES)[number]
 
+/** The values of `iptables.masqueradePorts`; `auto`: see `netfilterSettings`. */
+export const MASQUERADE_PORTS = ['auto', 'keep', 'random'] as const
+
+/** One of `MASQUERADE_PORTS`. */
+export type MasqueradePorts = (typeof MASQUERADE_PORTS)[number]
+
 /**
  * What every mode reads of the daemon's configuration: the part that does not depend on the mode.
  * The fields under `iptables` are named as Kubernetes names them; they hold for all modes.
@@ -21,6 +27,8 @@ export interface NetfilterConfiguration {
     /** 0–31; the mark is `1 << masqueradeBit`. */
     readonly masqueradeBit: number
     readonly masqueradeAll: boolean
+    /** The source port that a masqueraded connection gets. */
+    readonly masqueradePorts: MasqueradePorts
     readonly localhostNodePorts: boolean
   }
   /** Empty: ClusterCIDR. */

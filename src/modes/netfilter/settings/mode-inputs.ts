@@ -12,7 +12,13 @@ export interface NodeNetworks {
 export interface KernelFacts {
   readonly families: readonly Family[]
   readonly hairpin: NetfilterSettings['hairpin']
+  /** Rules can choose source ports at random. */
   readonly randomFully: boolean
+  /**
+   * Where a port is taken, this kernel (before Linux 5.0) tries the ports that follow a number which clients share, so
+   * that two connections at once get one port and the first packet of one is lost; absent: it begins at random.
+   */
+  readonly searchesPortsInOrder?: boolean
   readonly matchesSockets?: boolean
   /** net.ipv4.conf.all.route_localnet is 1, whichever program set it. */
   readonly routesLocalnet: boolean

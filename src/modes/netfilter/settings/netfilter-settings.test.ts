@@ -24,7 +24,7 @@ test('the defaults distinguish no sources and open nothing', () => {
   expect(settingsFor()).toEqual({
     families: [4, 6],
     hairpin: 'bpf',
-    randomFully: true,
+    randomFully: false,
     masqueradeBit: 14,
     masqueradeAll: false,
     localTraffic: { by: 'none' },
@@ -71,4 +71,19 @@ test.each([
 
 test('liberal tracking calls nothing invalid', () => {
   expect(settingsFor({ 'conntrack.tcpBeLiberal': true }).dropInvalid).toBe(false)
+})
+
+test.each([
+  ['auto', {}, false],
+  ['auto', { searchesPortsInOrder: false }, false],
+  ['auto', { searchesPortsInOrder: true }, true],
+  ['keep', { searchesPortsInOrder: true }, false],
+  ['random', {}, true],
+  ['random', { randomFully: false }, false],
+  ['auto', { searchesPortsInOrder: true, randomFully: false }, false],
+])('ports %s where the kernel is %j: at random %s', (ports, kernel, randomFully) => {
+  const config = configuration({ 'iptables.masqueradePorts': ports })
+  const settings = netfilterSettings(config, node, { ...facts, ...kernel })
+  expect(settings.randomFully).toBe(randomFully)
+  expect(settings).not.toHaveProperty('searchesPortsInOrder')
 })

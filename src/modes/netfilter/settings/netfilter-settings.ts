@@ -4,15 +4,21 @@ import type { KernelFacts, NodeNetworks } from './mode-inputs.ts'
 import { NO_ADDRESS, nodePortScope } from './node-port-scope.ts'
 import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 
-/** The settings of the shared rules, from configuration, Node object and kernel. */
+/**
+ * The settings of the shared rules, from configuration, Node object and kernel. By default a masqueraded connection keeps
+ * its client's port: a port chosen at random is often one for which the endpoint still holds the TIME_WAIT of another
+ * connection (docs/operate/masquerade.md). Only a kernel that searches for a free port in order needs random ones.
+ */
 export function netfilterSettings(
   config: NetfilterConfiguration,
   node: NodeNetworks | undefined,
-  { routesLocalnet, ...kernel }: KernelFacts,
+  { routesLocalnet, searchesPortsInOrder, ...kernel }: KernelFacts,
 ): NetfilterSettings {
   const { iptables, nodePortAddresses, conntrack } = config
+  const wantsRandom = { auto: searchesPortsInOrder === true, keep: false, random: true }
   return {
     ...kernel,
+    randomFully: kernel.randomFully && wantsRandom[iptables.masqueradePorts],
     masqueradeBit: iptables.masqueradeBit,
     masqueradeAll: iptables.masqueradeAll,
     localhostNodePorts: iptables.localhostNodePorts,

@@ -22,6 +22,7 @@ export interface NetfilterSettings {
   readonly dropMartians: boolean
   /** Drop packets that conntrack calls invalid instead of forwarding them un-NATed. */
   readonly dropInvalid: boolean
+  /** Masqueraded connections get a source port at random; false: their client's, where it is free. */
   readonly randomFully: boolean
   /** How a pod's connection to itself through a VIP is recognised; see hairpin.ts. */
   readonly hairpin: 'bpf' | 'rules'

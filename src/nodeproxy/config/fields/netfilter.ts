@@ -1,3 +1,4 @@
+import { MASQUERADE_PORTS } from '../../../modes/netfilter/settings/configuration.ts'
 import { boolean, integer, oneOf } from '../../../settings/scalar-types.ts'
 import { IPTABLES_VARIANTS } from './configuration.ts'
 import type { FieldsOf } from './field.ts'
@@ -6,6 +7,7 @@ import type { FieldsOf } from './field.ts'
 export const netfilterFields: FieldsOf<
   | 'iptables.masqueradeBit'
   | 'iptables.masqueradeAll'
+  | 'iptables.masqueradePorts'
   | 'iptables.localhostNodePorts'
   | 'iptables.backend'
 > = {
@@ -21,6 +23,13 @@ export const netfilterFields: FieldsOf<
     type: boolean,
     fallback: false,
     doc: 'Masquerade everything sent to a cluster IP, also from pods.',
+    reload: 'live',
+  },
+  'iptables.masqueradePorts': {
+    flag: 'masquerade-ports',
+    type: oneOf(MASQUERADE_PORTS),
+    fallback: 'auto',
+    doc: 'The source port of a masqueraded connection: keep its client’s where that is free, or choose one at random (--random-fully). auto: keep; random on kernels before Linux 5.0, which lose first packets where clients’ ports are equal. Measured in masquerade.md. The userspace mode masquerades nothing.',
     reload: 'live',
   },
   'iptables.localhostNodePorts': {

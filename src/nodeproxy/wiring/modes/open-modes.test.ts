@@ -62,7 +62,12 @@ test('the extensions of iptables are detected once, whatever the mode', async ()
   const { kernel, iptables, modules, log } = rig()
   iptables.refuse(/--random-fully|-m socket/)
   const { modes, facts } = await openModes(kernel, configuration(), { log })
-  const can = { hairpin: 'bpf', randomFully: false, matchesSockets: false }
+  const can = {
+    hairpin: 'bpf',
+    randomFully: false,
+    matchesSockets: false,
+    searchesPortsInOrder: false,
+  }
   expect(facts).toEqual({ families: [4, 6], ...can })
   expect(modes.current.name).toBe('iptables')
   expect(modules.loadRequests).toEqual([])

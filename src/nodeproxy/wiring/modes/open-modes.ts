@@ -1,3 +1,4 @@
+import { release } from 'node:os'
 import { systemClock as clock } from '../../../lib/clock.ts'
 import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
 import type { ModeDriver } from '../../../modes/definition/mode-driver.ts'
@@ -56,6 +57,6 @@ export async function kernelFacts(kernel: Kernel): Promise<OpenModes['facts']> {
 
 /** The iptables extensions that rules can use. */
 async function extensionsOf({ netfilter }: Kernel) {
-  if (netfilter.ok) return detectExtensions(netfilter.parts.iptables)
+  if (netfilter.ok) return detectExtensions(netfilter.parts.iptables, release())
   return { hairpin: 'rules', randomFully: false } as const
 }

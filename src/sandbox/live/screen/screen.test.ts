@@ -40,6 +40,7 @@ const view: View = {
       pod: 'pod-1',
       saw: '10.244.0.1',
       lost: 0,
+      metTimeWait: 0,
       address: '10.96.0.10',
     }),
     sent(2, { kind: 'refused', ms: 1 }),
