@@ -2,7 +2,7 @@ import { type Reply, type Request, readApiReply, readReply } from '../environmen
 import type { Sandbox } from '../environment/sandbox.ts'
 import { judge } from './expectation.ts'
 import { type StepResult, stepText } from './report.ts'
-import type { Step } from './step.ts'
+import { type Step, stepsIn } from './step.ts'
 
 /** How long silence must last to count as such; answers come within milliseconds. */
 const SILENCE_MS = 1500
@@ -23,7 +23,7 @@ export async function runTour(sandbox: Sandbox, options: TourOptions): Promise<n
   const { mode } = sandbox.options
   const { adminKubeconfig: kubeconfig } = sandbox.cluster.controlPlane
   const access = { run: sandbox.run.name, kubeconfig }
-  const steps = options.steps.filter(({ modes }) => modes?.includes(mode) ?? true)
+  const steps = stepsIn(mode, options.steps)
   let wrong = 0
   for (const [index, step] of steps.entries()) {
     if (options.signal.aborted) break

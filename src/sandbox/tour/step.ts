@@ -17,4 +17,13 @@ export interface Step {
   readonly expected: Expectation
   /** The only modes in which the step makes sense; all when absent. */
   readonly modes?: readonly string[]
+  /** What differs in userspace mode, where connections are node-proxy's own: endpoints see the node, and nothing forwards without it. */
+  readonly inUserspace?: Partial<Pick<Step, 'title' | 'times' | 'expected'>>
+}
+
+/** The steps of a mode, as they are in it. */
+export function stepsIn(mode: string, steps: readonly Step[]): readonly Step[] {
+  return steps
+    .filter(({ modes }) => modes?.includes(mode) ?? true)
+    .map((step) => (mode === 'userspace' ? { ...step, ...step.inUserspace } : step))
 }

@@ -20,12 +20,17 @@ export const TOUR: readonly Step[] = [
     request: REQUESTS.podToWeb,
     times: MANY,
     expected: answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]),
+    inUserspace: {
+      title: 'A pod requests a Service by its name: the pods see the node',
+      expected: answered(PODS, () => [GATEWAY, NODE_IP]),
+    },
   },
   {
     title: 'Another pod requests it by its full name',
     request: REQUESTS.podToFullName,
     times: MANY,
     expected: answered(PODS, (pod, addressOf) => [pod === 'pod-2' ? GATEWAY : addressOf('pod-2')]),
+    inUserspace: { expected: answered(PODS, () => [GATEWAY, NODE_IP]) },
   },
   {
     title: 'A pod reads Services from the API server, by its name, with the token of its account',
@@ -57,6 +62,10 @@ export const TOUR: readonly Step[] = [
     request: REQUESTS.clientToLocal,
     times: MANY,
     expected: answered(PODS, () => [CLIENT_IP]),
+    inUserspace: {
+      title: 'The same with externalTrafficPolicy Local: in this mode the pods see the node',
+      expected: answered(PODS, () => [GATEWAY, NODE_IP]),
+    },
   },
   {
     title: 'Policy Local with all pods on another node: silence, so that other nodes answer',
@@ -180,6 +189,11 @@ export const TOUR: readonly Step[] = [
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
+    inUserspace: {
+      title: 'node-proxy stops: new connections wait for the next one',
+      times: 1,
+      expected: { kind: 'silent' },
+    },
   },
   {
     title: 'node-proxy --cleanup: no request is answered any more',
