@@ -81,6 +81,14 @@ test.each<[string, Expectation, readonly Reply[], readonly string[]]>([
   expect(judge(expected, replies, addressOf)).toEqual(problems)
 })
 
+test('any of the pods may answer while one of them drains, and no other one', () => {
+  const expected: Expectation = { ...all, spread: 'any', saw: () => ['192.0.2.20'] }
+  expect(judge(expected, [by('pod-1')], addressOf)).toEqual([])
+  expect(judge(expected, [by('pod-3')], addressOf)).toEqual([
+    'pod-3 answered 1 times, but must not',
+  ])
+})
+
 test('unanswered is refusal, silence or failure', () => {
   expect(judge({ kind: 'unanswered' }, [refused, silent, failed], addressOf)).toEqual([])
   expect(judge({ kind: 'unanswered' }, [by('pod-1')], addressOf)).toHaveLength(1)

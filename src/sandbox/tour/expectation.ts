@@ -9,9 +9,9 @@ export type Seen = (pod: string, addressOf: AddressOf) => readonly string[]
 export type Expectation =
   | {
       readonly kind: 'answered'
-      /** Pods that may answer. `all`: each of them does; `one`: always the same one. */
+      /** Pods that may answer. `all`: each of them does; `one`: always the same one; `any`: whichever. */
       readonly pods: readonly string[]
-      readonly spread: 'all' | 'one'
+      readonly spread: 'all' | 'one' | 'any'
       readonly saw: Seen
     }
   /** Of the API server: its status, and a part of the kind or message that it answers. */
@@ -97,6 +97,7 @@ function wrongSpread(
   { pods, spread }: Extract<Expectation, { kind: 'answered' }>,
   counts: ReadonlyMap<string, number>,
 ): readonly string[] {
+  if (spread === 'any') return []
   if (spread === 'all') {
     return pods.filter((pod) => !counts.has(pod)).map((pod) => `${pod} never answered`)
   }

@@ -158,7 +158,8 @@ export const TOUR: readonly Step[] = [
     },
     request: REQUESTS.clientToPublic,
     times: MANY,
-    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
+    // On a busy machine the first request comes after the news that the pod is not ready.
+    expected: { ...answered(PODS, () => [GATEWAY, NODE_IP]), spread: 'any' },
   },
   {
     title: 'A new pod replaces it',
