@@ -2,7 +2,7 @@ import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
 import type { AnyField } from './field.ts'
 import type { FieldPath } from './field-path.ts'
-import { type ForeignKind, readKind } from './file-kind.ts'
+import { type ForeignKind, type ImpliedValue, readKind } from './file-kind.ts'
 import type { Position, Problem } from './problem.ts'
 import type { ConfigurationFile } from './read-file.ts'
 import type { Setting, Settings } from './settings.ts'
@@ -29,6 +29,7 @@ export function decodeFile<C>(table: SettingsTable<C>, file: ConfigurationFile):
   for (const entry of yaml.entries) {
     if (entry.key !== 'apiVersion' && entry.key !== 'kind') decoder.read(entry, '')
   }
+  for (const implied of foreign?.impliedValues ?? []) decoder.imply(implied)
   return decoder
 }
 
@@ -53,6 +54,18 @@ class Decoder<C> implements FileResult<C> {
     else if (this.#table.sections.has(path)) this.#readSection(entry, path)
     else if (ignored !== undefined) this.#ignore(entry, path, ignored)
     else this.#reject(entry, path)
+  }
+
+  /** The place of an implied value is that of the field that implies it. */
+  imply({ field: path, value, where }: ImpliedValue): void {
+    const field = this.#table.byPath.get(path)
+    const cause = this.settings.get(where.field as FieldPath<C>)
+    const given = this.settings.get(path as FieldPath<C>)?.value
+    const isGiven = given !== undefined && !(Array.isArray(given) && given.length === 0)
+    if (field === undefined || cause === undefined || cause.value !== where.is || isGiven) return
+    const decoded = field.type.decode(value)
+    if (!decoded.ok) return
+    this.settings.set(path as FieldPath<C>, { value: decoded.value, origin: cause.origin })
   }
 
   #readSection({ value, valueAt: at }: Entry, field: string): void {

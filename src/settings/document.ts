@@ -88,20 +88,24 @@ ${flags}
 
 function foreignSection<C>(
   { entries, kind: own }: SettingsTable<C>,
-  { apiVersion, kind, ignoredFields }: ForeignKind,
+  { apiVersion, kind, ignoredFields, impliedValues = [] }: ForeignKind,
   emptyValue: string,
 ): string {
   const zeroIsUnset = entries
     .filter(([, field]) => field.zeroIsUnset)
     .map(([path]) => `\`${path}\``)
+  const implied = impliedValues.map(
+    ({ field, value, where }) =>
+      `- \`${field}\` that is left out or empty is \`${JSON.stringify(value)}\` where \`${where.field}\` is \`${JSON.stringify(where.is)}\`, as it is there.\n`,
+  )
   return `## A ${kind}
 
 \`apiVersion: ${apiVersion}\` with \`kind: ${kind}\` is accepted as it
-is. Two things differ from a ${own.kind}:
+is. This differs from a ${own.kind}:
 
 - An empty, zero or \`null\` value of ${zeroIsUnset.join(', ')} means the default, because generated files
   list every field. In a ${own.kind} what is written counts (${emptyValue}), and only \`null\` means the default.
-- The fields below mean nothing here. Each that holds more than a zero value is named once in the log.
+${implied.join('')}- The fields below mean nothing here. Each that holds more than a zero value is named once in the log.
 
 | field | why it is ignored |
 |---|---|

@@ -1,5 +1,6 @@
 import { quote } from '../lib/quote.ts'
 import type { Position, Problem, ProblemCodes } from './problem.ts'
+import type { Raw } from './value-type.ts'
 import type { Entry } from './yaml-source.ts'
 
 /** How a configuration file names its kind. */
@@ -15,6 +16,15 @@ export interface ForeignKind extends FileKind {
    * stands below them is not looked at.
    */
   readonly ignoredFields: ReadonlyMap<string, string>
+  /** Defaults of that tool that differ from those here. */
+  readonly impliedValues?: readonly ImpliedValue[]
+}
+
+/** The value of a field that a file leaves out or has empty, where another field has a certain value. */
+export interface ImpliedValue {
+  readonly field: string
+  readonly value: Raw
+  readonly where: { readonly field: string; readonly is: Raw }
 }
 
 /** The kinds of files that a program accepts, its own one first. */

@@ -97,6 +97,16 @@ describe('a KubeProxyConfiguration', () => {
     ).toEqual({ 'conntrack.maxPerCore': 0, 'conntrack.udpTimeout': 0 })
   })
 
+  it.each([
+    ['mode: nftables\n', 'primary'],
+    ['nodePortAddresses: []\nmode: nftables\n', 'primary'],
+    ['mode: nftables\nnodePortAddresses: [10.0.0.0/8]\n', ['10.0.0.0/8']],
+    ['mode: iptables\n', undefined],
+    ['nodePortAddresses: []\nmode: ipvs\n', []],
+  ])('serves node ports where kube-proxy does: %j', (text, value) => {
+    expect(values(KUBE + text)['nodePortAddresses']).toEqual(value)
+  })
+
   it('causes one warning for each ignored field that is not empty', () => {
     const text = `${KUBE}featureGates: {A: true, B: false}\nwinkernel:\n  enableDSR: true\n  networkName: ""\nlogging:\n  format: text\n  verbosity: 2\n  options: {json: {infoBufferSize: "0"}}\nnftables: {masqueradeAll: false, syncPeriod: 0s}\n`
     const { warnings, problems: wrong, settings } = decodeFile('c.yaml', text)

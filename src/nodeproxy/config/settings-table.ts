@@ -25,6 +25,13 @@ export function settingsTableOf(modes: readonly ModeDefinition[]): NodeProxyTabl
         apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
         kind: 'KubeProxyConfiguration',
         ignoredFields: IGNORED_FIELDS,
+        impliedValues: [
+          {
+            field: 'nodePortAddresses',
+            value: ['primary'],
+            where: { field: 'mode', is: 'nftables' },
+          },
+        ],
       },
     ],
     commandFlags: COMMAND_FLAGS,
