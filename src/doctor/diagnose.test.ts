@@ -283,6 +283,46 @@ describe('diagnose', () => {
     expect(diagnose(evidenceOf({ rolebindings, clusterrolebindings, secrets }))).toEqual([])
   })
 
+  test('a server without Pods needs no endpoint of its own Services', () => {
+    const own = ['kubernetes', 'orch'].map((name) => ({
+      ...service('own'),
+      metadata: { namespace: 'default', name },
+      spec: { clusterIP: '10.96.0.1', ports: [{ port: 443 }] },
+    }))
+    const cluster = { ...healthyCluster(), services: own, pods: [], endpointslices: [] }
+    expect(diagnose(evidenceOf(cluster))).toEqual([])
+    const [finding] = diagnose(evidenceOf({ ...cluster, pods: [pod('web-1')] }))
+    expect(finding?.remedy).toContain('--advertise-address')
+  })
+
+  test('an account of a namespace that was not read may exist', () => {
+    const cluster = healthyCluster()
+    const subjects = [{ kind: 'ServiceAccount', namespace: 'elsewhere', name: 'robot' }]
+    cluster.clusterrolebindings[0] = { ...cluster.clusterrolebindings[0], subjects }
+    expect(diagnose(evidenceOf(cluster, { namespace: 'shop' }))).toEqual([])
+    expect(diagnose(evidenceOf(cluster))).toMatchObject([{ check: 'broken-binding' }])
+  })
+
+  test('one policy that keeps clients from several Services is one finding', () => {
+    const cluster = healthyCluster()
+    cluster.services.push(service('web2'), service('web3'))
+    cluster.endpointslices.push(slice('shop', 'web2'), slice('shop', 'web3'))
+    cluster.networkpolicies.push({
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { namespace: 'shop', name: 'deny' },
+      spec: { podSelector: {}, policyTypes: ['Ingress'] },
+    })
+    const findings = diagnose(evidenceOf(cluster))
+    expect(findings).toMatchObject([{ object: 'networkpolicy/shop/deny' }])
+    expect(findings[0]?.affects).toEqual(
+      expect.arrayContaining(['service/shop/web', 'service/shop/web2', 'service/shop/web3']),
+    )
+    expect(findings[0]?.evidence.at(-1)).toBe(
+      'the same of 3 Services: service/web, service/web2, service/web3',
+    )
+  })
+
   test('of one object, only what it needs', () => {
     const cluster = healthyCluster()
     cluster.services.push(service('broken', { app: 'nothing' }))

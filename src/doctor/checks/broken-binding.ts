@@ -52,7 +52,11 @@ function missingAccounts(
   if (!evidence.has('serviceaccounts')) return []
   // Those that a server makes itself may be for accounts that come later, or never.
   if (labelsOf(binding)[BOOTSTRAPPING] !== undefined) return []
-  const missing = accountsOf(binding).filter((key) => !evidence.exists('serviceaccounts', key))
+  const isMissing = (key: string): boolean => {
+    const [namespace = ''] = key.split('/')
+    return evidence.covers(namespace) && !evidence.exists('serviceaccounts', key)
+  }
+  const missing = accountsOf(binding).filter(isMissing)
   if (missing.length === 0 || missing.length < accountsOf(binding).length) return []
   const names = new Set(missing.map((key) => key.split('/')[1]))
   const elsewhere = evidence

@@ -37,6 +37,18 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
     object: `service/${keyOf(service)}`,
     affects: [],
   } as const
+  if (isOfServer(service)) {
+    if (evidence.all('pods').length === 0) return []
+    return [
+      {
+        ...found,
+        cause: 'the API server does not say at which address Pods reach it',
+        evidence: ['it has no endpoint, as where the server listens on the loopback'],
+        remedy: 'give orch-server --bind-address, or --advertise-address with what leads to it',
+        commands: [`orchctl -n ${namespace} get endpoints ${nameOf(service)}`],
+      },
+    ]
+  }
   if (selector === undefined) {
     return [
       {
@@ -71,6 +83,11 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
       ],
     },
   ]
+}
+
+/** A Service that the API server keeps for itself. Without an address for Pods it has no endpoint, which only Pods miss. */
+function isOfServer(service: JsonObject): boolean {
+  return namespaceOf(service) === 'default' && ['kubernetes', 'orch'].includes(nameOf(service))
 }
 
 const SHOWN = 3

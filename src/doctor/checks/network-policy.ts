@@ -28,12 +28,29 @@ export const networkPolicy: Check = {
     if (!evidence.has('services', 'pods', 'networkpolicies')) return []
     const policies = evidence.all('networkpolicies').map(readPolicy)
     const byNamespace = Map.groupBy(policies, ({ namespace }) => namespace)
-    return evidence.all('services').flatMap((service) => {
+    const found = evidence.all('services').flatMap((service) => {
       const own = byNamespace.get(namespaceOf(service)) ?? []
       return own.length === 0 ? [] : findingOf(service, own, evidence, inspected)
     })
+    return [...Map.groupBy(found, ({ object }) => object).values()].map(asOne)
   },
 }
+
+/** One policy is one finding, however many Services it keeps clients from. */
+function asOne(findings: readonly Finding[]): Finding {
+  const [first, ...more] = findings as readonly [Finding, ...Finding[]]
+  if (more.length === 0) return first
+  const services = findings.map(({ affects: [service = ''] }) => service.replace(/\/.*\//, '/'))
+  const shown = services.slice(0, SHOWN).join(', ')
+  const rest = services.length > SHOWN ? ` and ${services.length - SHOWN} more` : ''
+  return {
+    ...first,
+    affects: [...new Set(findings.flatMap(({ affects }) => affects))],
+    evidence: [...first.evidence, `the same of ${services.length} Services: ${shown}${rest}`],
+  }
+}
+
+const SHOWN = 3
 
 function findingOf(
   service: JsonObject,

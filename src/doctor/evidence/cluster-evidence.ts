@@ -32,6 +32,8 @@ export interface FurtherEvidence {
   readonly traffic?: readonly TrafficFacts[]
   /** The domain of Services, `cluster.local` unless given. */
   readonly clusterDomain?: string
+  /** The only namespace that was read; absent: all were. */
+  readonly namespace?: string
 }
 
 /** The objects of a cluster at one moment. A kind that could not be read has none, and `has` says so. */
@@ -48,9 +50,12 @@ export class ClusterEvidence {
   readonly traffic: readonly TrafficFacts[]
   /** The domain of Services. */
   readonly clusterDomain: string
+  /** The only namespace that was read; undefined: all were. */
+  readonly namespace: string | undefined
 
   constructor(objects: EvidenceObjects, more: FurtherEvidence = {}) {
-    const { server, traffic = [], clusterDomain = 'cluster.local' } = more
+    const { server, traffic = [], clusterDomain = 'cluster.local', namespace } = more
+    this.namespace = namespace
     this.#objects = objects
     this.server = server
     this.traffic = traffic
@@ -68,8 +73,13 @@ export class ClusterEvidence {
 
   /** The same objects, with what became known later. */
   with(more: FurtherEvidence): ClusterEvidence {
-    const { server, traffic, clusterDomain } = this
-    const known = { traffic, clusterDomain, ...(server !== undefined && { server }) }
+    const { server, traffic, clusterDomain, namespace } = this
+    const known = {
+      traffic,
+      clusterDomain,
+      ...(server && { server }),
+      ...(namespace && { namespace }),
+    }
     return new ClusterEvidence(this.#objects, { ...known, ...more })
   }
 
@@ -80,6 +90,11 @@ export class ClusterEvidence {
 
   all(kind: EvidenceKind): readonly JsonObject[] {
     return this.#objects[kind] ?? []
+  }
+
+  /** Whether objects of this namespace were read, so that one which is not there does not exist. */
+  covers(namespace: string): boolean {
+    return this.namespace === undefined || this.namespace === namespace
   }
 
   /** Whether there is an object of this `namespace/name`, or name where it has no namespace. */

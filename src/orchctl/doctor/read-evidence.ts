@@ -61,7 +61,7 @@ export async function readEvidence(
   const reads = (Object.entries(KINDS) as [EvidenceKind, string][]).map(read)
   const [configuration] = await Promise.all([openidConfiguration(context), ...reads])
   const server = configuration.ok ? serverFacts(configuration.value.body) : undefined
-  const more = server === undefined ? {} : { server }
+  const more = { ...(server && { server }), ...(namespace && { namespace }) }
   const isUnauthorized = !configuration.ok && configuration.failure.code === 401
   return { evidence: new ClusterEvidence(objects, more), unread, isUnauthorized }
 }
