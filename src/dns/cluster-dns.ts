@@ -7,6 +7,8 @@ import type { WatchProblem } from '../watch/problem.ts'
 import { Authority } from './authority/authority.ts'
 import type { DnsSettings } from './config/dns-settings.ts'
 import { openForwarder } from './forward/open-forwarder.ts'
+import { upstreamName } from './forward/upstream/upstream.ts'
+import type { UpstreamChange } from './forward/upstream/upstream-health.ts'
 import { AmplificationLimit } from './server/amplification-limit.ts'
 import { ClientNetworks } from './server/client-networks.ts'
 import { forwardObserver } from './server/forwarding-statistics.ts'
@@ -40,6 +42,8 @@ export interface ClusterDns {
   readonly ready: Promise<void>
   /** The Services that have names. */
   serviceCount(): number
+  /** A sentence for each upstream that does not answer. */
+  upstreamProblems(): readonly string[]
   close(): Promise<void>
 }
 
@@ -60,7 +64,10 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
   const forwarder = await openForwarder({
     ...{ settings: config.forward, clock, onWarning },
     listening: config.addresses.map(({ ip: address, port }) => ({ address, port })),
-    observer: forwardObserver(statistics.forwarding),
+    observer: {
+      ...forwardObserver(statistics.forwarding),
+      upstreamChanged: (change) => onWarning(changeText(change, clock.now())),
+    },
   })
   opening.defer(() => forwarder?.close())
   const responder = new Responder({
@@ -88,9 +95,21 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
   return {
     ...{ statistics, addresses: servers.addresses, ready: synced.promise },
     serviceCount: () => store.counts.services,
+    upstreamProblems: () => {
+      const away = forwarder?.away() ?? []
+      return away.map((one) => changeText({ ...one, isAway: true }, clock.now()))
+    },
     close: async () => {
       stop.abort()
       await Promise.all([watching, servers.close(), opened.disposeAsync()])
     },
   }
+}
+
+function changeText({ upstream, since, isAway }: UpstreamChange, now: number): string {
+  const name = upstreamName(upstream)
+  const seconds = Math.round((now - since) / 1_000)
+  return isAway
+    ? `the upstream ${name} has not answered for ${seconds} s; names outside of the cluster fail where no other one answers: check that it runs, and the way to it`
+    : `the upstream ${name} answers again after ${seconds} s`
 }

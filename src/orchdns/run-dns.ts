@@ -36,7 +36,10 @@ export async function runDns(
   held.defer(() => dns.close())
   const metrics = createDnsMetrics({ ...dns, isReady: () => state.isReady }, { prefix: 'orchdns_' })
   if (config.statusAddress !== undefined) {
-    const status = await openStatusServer(config.statusAddress, { state, metrics, log })
+    const status = await openStatusServer(config.statusAddress, {
+      ...{ state, metrics, log },
+      upstreamProblems: dns.upstreamProblems,
+    })
     held.defer(() => status.close())
     log.info({ address: hostPort(config.statusAddress.ip, status.port) }, 'status pages are served')
   }

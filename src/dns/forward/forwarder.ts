@@ -11,7 +11,11 @@ import type { UpstreamAnswer } from './message/read-reply.ts'
 import { lowerCase } from './message/wire-name.ts'
 import { presentAnswer } from './present-answer.ts'
 import { queryUpstreams, type UpstreamContext } from './upstream/query-upstreams.ts'
-import { UpstreamHealth } from './upstream/upstream-health.ts'
+import {
+  type AwayUpstream,
+  type UpstreamChange,
+  UpstreamHealth,
+} from './upstream/upstream-health.ts'
 
 /** Answers questions with the help of other DNS servers. */
 export interface Forwarder {
@@ -19,6 +23,8 @@ export interface Forwarder {
   query(question: ForwardQuestion): Promise<ForwardedAnswer>
   /** Present numbers, for gauges. */
   usage(): ForwarderUsage
+  /** Upstreams that do not answer, as the last questions showed. */
+  away(): readonly AwayUpstream[]
   /** Ends the questions in flight, which then have the fault `unanswered`; no socket is open afterwards. */
   close(): Promise<void>
 }
@@ -66,7 +72,8 @@ class CachingForwarder implements Forwarder {
   constructor(options: ForwarderOptions) {
     const { clock = systemClock, random = systemRandom, observer = noForwardObserver } = options
     const limits = { ...DEFAULT_LIMITS, ...options.limits }
-    const health = new UpstreamHealth(options.upstreams, clock)
+    const onChange = (change: UpstreamChange): void => observer.upstreamChanged(change)
+    const health = new UpstreamHealth(options.upstreams, clock, onChange)
     this.#observer = observer
     this.#cache = new AnswerCache(limits, clock, () => observer.evicted())
     this.#flights = new Flights({ ...limits, clock })
@@ -81,6 +88,10 @@ class CachingForwarder implements Forwarder {
 
   usage(): ForwarderUsage {
     return { entries: this.#cache.size, bytes: this.#cache.bytes, inFlight: this.#flights.size }
+  }
+
+  away(): readonly AwayUpstream[] {
+    return this.#context.health.away
   }
 
   async close(): Promise<void> {

@@ -19,7 +19,9 @@ export function createForwardingStatistics(): ForwardingStatistics {
 }
 
 /** Counts what a forwarder reports. */
-export function forwardObserver(statistics: ForwardingStatistics): ForwardObserver {
+export function forwardObserver(
+  statistics: ForwardingStatistics,
+): Omit<ForwardObserver, 'upstreamChanged'> {
   const { results, attempts, discarded } = statistics
   return {
     queried: (result) => increment(results, result),

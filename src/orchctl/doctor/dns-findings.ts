@@ -9,6 +9,8 @@ import { usageError } from '../usage/usage-error.ts'
 
 /** A Service that every cluster has. */
 const KNOWN = 'kubernetes.default.svc'
+/** A name outside that no server has (RFC 6761); a reply needs upstreams all the same. */
+const NOWHERE = 'upstream-check.invalid'
 /** So many names outside are looked up. */
 const MAX_NAMES = 3
 
@@ -18,8 +20,8 @@ export interface DnsFlags {
 }
 
 /**
- * Queries a DNS server of the cluster for the Service of the API, and for the names outside that Services of type
- * ExternalName stand for, which it forwards.
+ * Queries a DNS server of the cluster for the Service of the API, and for names outside, which it forwards: those that
+ * Services of type ExternalName stand for, and one that does not exist.
  */
 export async function dnsFindings(
   { dnsServer, clusterDomain }: DnsFlags,
@@ -35,12 +37,16 @@ export async function dnsFindings(
   const status = await statusOf(server, name, context)
   if (status !== 'NOERROR') return [finding('dns-answers', dnsServer, name, status)]
   const outside = namesOutside(evidence, clusterDomain)
-  if (outside.length === 0)
-    context.notice('not checked: names outside: no Service is of type ExternalName')
   const replies = await Promise.all(
-    outside.map(async (one) => ({ name: one, status: await statusOf(server, one, context) })),
+    [...outside, NOWHERE].map(async (one) => {
+      return { name: one, status: await statusOf(server, one, context) }
+    }),
   )
-  const failed = replies.find((one) => !['NOERROR', 'NXDOMAIN'].includes(one.status))
+  // A server without upstreams refuses names outside, which is a fault only where a Service has one.
+  const failed = replies.find((one) => {
+    const isRight = ['NOERROR', 'NXDOMAIN'].includes(one.status)
+    return !isRight && !(one.name === NOWHERE && one.status === 'REFUSED')
+  })
   return failed === undefined
     ? []
     : [finding('dns-upstream', dnsServer, failed.name, failed.status)]

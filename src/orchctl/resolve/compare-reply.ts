@@ -13,6 +13,9 @@ export function comparedReply(reply: Reply, answer: TypeAnswer): ServerReply {
 /** In a sentence; empty: none, or nothing is known to compare with. Times to live and the order are not compared. */
 function differenceOf(reply: Reply, answer: TypeAnswer): string {
   if (!reply.isReply) return `no reply: ${reply.status}`
+  if (answer.status === 'FORWARDED' && reply.status === 'SERVFAIL') {
+    return 'its upstream brings no answer'
+  }
   if (answer.status === 'FORWARDED' || answer.status === 'UNKNOWN') return ''
   const code = answer.status === 'NXDOMAIN' ? 'NXDOMAIN' : 'NOERROR'
   const isCode = reply.status === code || leavesZone(answer)

@@ -83,6 +83,15 @@ describe('the golden questions', () => {
   })
 })
 
+test('a failure of the server for a name outside is not as it should be', async () => {
+  const answer = await evaluate('example.com', 'A', unread())
+  const reply = (status: string) => ({ status, isReply: true, records: [] })
+  expect(answer.status).toBe('FORWARDED')
+  expect(comparedReply(reply('SERVFAIL'), answer).difference).toBe('its upstream brings no answer')
+  expect(comparedReply(reply('REFUSED'), answer).difference).toBe('')
+  expect(comparedReply(reply('NXDOMAIN'), answer).difference).toBe('')
+})
+
 const ZONE = 'svc.cluster.local'
 
 test.each<[QueryType, string, string]>([

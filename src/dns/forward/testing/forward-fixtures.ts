@@ -16,6 +16,7 @@ export function openForwarder(upstreams: readonly Upstream[], limits: Partial<Fo
   const results: string[] = []
   const attempts: string[] = []
   const discarded: string[] = []
+  const changes: string[] = []
   const counts = { evicted: 0 }
   const forwarder = createForwarder({
     upstreams,
@@ -26,10 +27,11 @@ export function openForwarder(upstreams: readonly Upstream[], limits: Partial<Fo
       evicted: () => void counts.evicted++,
       attempted: ({ result }) => void attempts.push(result),
       discarded: (_, reason) => void discarded.push(reason),
+      upstreamChanged: ({ isAway }) => void changes.push(isAway ? 'away' : 'back'),
     },
   })
   return {
-    ...{ forwarder, clock, results, attempts, discarded, counts },
+    ...{ forwarder, clock, results, attempts, discarded, changes, counts },
     query: (name: string, rest?: Partial<ForwardQuestion>) => forwarder.query(question(name, rest)),
     [Symbol.asyncDispose]: () => forwarder.close(),
   }

@@ -66,6 +66,27 @@ test('of many questions that fail together the first one counts', async () => {
   expect(health.order()[0]).toBe(A)
 })
 
+test('an upstream is reported when a second pause follows the first, and when it answers again', async () => {
+  const clock = new FakeClock()
+  const changes: string[] = []
+  const health = new UpstreamHealth([A, B], clock, ({ upstream, since, isAway }) => {
+    changes.push(`${upstream.address} ${isAway ? 'away' : 'back'} since ${since}`)
+  })
+  const began = clock.now()
+  health.failed(A, began)
+  expect([changes, health.away]).toEqual([[], []])
+  for (let round = 0; round < 3; round++) {
+    await clock.advance(5_000)
+    health.failed(A, clock.now())
+  }
+  expect(health.away).toEqual([{ upstream: A, since: began }])
+  health.failed(B, clock.now())
+  health.answered(B)
+  health.answered(A)
+  expect(changes).toEqual([`10.0.0.1 away since ${began}`, `10.0.0.1 back since ${began}`])
+  expect(health.away).toEqual([])
+})
+
 test('all are away when each has failed, until one answers', () => {
   const { health, fail } = newHealth()
   fail(A)

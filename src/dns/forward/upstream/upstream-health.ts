@@ -4,9 +4,26 @@ import { type Upstream, upstreamName } from './upstream.ts'
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 30_000
 
+/** An upstream that does not answer. */
+export interface AwayUpstream {
+  readonly upstream: Upstream
+  /** Its first question without an answer, in milliseconds since the epoch. */
+  readonly since: number
+}
+
+/** An upstream does not answer any more, or answers again. */
+export interface UpstreamChange extends AwayUpstream {
+  readonly isAway: boolean
+}
+
+/** So many pauses in a row are no lost packet. */
+const AWAY_PAUSES = 2
+
 interface HealthState {
   /** Pauses without an answer between them. */
   pauses: number
+  /** When the first of these pauses began. */
+  since: number
   /** When the present pause began, and when it ends, in milliseconds since the epoch. */
   pausedAt: number
   pausedUntil: number
@@ -21,12 +38,21 @@ export class UpstreamHealth {
   readonly #states: ReadonlyMap<string, HealthState>
   readonly #upstreams: readonly Upstream[]
   readonly #clock: Pick<Clock, 'now'>
+  readonly #onChange: (change: UpstreamChange) => void
 
-  constructor(upstreams: readonly Upstream[], clock: Pick<Clock, 'now'>) {
+  constructor(
+    upstreams: readonly Upstream[],
+    clock: Pick<Clock, 'now'>,
+    onChange: (change: UpstreamChange) => void = () => undefined,
+  ) {
     this.#upstreams = upstreams
+    this.#onChange = onChange
     this.#clock = clock
     this.#states = new Map(
-      upstreams.map((each) => [upstreamName(each), { pauses: 0, pausedAt: 0, pausedUntil: 0 }]),
+      upstreams.map((each) => [
+        upstreamName(each),
+        { pauses: 0, since: 0, pausedAt: 0, pausedUntil: 0 },
+      ]),
     )
   }
 
@@ -51,10 +77,21 @@ export class UpstreamHealth {
     return [...this.#states.values()].every(({ pauses }) => pauses > 0)
   }
 
+  /** Those that have not answered for two pauses or more. */
+  get away(): readonly AwayUpstream[] {
+    return this.#upstreams.flatMap((upstream) => {
+      const { pauses, since } = this.#stateOf(upstream)
+      return pauses < AWAY_PAUSES ? [] : [{ upstream, since }]
+    })
+  }
+
   /** The upstream replied, whatever it said. */
   answered(upstream: Upstream): void {
-    this.#stateOf(upstream).pauses = 0
-    this.#stateOf(upstream).pausedUntil = 0
+    const state = this.#stateOf(upstream)
+    const { pauses, since } = state
+    state.pauses = 0
+    state.pausedUntil = 0
+    if (pauses >= AWAY_PAUSES) this.#onChange({ upstream, since, isAway: false })
   }
 
   /** The upstream did not reply to a message sent at `sentAt`. Only the first failure of a burst counts. */
@@ -64,6 +101,10 @@ export class UpstreamHealth {
     state.pauses++
     state.pausedAt = this.#clock.now()
     state.pausedUntil = state.pausedAt + pauseMs(state.pauses)
+    if (state.pauses === 1) state.since = state.pausedAt
+    if (state.pauses === AWAY_PAUSES) {
+      this.#onChange({ upstream, since: state.since, isAway: true })
+    }
   }
 
   #stateOf(upstream: Upstream): HealthState {
