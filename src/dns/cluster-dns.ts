@@ -43,7 +43,7 @@ export interface ClusterDns {
   /** The Services that have names. */
   serviceCount(): number
   /** A sentence for each upstream that does not answer. */
-  upstreamProblems(): readonly string[]
+  readonly upstreamProblems: () => readonly string[]
   close(): Promise<void>
 }
 
