@@ -4,6 +4,7 @@ import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { AnyField } from '../../settings/field.ts'
+import type { Raw } from '../../settings/value-type.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Gap, MissingRequirement } from '../mode.ts'
 import type { NetfilterAccess, RulesAccess } from '../netfilter/access.ts'
@@ -52,6 +53,8 @@ export interface ModeDefinition<C = unknown> {
   readonly gaps: readonly Gap[]
   /** A field for every leaf of `C`, by path: files, flags, help and documents follow from it. */
   readonly fields: Readonly<Record<string, AnyField>>
+  /** Values that kube-proxy gives in this mode to fields of its file that are left out or empty, by path. */
+  readonly kubeProxyDefaults?: Readonly<Record<string, Raw>>
   /** The chain of this mode that protects 127.0.0.0/8, by which route_localnet of an older version without a record is recognised. */
   readonly loopbackGuard?: string
   /** The same of a mode without iptables: whether its guard stands in the kernel, of any run. */

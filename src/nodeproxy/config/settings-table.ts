@@ -25,13 +25,11 @@ export function settingsTableOf(modes: readonly ModeDefinition[]): NodeProxyTabl
         apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
         kind: 'KubeProxyConfiguration',
         ignoredFields: IGNORED_FIELDS,
-        impliedValues: [
-          {
-            field: 'nodePortAddresses',
-            value: ['primary'],
-            where: { field: 'mode', is: 'nftables' },
-          },
-        ],
+        impliedValues: modes.flatMap(({ name, kubeProxyDefaults = {} }) =>
+          Object.entries(kubeProxyDefaults).map(([field, value]) => {
+            return { field, value, where: { field: 'mode', is: name } }
+          }),
+        ),
       },
     ],
     commandFlags: COMMAND_FLAGS,

@@ -12,6 +12,7 @@ export const nftables: ModeDefinition<NftablesConfiguration> = {
   name: 'nftables',
   gaps: GAPS,
   fields: nftablesFields,
+  kubeProxyDefaults: { nodePortAddresses: ['primary'] },
   periods: (config) => config.nftables,
   conflicts: () => [],
   requirements: (_config, access) => missingRules(access),
