@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type DoctorCluster, startDoctorCluster } from '../../support/doctor/doctor-cluster.ts'
+import {
+  type DoctorCluster,
+  deadUpstream,
+  startDoctorCluster,
+} from '../../support/doctor/doctor-cluster.ts'
 import { openShop } from '../../support/doctor/shop.ts'
 import { SPOILT_CLUSTERS } from '../../support/doctor/spoilt-clusters.ts'
 
 let cluster: DoctorCluster
 
 beforeAll(async () => {
-  cluster = await startDoctorCluster()
+  cluster = await startDoctorCluster([await deadUpstream()])
 })
 
 afterAll(() => cluster?.[Symbol.asyncDispose]())

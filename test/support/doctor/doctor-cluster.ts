@@ -13,7 +13,7 @@ export interface ShownFinding {
   readonly cause: string
 }
 
-/** A real orch-server with its controllers, pools of a load balancer and DNS whose upstream refuses; and orchctl. */
+/** A real orch-server with its controllers, pools of a load balancer and DNS without an upstream; and orchctl. */
 export interface DoctorCluster extends AsyncDisposable {
   readonly api: ApiClient
   readonly shell: OrchctlShell
@@ -30,16 +30,17 @@ export interface DoctorCluster extends AsyncDisposable {
   doctor(namespace: string, args: readonly string[]): Promise<readonly ShownFinding[]>
 }
 
+/** The flag of a DNS whose upstream refuses. */
+export async function deadUpstream(): Promise<string> {
+  return `--dns-upstream=127.0.0.1:${await freePort()}`
+}
+
 /** `flags` are further ones of orch-server. */
 export async function startDoctorCluster(flags: readonly string[] = []): Promise<DoctorCluster> {
   // An address of its own: at 127.0.0.1 a client of another test may get the port before the server.
   const dns = `127.64.${(process.pid >> 8) & 255}.${process.pid & 255}:${await freePort()}`
   const server = await startOrchServer({
-    flags: [
-      '--load-balancer-pool=192.0.2.0/26',
-      ...flags,
-      ...[`--dns-address=${dns}`, `--dns-upstream=127.0.0.1:${await freePort()}`],
-    ],
+    flags: ['--load-balancer-pool=192.0.2.0/26', `--dns-address=${dns}`, ...flags],
   })
   const shell = await openOrchctlShell(server.kubeconfig)
   const { connection } = server

@@ -272,6 +272,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'a thousand connections and more in each mode while endpoints change; half-change.test of nftables walks every order of readings',
+    projects: ['kernel', 'userspace', 'nftables', 'ipvs'],
+    files: ['test/kernel/half-change.test.ts'],
+  },
+  {
+    reason:
       'twenty seconds of readings, which serve for a second each; unit tests read the same counters, and metrics the others',
     projects: ['kernel'],
     files: ['test/kernel/nftables/connections.test.ts'],
