@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { chmod, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { execa } from 'execa'
 import { expect, test } from 'vitest'
 import { scratchCheckout } from './scratch-checkout.ts'
 
@@ -33,6 +35,41 @@ test('runs through a chain of symlinks', async () => {
   const { stdout } = await checkout.run('two', ['x'], '/')
   expect(JSON.parse(stdout)).toMatchObject({ args: ['x'] })
 })
+
+test('a version is replaced by another one without a moment in which none starts', async () => {
+  await using place = await scratchCheckout()
+  await using old = await scratchCheckout()
+  await using next = await scratchCheckout()
+  for (const [name, checkout] of Object.entries({ old, next })) {
+    await checkout.install()
+    await checkout.write('src/nodeproxy/main.ts', `console.log('${name}')`)
+  }
+  const link = join(place.path, 'current')
+  await symlink(old.path, link)
+  const page = readFileSync(new URL('../../docs/operate/upgrade.md', import.meta.url), 'utf8')
+  const [line = ''] = /^ln -sfn .* && mv -T .*$/m.exec(page) ?? []
+  let isOver = false
+  const upgrade = async (): Promise<void> => {
+    for (let round = 0; round < 20; round++) {
+      const target = round % 2 === 0 ? next.path : old.path
+      const command = line
+        .replaceAll('/opt/node-proxy', link)
+        .replace(/-sfn \S+/, `-sfn '${target}'`)
+      await execa('sh', ['-euc', command])
+    }
+    isOver = true
+  }
+  const seen = new Set<string>()
+  const start = async (): Promise<void> => {
+    do {
+      const { stdout, exitCode } = await place.run('current/bin/node-proxy', [], '/')
+      seen.add(`${exitCode} ${stdout}`)
+    } while (!isOver)
+  }
+  await Promise.all([upgrade(), start()])
+  await start()
+  expect([...seen].filter((one) => one !== '0 old' && one !== '0 next')).toEqual([])
+}, 60_000)
 
 test('signals reach the daemon, and its exit status comes back', async () => {
   await using checkout = await scratchCheckout()
