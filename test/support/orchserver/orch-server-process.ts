@@ -24,6 +24,8 @@ export interface OrchServerOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Gets all that it writes to standard output and standard error; without it, errors are shown. */
   readonly onOutput?: (bytes: Buffer) => void
+  /** Before the first start: puts files into the data directory, which does not exist yet. */
+  readonly prepare?: (dataDir: string) => Promise<void>
 }
 
 /** A real orch-server on loopback, with data of its own that outlive its death. */
@@ -53,11 +55,13 @@ export async function startOrchServer({
   flags = [],
   env = {},
   onOutput,
+  prepare,
 }: OrchServerOptions = {}): Promise<OrchServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'np-orch-server-'))
   const dataDir = join(folder, 'data')
   const keyFile = join(folder, 'keys')
   await writeFile(keyFile, SHARED_KEYS, { mode: 0o600 })
+  await prepare?.(dataDir)
   const keyFlags = flags.some(isOfEtcd) ? [`--encryption-key-file=${keyFile}`] : []
   const args = (port: string) => [
     ...[`--data-dir=${dataDir}`, `--secure-port=${port}`],

@@ -129,6 +129,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     projects: ['server'],
     files: [
       'test/server/allocation-races.test.ts',
+      'test/server/identity/copied-files.test.ts',
       'test/server/kubectl-identity.test.ts',
       'test/server/refused-start.test.ts',
       'test/server/secrets-nowhere.test.ts',
