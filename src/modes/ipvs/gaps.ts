@@ -22,4 +22,8 @@ export const GAPS: readonly Gap[] = [
     reason:
       'they could not be distinguished from those that IPVS still serves, so they are refused until the last one has ended',
   },
+  {
+    scenario: 'session affinity that is turned on or off while connections are being made',
+    reason: 'one of them may get no answer, also when its client sends its first packet again',
+  },
 ]

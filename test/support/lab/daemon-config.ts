@@ -37,6 +37,10 @@ export function proxyMode(): string {
   return process.env['NP_PROXY_MODE'] ?? 'iptables'
 }
 
+export function isIpvs(): boolean {
+  return proxyMode() === 'ipvs'
+}
+
 /** Where this process forwards, backends see the node, and nothing is served while it is away. */
 export function isUserspace(): boolean {
   return proxyMode() === 'userspace'
