@@ -124,10 +124,7 @@ function referencesOf(path: string): References {
   if (error !== undefined) throw new SyntaxError(`${path}: ${error.message}`)
   const found = { files: new Set<string>(), packages: new Set<string>() }
   for (const node of nodesOf(program as unknown as Node)) {
-    const source = textOf(node['source'])
-    const loads = node.type.startsWith('Import') || node.type.startsWith('Export')
-    if (loads && source !== undefined && !isOfTypes(node)) note(found, path, source)
-    else if (node.type === 'Literal' && typeof node['value'] === 'string') {
+    if (node.type === 'Literal' && typeof node['value'] === 'string') {
       note(found, path, node['value'])
     }
   }
@@ -164,7 +161,9 @@ function isServed(path: string): boolean {
   return !path.endsWith('.test.ts') && !path.includes('/testing/')
 }
 
+/** Every node of what is left when types are erased. */
 function* nodesOf(node: Node): Generator<Node> {
+  if (isOfTypes(node)) return
   yield node
   for (const value of Object.values(node)) {
     for (const child of Array.isArray(value) ? value : [value]) {
@@ -175,8 +174,4 @@ function* nodesOf(node: Node): Generator<Node> {
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value
-}
-
-function textOf(value: unknown): string | undefined {
-  return isNode(value) && typeof value['value'] === 'string' ? value['value'] : undefined
 }
