@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bootKernel } from '../../src/uml/start-kernel.ts'
 import { hasIpvs } from '../ipvs/here.ts'
-import { removeNamespaces } from '../lab/namespace.ts'
-import { enterControl } from '../lab/topology.ts'
+import { enterLab } from '../lab/enter-lab.ts'
 import { type Load, measure } from './cell.ts'
 import { kubeProxy, nodeProxy } from './proxies.ts'
 import { RULES } from './rules.ts'
@@ -49,14 +46,7 @@ if (values.kernel === 'uml') await inUml()
 else await here()
 
 async function here(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'npbench-'))
-  removeNamespaces()
-  process.once('exit', () => {
-    removeNamespaces(process.pid)
-    rmSync(folder, { recursive: true, force: true })
-  })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
-  enterControl()
+  const folder = enterLab()
   const modes = ['nft', 'legacy', 'nftables', ...(hasIpvs() ? (['ipvs'] as const) : [])] as const
   const proxies = modes.flatMap((mode) =>
     (['keep', 'random'] as const).map((ports) => nodeProxy(mode, ports, folder)),

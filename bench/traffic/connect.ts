@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startDaemon } from '../daemon/daemon.ts'
-import { removeNamespaces, writeSysctls } from '../lab/namespace.ts'
+import { enterLab } from '../lab/enter-lab.ts'
+import { writeSysctls } from '../lab/namespace.ts'
 import { SERVICE_PORT, serviceAddress, TARGET_PORT } from '../lab/plan.ts'
-import { buildTopology, enterControl, type Topology } from '../lab/topology.ts'
+import { buildTopology, type Topology } from '../lab/topology.ts'
 import { connectTimes } from '../probe/connect.ts'
 import { median, quantile, ratios } from '../report/statistics.ts'
 import { seededCluster } from '../seeded-cluster.ts'
@@ -24,14 +22,7 @@ const MAX_FAILURES = 30
 const TABLE = ['ip', 'node-proxy'] as const
 
 const [services, endpoints, turns] = process.argv.slice(2).map(Number)
-const folder = mkdtempSync(join(tmpdir(), 'npbench-'))
-removeNamespaces()
-process.once('exit', () => {
-  removeNamespaces(process.pid)
-  rmSync(folder, { recursive: true, force: true })
-})
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
-enterControl()
+const folder = enterLab()
 const cluster = await seededCluster(Number(services), Number(endpoints))
 const topology = buildTopology(0)
 // A port of the client comes again after 28,000 connections; until then the kernel must have forgotten the last one.

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
@@ -7,9 +5,9 @@ import { openInspection } from '../../src/inspection/client/inspection-client.ts
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Proxy, startDaemon } from '../daemon/daemon.ts'
 import { cpuSeconds } from '../daemon/process-tree.ts'
-import { removeNamespaces } from '../lab/namespace.ts'
+import { enterLab } from '../lab/enter-lab.ts'
 import { CONTROL, METRICS_PORT } from '../lab/plan.ts'
-import { buildTopology, enterControl } from '../lab/topology.ts'
+import { buildTopology } from '../lab/topology.ts'
 import { target } from '../measure/context.ts'
 import { Prober } from '../probe/prober.ts'
 import { ratios, spread } from '../report/statistics.ts'
@@ -31,14 +29,7 @@ const KEPT_SHARE = 100
 const SLOW_MS = 250
 
 const [services, endpoints, ...proxies] = process.argv.slice(2)
-const folder = mkdtempSync(join(tmpdir(), 'npbench-'))
-removeNamespaces()
-process.once('exit', () => {
-  removeNamespaces(process.pid)
-  rmSync(folder, { recursive: true, force: true })
-})
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
-enterControl()
+const folder = enterLab()
 const cluster = await seededCluster(Number(services), Number(endpoints))
 for (const [serial, proxy] of proxies.entries()) {
   const row = await measure(cluster, proxy as Proxy, serial)

@@ -5,7 +5,7 @@ export type ScalarValue = string | number | boolean | null
 
 /**
  * The words that stand for something else than themselves, as kubectl and kube-apiserver read them: those of YAML 1.1
- * in three inThreeCases each, with `y` and `n`.
+ * in three cases each, with `y` and `n`.
  */
 const WORDS: ReadonlyMap<string, number | boolean | null> = new Map<
   string,

@@ -1,5 +1,6 @@
 import type { ClusterEvent } from '../../../../cluster/cluster-event.ts'
 import type { ClusterStore } from '../../../../cluster/cluster-store.ts'
+import { isDeepEqual } from '../../../../lib/equal.ts'
 import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../../../lib/json.ts'
 import { quote } from '../../../../lib/quote.ts'
 import type { EndpointGroup, EndpointPort, Protocol, Service } from '../../../../resources/types.ts'
@@ -33,7 +34,7 @@ export function expectedEndpoints(
   const selector = objectAt(object, 'spec', 'selector')
   if (Object.keys(selector).length === 0 || service.type === 'ExternalName') return NONE
   const notes: string[] = []
-  if (before !== undefined && !hasSameValues(before, selector)) {
+  if (before !== undefined && !isDeepEqual(before, selector)) {
     notes.push(
       `the selector of Service ${service.key} changes: which Pods become its endpoints plan cannot know; it shows the endpoints that there are`,
     )
@@ -90,11 +91,4 @@ function withTargets(group: EndpointGroup, targets: readonly Target[]): Endpoint
       ),
     )
   return isSame ? group : { ...group, ports }
-}
-
-function hasSameValues(one: JsonObject, other: JsonObject): boolean {
-  const names = Object.keys(one)
-  return (
-    names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
-  )
 }
