@@ -34,8 +34,11 @@ const dropped = outcome({
 })
 const byOwnRule = outcome({ ...dropped, rule: '-A NPROXY-FILTER-VIPS -j DROP', isOwn: true })
 const LOADED = { ...CONFIGURATION, mode: 'ipvs' }
-const credential = (kind: string, inMs: number) =>
-  healthyDaemon({ credentials: [{ kind, expiresAt: NOW + inMs }] })
+/** It ends after `inMs`, and should have been renewed `lateMs` before. */
+const credential = (kind: string, inMs: number, lateMs = 24 * HOUR) =>
+  healthyDaemon({
+    credentials: [{ kind, expiresAt: NOW + inMs, lateFrom: NOW + inMs - lateMs }],
+  })
 const REFUSED = { isReady: false, reasons: ['no watch on services is open: 401 Unauthorized: x'] }
 const manyRules = (own: number, services = 10_000): Partial<NodeFacts> => ({
   daemon: healthyDaemon({ services, changes: { count: 9, p50: 800.4, p99: 900 } }),
@@ -388,7 +391,7 @@ const IN_ORDER: readonly (readonly [string, Partial<NodeFacts>])[] = [
     { ...ABSENT, rules: [], proxies: [{ proxy: 'kube-proxy', traces: [], pids: [1], remedy: '' }] },
   ],
   ['a certificate that ends in two days', { daemon: credential('certificate', 48 * HOUR) }],
-  ['a token that is renewed in a minute', { daemon: credential('token-file', 60_000) }],
+  ['a token that is renewed in a minute', { daemon: credential('token-file', 60_000, 0) }],
   [
     'a daemon that starts without an API server',
     {

@@ -2,11 +2,15 @@ import { hostname } from 'node:os'
 import type { Connection } from '../client/connection/connection.ts'
 import { loadConnection } from '../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../client/http/api-client.ts'
+import type { ClientObserver } from '../client/http/client-observer.ts'
+import { CredentialRenewal } from '../client/renewal/credential-renewal.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { NodeProxyError } from '../lib/error.ts'
+import { systemRandom } from '../lib/random.ts'
 import type { ModeDriver } from '../modes/definition/mode-driver.ts'
 import type { ExitCode } from '../settings/answers.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
+import { Conditions } from '../telemetry/health/conditions.ts'
+import { createMetrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './config/launch.ts'
 import { cleanUpKernel } from './wiring/cleanup/clean-up.ts'
 import type { Kernel } from './wiring/kernel/kernel.ts'
@@ -100,17 +104,32 @@ interface DaemonRuntime extends OpenModes {
 async function serve(launch: Launch, runtime: DaemonRuntime, signals: Signals): Promise<void> {
   const { config, log } = launch
   const metrics = createMetrics()
-  const client = openClient(runtime.connection, launch, metrics)
+  const conditions = new Conditions({ log, metrics })
+  const renewal = new CredentialRenewal({
+    ...{ connection: runtime.connection, clock: systemClock, random: systemRandom, log },
+    onProblems: (problems) => reviewCredentials(conditions, problems),
+  })
+  const client = openClient(runtime.connection, launch, observeClient(metrics, renewal))
   try {
-    const node = await runNode({ ...runtime, launch, client, metrics, nodeName: nodeName(config) })
+    renewal.start(client)
+    const shared = { client, metrics, conditions, nodeName: nodeName(config) }
+    const node = await runNode({ ...runtime, ...shared, launch })
     signals.onHangup(() => node.reread())
     log.info({ signal: await signals.stop }, 'node-proxy stops; its rules stay in the kernel')
     await node.close()
     // Nothing is written any more, so a successor may begin while connections drain.
     runtime.ownership.release()
   } finally {
+    renewal.close()
     await client.close()
   }
+}
+
+/** Traffic does not depend on readiness, and an API server that refuses the daemon blocks it anyway. */
+function reviewCredentials(conditions: Conditions, problems: readonly string[]): void {
+  const reason = 'client-credential'
+  if (problems.length === 0) conditions.clear(reason)
+  else conditions.raise(reason, { message: problems.join('; '), blocksReadiness: false })
 }
 
 function loopbackOf({ netfilter, sysctl }: Kernel, log: Launch['log']): LoopbackRouting {
@@ -142,10 +161,9 @@ function connectionOf(config: Launch['config'], { master }: Launch['line']): Pro
   return loadConnection({ kubeconfig, master, env: process.env, clock: systemClock })
 }
 
-function openClient(connection: Connection, launch: Launch, metrics: Metrics): ApiClient {
+function openClient(connection: Connection, launch: Launch, observer: ClientObserver): ApiClient {
   const { config, log, version } = launch
   const userAgent = `node-proxy/${version}`
-  const observer = observeClient(metrics)
   const client = createApiClient({ connection, clock: systemClock, userAgent, observer })
   log.info({ version, nodeName: nodeName(config), server: client.server }, 'node-proxy starts')
   return client

@@ -1,6 +1,8 @@
 import { loadConnection } from '../client/connection/load-connection.ts'
 import { createApiClient } from '../client/http/api-client.ts'
+import { noObserver } from '../client/http/client-observer.ts'
 import { ApiFailures } from '../client/http/failure/api-failures.ts'
+import { CredentialRenewal } from '../client/renewal/credential-renewal.ts'
 import { openClusterDns } from '../dns/cluster-dns.ts'
 import { createDnsMetrics } from '../dns/metrics/dns-metrics.ts'
 import { systemClock as clock } from '../lib/clock.ts'
@@ -23,9 +25,23 @@ export async function runDns(
   })
   log.info({ version, server: connection.origin, domain: config.dns.domain }, 'orch-dns starts')
   await using held = new AsyncDisposableStack()
-  const client = createApiClient({ connection, clock, userAgent: `orch-dns/${version}` })
-  held.defer(() => client.close())
   const state = { isReady: false, isStopping: false }
+  let credentialProblems: readonly string[] = []
+  const renewal = new CredentialRenewal({
+    ...{ connection, clock, random, log },
+    onProblems(problems) {
+      credentialProblems = problems
+      for (const problem of problems) log.warn(problem)
+      if (problems.length === 0) log.info('the credential for the API server is in order again')
+    },
+  })
+  const client = createApiClient({
+    ...{ connection, clock, userAgent: `orch-dns/${version}` },
+    observer: { ...noObserver, authenticated: (...use) => renewal.authenticated(...use) },
+  })
+  held.defer(() => client.close())
+  renewal.start(client)
+  held.defer(() => renewal.close())
   const dns = await openClusterDns({
     ...{ config: config.dns, client, clock, random },
     reporter: new ApiFailures({ clock, log, server: connection.origin }),
@@ -34,11 +50,14 @@ export async function runDns(
     onProblem: (problem) => log.warn({ problem }, 'an object has no name, or only in part'),
   })
   held.defer(() => dns.close())
-  const metrics = createDnsMetrics({ ...dns, isReady: () => state.isReady }, { prefix: 'orchdns_' })
+  const metrics = createDnsMetrics(
+    { ...dns, isReady: () => state.isReady, credentials: () => renewal.inUse() },
+    { prefix: 'orchdns_' },
+  )
   if (config.statusAddress !== undefined) {
     const status = await openStatusServer(config.statusAddress, {
       ...{ state, metrics, log },
-      upstreamProblems: dns.upstreamProblems,
+      problems: () => [...dns.upstreamProblems(), ...credentialProblems],
     })
     held.defer(() => status.close())
     log.info({ address: hostPort(config.statusAddress.ip, status.port) }, 'status pages are served')

@@ -10,8 +10,11 @@ import { type Routes, serveRoutes, textPage } from '../telemetry/pages/routes.ts
 export interface StatusSources {
   /** Ready: all names are known. Stopping: the signal to stop arrived. */
   readonly state: { readonly isReady: boolean; readonly isStopping: boolean }
-  /** A sentence for each upstream that does not answer: names of the cluster are answered all the same. */
-  readonly upstreamProblems: () => readonly string[]
+  /**
+   * A sentence for each upstream that does not answer, and for each credential that ends soon: names of the cluster are
+   * answered all the same.
+   */
+  readonly problems: () => readonly string[]
   readonly metrics: DnsMetrics
   readonly log: Logger
 }
@@ -48,7 +51,7 @@ export async function openStatusServer(
   }
 }
 
-function routes({ state, metrics, upstreamProblems }: StatusSources): Routes {
+function routes({ state, metrics, problems }: StatusSources): Routes {
   return {
     '/metrics': async () => ({
       ...{ code: 200, contentType: metrics.contentType },
@@ -59,7 +62,7 @@ function routes({ state, metrics, upstreamProblems }: StatusSources): Routes {
     '/readyz': () => {
       if (state.isStopping) return textPage(503, 'stopping\n')
       return state.isReady
-        ? textPage(200, ['ok', ...upstreamProblems(), ''].join('\n'))
+        ? textPage(200, ['ok', ...problems(), ''].join('\n'))
         : textPage(503, 'the names are not known yet: Services or endpoints were not listed\n')
     },
   }

@@ -6,6 +6,7 @@ import type { ExecApiVersion } from './credential/exec-credential.ts'
 import { execCredential } from './credential/exec-credential.ts'
 import { checkToken, tokenFileCredential } from './credential/token-file.ts'
 import type { FieldReader } from './field-reader.ts'
+import { type KubeconfigEntry, kubeconfigToken } from './kubeconfig-token.ts'
 
 /** The entries of a kubeconfig that the credential needs. */
 export interface KubeconfigUserInput {
@@ -15,6 +16,8 @@ export interface KubeconfigUserInput {
   readonly server: string
   /** Folder of the kubeconfig, to which paths are relative. */
   readonly folder: string
+  /** Where the user entry is, so that its token can be read and written again; undefined: in no file. */
+  readonly entry: KubeconfigEntry | undefined
   readonly clock: Clock
 }
 
@@ -29,7 +32,7 @@ const UNSUPPORTED = ['auth-provider', 'as', 'as-uid', 'as-groups', 'as-user-extr
  * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_CREDENTIAL
  */
 export function kubeconfigUser(input: KubeconfigUserInput): CredentialSource {
-  const { user, folder, clock } = input
+  const { user, folder, entry, clock } = input
   if (user === undefined) return anonymous
   for (const field of UNSUPPORTED) {
     if (!user.has(field)) continue
@@ -40,8 +43,11 @@ export function kubeconfigUser(input: KubeconfigUserInput): CredentialSource {
   const tokenFile = user.text('tokenFile')
   if (tokenFile !== undefined) return tokenFileCredential(resolve(folder, tokenFile), clock)
   const token = user.text('token')
-  if (token !== undefined) return fixedCredential(bearer(checkToken(token.trim(), 'user.token')))
-  return basicUser(user)
+  if (token === undefined) return basicUser(user)
+  const checked = checkToken(token.trim(), 'user.token')
+  return entry === undefined
+    ? fixedCredential(bearer(checked))
+    : kubeconfigToken(entry, checked, clock)
 }
 
 function basicUser(user: FieldReader): CredentialSource {

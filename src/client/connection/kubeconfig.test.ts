@@ -135,6 +135,34 @@ test('a rotated certificate is used by the next connection', async () => {
   await client.close()
 })
 
+test('a client certificate that was replaced in the file is shown after a 401', async () => {
+  const seen: unknown[] = []
+  server = await startScriptedServer(
+    ({ request, response }) => {
+      seen.push((request.socket as TLSSocket).getPeerCertificate().subject?.CN)
+      answerJson(response, seen.length === 2 ? 401 : 200, {})
+    },
+    { tls: { ...certificates.server, requestCert: true, rejectUnauthorized: false } },
+  )
+  const parts = (identity: { readonly cert: string; readonly key: string }): Parts => ({
+    cluster: { server: server!.url, ...ca },
+    user: {
+      'client-certificate-data': base64(identity.cert),
+      'client-key-data': base64(identity.key),
+    },
+  })
+  const connection = await load(parts(certificates.client))
+  const client = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
+  expect(await client.get('/x')).toMatchObject({ ok: true })
+  await load(parts(certificates.named))
+  expect(await client.get('/x')).toMatchObject({ ok: true })
+  const [before, after] = ['node-proxy test client', 'node-proxy test server by name']
+  expect(seen).toEqual([before, before, after])
+  folder.write('kubeconfig', 'not: [a kubeconfig')
+  expect(await client.get('/x')).toMatchObject({ ok: true })
+  await client.close()
+})
+
 test('a token never travels over plain HTTP', async () => {
   server = await startScriptedServer(({ response, headers }) =>
     answerJson(response, 200, { authorization: headers.authorization ?? null }),

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { Clock } from '../../lib/clock.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, TlsMaterial } from './connection.ts'
 import type { FieldReader } from './field-reader.ts'
 import { createFieldReader } from './field-reader.ts'
 import { kubeconfigValue, readKubeconfigDocument } from './kubeconfig-document.ts'
@@ -16,10 +16,28 @@ export interface KubeconfigOptions {
   readonly clock: Clock
 }
 
-/** The connection of the current-context. @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL */
+/**
+ * The connection of the current-context. The file is read again for each new connection and, for its token, every
+ * minute: a new certificate, authority or token in it needs no restart. What cannot be read then stays as it was.
+ * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL
+ */
 export async function loadKubeconfig(options: KubeconfigOptions): Promise<Connection> {
   const file = resolve(options.path)
-  return kubeconfigConnection(kubeconfigValue(await readKubeconfigDocument(file), file), options)
+  const first = await readEntries(file)
+  const connection = await connectionOf(first, options, file)
+  if (connection.tls === undefined) return connection
+  let tls = connection.tls
+  const material = async (): Promise<TlsMaterial> => {
+    tls = await readEntries(file)
+      .then((entries) => kubeconfigTls({ ...entries, folder: dirname(file) }))
+      .catch(() => tls)
+    return tls.material()
+  }
+  return { ...connection, tls: { ...tls, material } }
+}
+
+async function readEntries(file: string): Promise<Entries> {
+  return entriesOf(kubeconfigValue(await readKubeconfigDocument(file), file), file)
 }
 
 /**
@@ -29,14 +47,34 @@ export async function loadKubeconfig(options: KubeconfigOptions): Promise<Connec
  */
 export async function kubeconfigConnection(
   value: unknown,
-  { path, master, clock }: KubeconfigOptions,
+  options: KubeconfigOptions,
 ): Promise<Connection> {
-  const file = resolve(path)
+  return connectionOf(entriesOf(value, resolve(options.path)), options)
+}
+
+/** What the current-context refers to. */
+interface Entries {
+  readonly cluster: FieldReader
+  readonly user: FieldReader | undefined
+  readonly userName: string | undefined
+}
+
+function entriesOf(value: unknown, file: string): Entries {
   const config = createFieldReader(value, '', file)
   const context = namedEntry(config, 'context', config.text('current-context'))
   const cluster = namedEntry(config, 'cluster', context.text('cluster'))
   const userName = context.text('user')
   const user = userName === undefined ? undefined : namedEntry(config, 'user', userName)
+  return { cluster, user, userName }
+}
+
+/** `source`: the file that the entries are from, where they are from one. */
+async function connectionOf(
+  { cluster, user, userName }: Entries,
+  { path, master, clock }: KubeconfigOptions,
+  source?: string,
+): Promise<Connection> {
+  const file = resolve(path)
   const server = cluster.text('server')
   if (server === undefined && master === undefined) throw cluster.refuse('server', 'is missing')
   if (cluster.has('proxy-url')) {
@@ -47,7 +85,9 @@ export async function kubeconfigConnection(
       ? parseServerUrl(server!, `${file}: cluster.server`)
       : parseServerUrl(master, '--master')
   const folder = dirname(file)
-  const identity = kubeconfigUser({ user, cluster, server: url.origin, folder, clock })
+  const entry =
+    source === undefined || userName === undefined ? undefined : { file: source, userName }
+  const identity = kubeconfigUser({ user, cluster, server: url.origin, folder, entry, clock })
   const tls = await kubeconfigTls({ cluster, user, folder })
   return {
     origin: url.origin,

@@ -1,4 +1,5 @@
 import type { CredentialKind } from '../connection/credential/credential.ts'
+import type { Validity } from '../connection/credential/validity.ts'
 
 /** One request, from its first byte to the head of the response. */
 export interface ObservedRequest {
@@ -13,8 +14,8 @@ export interface ObservedRequest {
 export interface ClientObserver {
   /** A request got the head of its response, or failed. */
   requested(request: ObservedRequest): void
-  /** A credential is in use; `expiresAt` in epoch milliseconds, undefined: it does not expire. */
-  authenticated(kind: CredentialKind, expiresAt: number | undefined): void
+  /** A credential is in use; `validity` undefined: it does not expire. */
+  authenticated(kind: CredentialKind, validity: Validity | undefined): void
 }
 
 /** Ignores everything. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import type { Connection } from '../connection/connection.ts'
 import type { Credential } from '../connection/credential/credential.ts'
-import { certificateExpiry } from '../connection/credential/credential-expiry.ts'
+import { certificateValidity } from '../connection/credential/validity.ts'
 import type { ClientObserver } from './client-observer.ts'
 import { buildConnector as connectorOf } from './undici.ts'
 
@@ -15,6 +15,8 @@ export interface ConnectorOptions {
   /** The certificate of the credential, which takes precedence over the connection's. */
   readonly certificate: Credential['certificate']
   readonly observer: Pick<ClientObserver, 'authenticated'>
+  /** Receives the certificate (PEM) of each new connection; undefined: it has none. */
+  readonly onCertificate?: (cert: string | undefined) => void
   /** A connection to the server that was made already, each once; undefined: there is none, and one is made. */
   readonly opened?: (() => Socket | undefined) | undefined
 }
@@ -61,7 +63,7 @@ function openSocket(
 
 async function connectorOptions(
   { tls, socketPath }: Connection,
-  { certificate, observer }: ConnectorOptions,
+  { certificate, observer, onCertificate }: ConnectorOptions,
 ): Promise<buildConnector.BuildOptions> {
   const base = {
     ...{ allowH2: false, timeout: CONNECT_TIMEOUT_MS, keepAlive: false },
@@ -69,7 +71,8 @@ async function connectorOptions(
   }
   if (tls === undefined) return base
   const { ca, cert, key } = { ...(await tls.material()), ...certificate }
-  if (cert !== undefined) observer.authenticated('certificate', certificateExpiry(cert))
+  onCertificate?.(cert)
+  if (cert !== undefined) observer.authenticated('certificate', certificateValidity(cert))
   return {
     ...base,
     maxCachedSessions: 0,

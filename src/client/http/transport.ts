@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../../lib/clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Credential } from '../connection/credential/credential.ts'
-import { invalidTime } from '../connection/credential/credential-expiry.ts'
+import { invalidTime } from '../connection/credential/validity.ts'
 import type { ClientObserver } from './client-observer.ts'
 import { type ConnectorOptions, createConnector } from './connector.ts'
 import type { ApiResult } from './failure/failure.ts'
@@ -60,29 +60,25 @@ const REFUSAL_LIMIT = 64 * 1024
 
 /**
  * HTTP/1.1 to one server. After a 401 the credential is read again and the
- * request sent once more. A new client certificate is used by new connections;
- * the old ones finish their requests.
+ * request sent once more, where it or the client certificate of the connection may be another one now. A new client
+ * certificate is used by new connections; the old ones finish their requests.
  */
 export function createTransport(options: TransportOptions): Transport {
   const { connection, userAgent, clock, observer, opened } = options
-  let certificate: Credential['certificate']
-  let pool = openPool(connection, { certificate, observer, opened })
+  const pools = createPools(connection, { observer, opened })
 
-  function poolFor(credential: Credential): Pool {
-    if (credential.certificate?.cert !== certificate?.cert) {
-      void pool.close()
-      certificate = credential.certificate
-      pool = openPool(connection, { certificate, observer, opened })
-    }
-    return pool
+  /** Whether the next attempt is authenticated otherwise than the one that the server refused. */
+  async function hasOther(): Promise<boolean> {
+    const isOther = await connection.credentials.reject()
+    return (await pools.renew()) || isOther
   }
 
   async function attempt(request: TransportRequest): Promise<HttpResponse> {
     const credential = isPrivate(connection) ? await connection.credentials.current() : {}
     if (credential.authorization !== undefined) {
-      observer.authenticated(connection.credentials.kind, credential.expiresAt)
+      observer.authenticated(connection.credentials.kind, credential.validity)
     }
-    const sent = poolFor(credential).request({
+    const sent = pools.of(credential).request({
       method: request.method,
       path: connection.basePath + request.path,
       headers: requestHeaders(request, credential, userAgent),
@@ -97,7 +93,7 @@ export function createTransport(options: TransportOptions): Transport {
     try {
       const answer = await attempt(request)
       if (answer.status !== 401 || !isPrivate(connection)) return { ok: true, value: answer }
-      if (!connection.credentials.reject()) return { ok: true, value: answer }
+      if (!(await hasOther())) return { ok: true, value: answer }
       await answer.body.dump({ limit: REFUSAL_LIMIT })
       return { ok: true, value: await attempt(request) }
     } catch (error) {
@@ -105,8 +101,61 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  const certificateFault = () => faultOfCertificate(connection, certificate, clock.now())
-  return { send, certificateFault, close: () => pool.destroy() }
+  const certificateFault = () => faultOfCertificate(() => pools.certificate(), clock.now())
+  return { send, certificateFault, close: () => pools.close() }
+}
+
+/** The connections to a server, all with the client certificate that is the present one. */
+interface Pools {
+  /** Those for requests with a credential. */
+  of(credential: Credential): Pool
+  /** Makes new ones where the present certificate is not that of the last connection. @returns whether it did */
+  renew(): Promise<boolean>
+  /** The present certificate, PEM; undefined: none, or it cannot be read. */
+  certificate(): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+function createPools(
+  connection: Connection,
+  options: Omit<ConnectorOptions, 'certificate' | 'onCertificate'>,
+): Pools {
+  let ofCredential: Credential['certificate']
+  let shown: string | undefined
+  const onCertificate = (cert: string | undefined): void => {
+    shown = cert
+  }
+  const open = (): Pool =>
+    openPool(connection, { ...options, certificate: ofCredential, onCertificate })
+  let pool = open()
+
+  function replace(): void {
+    void pool.close()
+    pool = open()
+  }
+
+  async function certificate(): Promise<string | undefined> {
+    if (ofCredential !== undefined) return ofCredential.cert
+    return (await connection.tls?.material().catch(() => undefined))?.cert
+  }
+
+  return {
+    certificate,
+    of(credential) {
+      if (credential.certificate?.cert !== ofCredential?.cert) {
+        ofCredential = credential.certificate
+        replace()
+      }
+      return pool
+    },
+    async renew() {
+      const present = await certificate()
+      if (present === undefined || present === shown) return false
+      replace()
+      return true
+    },
+    close: () => pool.destroy(),
+  }
 }
 
 function openPool(connection: Connection, options: ConnectorOptions): Pool {
@@ -143,12 +192,11 @@ async function observed(
 
 /** Why the client certificate is not valid now; undefined when it is, or none is used. */
 async function faultOfCertificate(
-  { tls }: Connection,
-  ofCredential: Credential['certificate'],
+  read: () => Promise<string | undefined>,
   now: number,
 ): Promise<string | undefined> {
   try {
-    const cert = ofCredential?.cert ?? (await tls?.material())?.cert
+    const cert = await read()
     return cert === undefined ? undefined : invalidTime(cert, now)
   } catch {
     return undefined

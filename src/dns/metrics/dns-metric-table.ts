@@ -1,3 +1,4 @@
+import { credentialMetrics } from '../../telemetry/metrics/credential-metrics.ts'
 import type { MetricDefinition } from '../../telemetry/metrics/definition.ts'
 
 /** Every metric of a DNS server, once. */
@@ -80,4 +81,5 @@ export const DNS_METRICS = {
     labels: [],
     help: '1 once all Services and endpoints were listed; before, every question fails.',
   },
+  ...credentialMetrics,
 } as const satisfies Readonly<Record<string, MetricDefinition>>

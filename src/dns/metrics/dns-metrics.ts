@@ -1,4 +1,6 @@
 import type { Counter, Registry } from 'prom-client'
+import type { CredentialKind } from '../../client/connection/credential/credential.ts'
+import { lateFrom, type Validity } from '../../client/connection/credential/validity.ts'
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
 import type { ForwardingStatistics } from '../server/forwarding-statistics.ts'
 import type { Statistics } from '../server/statistics.ts'
@@ -9,6 +11,8 @@ export interface DnsMetricSource {
   readonly statistics: Statistics
   readonly isReady: () => boolean
   serviceCount(): number
+  /** The credentials of the client that follows the API server; absent where it needs none. */
+  readonly credentials?: () => Iterable<readonly [CredentialKind, Validity]>
 }
 
 /** The metrics of a DNS server as text. */
@@ -52,6 +56,12 @@ export function createDnsMetrics(
       await raise(metrics.connections, { outcome: 'refused' }, statistics.refusedConnections)
       metrics.services.set(source.serviceCount())
       metrics.synced.set(source.isReady() ? 1 : 0)
+      metrics.credentialExpiration.reset()
+      metrics.credentialLate.reset()
+      for (const [kind, validity] of source.credentials?.() ?? []) {
+        metrics.credentialExpiration.set({ kind }, validity.to / 1_000)
+        metrics.credentialLate.set({ kind }, lateFrom(kind, validity) / 1_000)
+      }
       return metrics.text()
     },
   }

@@ -96,7 +96,7 @@ const DAEMON = object({
   refusals: list(object({ object: text, code: text, message: text }), 20),
   problems: list(object({ entry: text, code: text, message: text }), 20),
   /** Milliseconds since the epoch. */
-  credentials: list(object({ kind: text, expiresAt: time }), 10),
+  credentials: list(object({ kind: text, expiresAt: time, lateFrom: optional(time) }), 10),
 })
 
 const BACKEND_LOAD = object({

@@ -2,14 +2,10 @@ import { checkOfEachNode } from '../evidence/node-check.ts'
 import type { NodeFacts } from '../evidence/node-facts.ts'
 import { spanText } from './span-text.ts'
 
-const HOUR_MS = 3_600_000
-/** A certificate is not renewed by itself in its last day; tokens are renewed by others, some minutes before. */
-const SOON_MS: Readonly<Record<string, number>> = { certificate: 24 * HOUR_MS }
-
-/** The credential with which node-proxy reads the API has expired, or will before it is noticed. */
+/** The credential with which node-proxy reads the API has expired, or should have been renewed by now. */
 export const expiredCredential = checkOfEachNode('expired-credential', ({ at, daemon }) =>
   (daemon?.credentials ?? [])
-    .filter(({ kind, expiresAt }) => expiresAt - at < (SOON_MS[kind] ?? 0))
+    .filter(({ expiresAt, lateFrom = expiresAt }) => at >= lateFrom)
     .map(({ kind, expiresAt }) => {
       const span = spanText(expiresAt - at)
       const when = expiresAt < at ? `expired ${span} ago` : `expires in ${span}`

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder } from '../../lib/files.ts'
 
 const LARGEST_BYTES = 10 * 1024 * 1024
 

@@ -8,7 +8,7 @@ import { fieldValue } from '../plan/pod-field.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { FileSource, ObjectSource } from '../plan/volume-plan.ts'
 import { readObjectValues } from './object-values.ts'
-import { requestToken, type TokenTools } from './request-token.ts'
+import { podToken, type TokenTools } from './pod-token.ts'
 
 /** What reads the sources of volumes. */
 export interface SourceTools extends TokenTools {
@@ -42,7 +42,7 @@ export async function readSourceFiles(
 ): Promise<SourceFiles> {
   switch (source.kind) {
     case 'token': {
-      const { token, renewAt } = await requestToken(tools, pod, source)
+      const { token, renewAt } = await podToken(tools, pod, source)
       const content = Buffer.from(token)
       const file = { path: source.path, content, mode: undefined, isToken: true }
       return { files: [file], validUntil: renewAt }

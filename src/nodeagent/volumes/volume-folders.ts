@@ -1,6 +1,6 @@
 import { chmod, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder } from '../../lib/files.ts'
 import { runCommand } from '../system/run-command.ts'
 
 /** Where volumes are kept: for the user of the node agent alone. */

@@ -4,7 +4,7 @@ import { systemClock as clock } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
-import { Conditions } from '../../telemetry/health/conditions.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
@@ -30,6 +30,7 @@ export interface NodeParts extends OpenModes {
   readonly ownership: Ownership
   readonly client: ApiClient
   readonly metrics: Metrics
+  readonly conditions: Conditions
   readonly nodeName: string
 }
 
@@ -47,9 +48,8 @@ export interface RunningNode {
  */
 export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<RunningNode> {
   const { log, version } = launch
-  const { client, nodeName, metrics, modes } = parts
+  const { client, nodeName, metrics, conditions, modes } = parts
   metrics.buildInfo.set({ version, node_version: process.version }, 1)
-  const conditions = new Conditions({ log, metrics })
   const apiFailures = new ApiFailures({ log, metrics, clock, server: client.server })
   parts.ownership.follow((message) => {
     if (message === undefined) conditions.clear('owner-lock')

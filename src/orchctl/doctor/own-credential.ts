@@ -1,4 +1,4 @@
-import { invalidTime } from '../../client/connection/credential/credential-expiry.ts'
+import { invalidTime } from '../../client/connection/credential/validity.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { judgeToken } from '../../doctor/token/judge-token.ts'

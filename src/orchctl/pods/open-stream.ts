@@ -40,7 +40,7 @@ export async function openStream(
     })
   }
   const first = await attempt()
-  const isStale = 'statusCode' in first && first.statusCode === 401 && credentials.reject()
+  const isStale = 'statusCode' in first && first.statusCode === 401 && (await credentials.reject())
   const opened = isStale ? await attempt() : first
   if (!('statusCode' in opened)) return opened
   throw failureError(

@@ -1,10 +1,10 @@
 import type { ServiceAccountName } from '../../auth/service-account-name.ts'
 import type { Connection } from '../../client/connection/connection.ts'
-import { createApiClient } from '../../client/http/api-client.ts'
+import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
 import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import { requestToken } from '../../client/renewal/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { type Json, stringAt, valueAt } from '../../lib/json.ts'
 import { packageVersion } from '../../lib/package-version.ts'
 
 export interface AccountTokenRequest {
@@ -13,6 +13,8 @@ export interface AccountTokenRequest {
   readonly audiences: readonly string[]
   /** Milliseconds. */
   readonly life: number
+  /** Whether the account gets the right to request its next token itself. */
+  readonly isRenewable: boolean
 }
 
 export interface AccountToken {
@@ -29,7 +31,7 @@ export interface AccountToken {
  */
 export async function accountToken(
   connection: Connection,
-  { account, audiences, life }: AccountTokenRequest,
+  { account, audiences, life, isRenewable }: AccountTokenRequest,
   clock: Clock,
 ): Promise<AccountToken> {
   const client = createApiClient({
@@ -37,36 +39,54 @@ export async function accountToken(
     userAgent: `orch-server/${packageVersion()}`,
   })
   try {
-    const { namespace, name } = account
-    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
-    const answer = await client.create(path, {
-      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
-      spec: {
-        expirationSeconds: Math.floor(life / 1000),
-        ...(audiences.length > 0 && { audiences }),
-      },
-    })
+    const expirationSeconds = Math.floor(life / 1000)
+    const answer = await requestToken(client, { ...account, audiences, expirationSeconds })
     if (!answer.ok) throw refused(account, connection, answer.failure)
-    return tokenOf(answer.value as Json, account, connection)
+    if (isRenewable) await permitRenewal(client, account, connection)
+    const { token, end, lifeMs } = answer.value
+    return { token, end, life: lifeMs }
   } finally {
     await client.close()
   }
 }
 
-function tokenOf(answer: Json, account: ServiceAccountName, connection: Connection): AccountToken {
-  const token = stringAt(answer, 'status', 'token')
-  if (token === '') {
-    throw failed(
-      account,
-      `${connection.origin} answered without a token`,
-      'look at what serves there',
-    )
+/** Lets an account request tokens for itself, and nothing else. What stands there under these names stays. */
+async function permitRenewal(
+  client: ApiClient,
+  account: ServiceAccountName,
+  connection: Connection,
+): Promise<void> {
+  const { namespace } = account
+  const group = 'rbac.authorization.k8s.io'
+  const metadata = { name: renewalRole(account), namespace }
+  const role = {
+    ...{ apiVersion: `${group}/v1`, kind: 'Role', metadata },
+    rules: [
+      {
+        ...{ apiGroups: [''], resources: ['serviceaccounts/token'] },
+        ...{ resourceNames: [account.name], verbs: ['create'] },
+      },
+    ],
   }
-  return {
-    token,
-    end: stringAt(answer, 'status', 'expirationTimestamp'),
-    life: Number(valueAt(answer, 'spec', 'expirationSeconds')) * 1000,
+  const binding = {
+    ...{ apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata },
+    roleRef: { apiGroup: group, kind: 'Role', name: metadata.name },
+    subjects: [{ kind: 'ServiceAccount', ...account }],
   }
+  const folder = `/apis/${group}/v1/namespaces/${namespace}`
+  for (const [plural, body] of [
+    ['roles', role],
+    ['rolebindings', binding],
+  ] as const) {
+    const answer = await client.create(`${folder}/${plural}`, body)
+    if (!answer.ok && answer.failure.code !== 409)
+      throw refused(account, connection, answer.failure)
+  }
+}
+
+/** The name of the Role, and of the RoleBinding, by which an account may renew its token. */
+export function renewalRole({ name }: ServiceAccountName): string {
+  return `${name}:renew-token`
 }
 
 function refused(

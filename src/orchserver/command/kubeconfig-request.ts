@@ -32,6 +32,8 @@ export interface UserSubject {
 export interface AccountSubject {
   readonly account: ServiceAccountName
   readonly audiences: readonly string[]
+  /** Whether the account may renew its token. */
+  readonly isRenewable: boolean
 }
 
 type Values = CommandValues<KubeconfigFlags>
@@ -58,11 +60,19 @@ export function kubeconfigRequest(values: Values): KubeconfigRequest | Problem {
 function subjectOf(values: Values): UserSubject | AccountSubject | Problem {
   const { user, group: groups, audience: audiences } = values
   const account = values['service-account']
+  const isRenewable = !values['no-renewal']
   if ((user === undefined) === (account === undefined)) {
     return problem('user', user, 'write either --user NAME or --service-account NAMESPACE/NAME')
   }
+  if (account === undefined && !isRenewable) {
+    return problem(
+      'no-renewal',
+      undefined,
+      'goes with --service-account; certificates are not renewed',
+    )
+  }
   return user === undefined
-    ? accountSubject(account ?? '', audiences, groups)
+    ? accountSubject(account ?? '', { audiences, isRenewable }, groups)
     : userSubject(user, groups, audiences)
 }
 
@@ -83,7 +93,7 @@ function userSubject(
 
 function accountSubject(
   text: string,
-  audiences: readonly string[],
+  { audiences, isRenewable }: Omit<AccountSubject, 'account'>,
   groups: readonly string[],
 ): AccountSubject | Problem {
   if (groups.length > 0) {
@@ -95,7 +105,7 @@ function accountSubject(
   }
   const wrong = audiences.find((audience) => nameFault(audience) !== undefined)
   if (wrong !== undefined) return problem('audience', wrong, nameFault(wrong) ?? '')
-  return { account: { namespace, name }, audiences: [...new Set(audiences)] }
+  return { account: { namespace, name }, audiences: [...new Set(audiences)], isRenewable }
 }
 
 /** What could mislead a reader of logs and bindings is no name, although a certificate could hold it. */

@@ -23,6 +23,9 @@ const KUBECONFIG_FLAGS = {
     isRepeated: true,
     doc: 'With --service-account: who is to accept the token. Give it again for more. None: this server.',
   },
+  'no-renewal': {
+    doc: 'With --service-account: the account does not get the right to renew this token, which then ends after --valid-for. Without it, node-proxy and orch-dns renew the token in their kubeconfig in time.',
+  },
   'valid-for': {
     value: 'duration',
     doc: 'How long the certificate or the token is good, from 10m on. A certificate ends no later than the authority; the server may shorten the life of a token. Default: 720h, which is 30 days.',

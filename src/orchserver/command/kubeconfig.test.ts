@@ -110,6 +110,7 @@ describe('orch-server kubeconfig', () => {
       /--group: "c\\r": write a name without/,
     ],
     [['--user=a', '--audience=x'], /--audience: "x": goes with --service-account/],
+    [['--user=a', '--no-renewal'], /--no-renewal: goes with --service-account/],
     [['--service-account=a/b', '--group=x'], /--group: "x": goes with --user/],
     [['--service-account=a/b', '--audience='], /--audience: "": write a name/],
     [['--service-account=a'], /write NAMESPACE\/NAME/],
@@ -297,6 +298,35 @@ describe('orch-server kubeconfig --service-account', () => {
     expect(await whoami(path)).toMatchObject({ username: 'system:serviceaccount:default:builder' })
     expect(readFileSync(path, 'utf8')).not.toContain('client-key-data')
     expect(ran.err).not.toContain('eyJ')
+  })
+
+  it.each([
+    ['the account may request its next token, and nothing else', [], [201, 403, 403]],
+    ['with --no-renewal it may not', ['--no-renewal'], [403, 403, 403]],
+  ])('%s', async (_, flags, expected) => {
+    const { dataDir, api } = await runningServer()
+    const accounts = '/api/v1/namespaces/default/serviceaccounts'
+    for (const name of ['builder', 'other']) await api.make(accounts, { metadata: { name } })
+    const path = join(dataDir, 'builder.kubeconfig')
+    const ran = await run(dataDir, account, `--output=${path}`, ...flags)
+    expect(ran.code).toBe(0)
+    expect(ran.err.includes('the Role default/builder:renew-token permits this')).toBe(
+      flags.length === 0,
+    )
+    expect((await run(dataDir, account, `--output=${path}`, ...flags)).code).toBe(0)
+    const connection = await loadKubeconfig({ path, master: undefined, clock: systemClock })
+    const client = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
+    onTestFinished(() => client.close())
+    const status = async (of: string, body: object): Promise<number> => {
+      const answer = await client.create(of, body)
+      return answer.ok ? 201 : answer.failure.code
+    }
+    const statuses = [
+      await status(`${accounts}/builder/token`, { spec: {} }),
+      await status(`${accounts}/other/token`, { spec: {} }),
+      await status(accounts, { metadata: { name: 'more' } }),
+    ]
+    expect(statuses).toEqual(expected)
   })
 
   it('says that the server granted less', async () => {

@@ -108,19 +108,28 @@ async function forUser(
 }
 
 async function forAccount(
-  { account, audiences }: AccountSubject,
+  { account, audiences, isRenewable }: AccountSubject,
   { life, server }: KubeconfigRequest,
   { config, report }: Surroundings,
 ): Promise<Kubeconfig> {
-  const { accountToken } = await import('../access/account-token.ts')
+  const { accountToken, renewalRole } = await import('../access/account-token.ts')
   const connection = await adminConnection(kubeconfigPath(config))
-  const granted = await accountToken(connection, { account, audiences, life }, systemClock)
+  const granted = await accountToken(
+    connection,
+    { account, audiences, life, isRenewable },
+    systemClock,
+  )
   const name = `${account.namespace}/${account.name}`
   const less =
     granted.life < life ? `, less than the ${formatDuration(life)} that were requested` : ''
   report(
     `the token of the service account ${name} is good until ${granted.end} (${formatDuration(granted.life)}${less}), or until the account is deleted`,
   )
+  if (isRenewable) {
+    report(
+      `node-proxy and orch-dns renew it in their kubeconfig: the Role ${account.namespace}/${renewalRole(account)} permits this; delete it, or write --no-renewal, to prevent it`,
+    )
+  }
   return likeThatOf(connection, server, { name, credential: { token: granted.token } })
 }
 

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { link, open, rename, rm } from 'node:fs/promises'
+import { link, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder, placeFile } from '../../lib/files.ts'
 
 /**
  * Writes a file that only this user may read. It has its old content or the new
@@ -11,7 +10,7 @@ import { makeFolder } from '../../lib/make-folder.ts'
  * @throws NP_ORCHSERVER_FILE
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
-  await place(path, text, (partial) => rename(partial, path))
+  await place(path, text)
 }
 
 /**
@@ -30,33 +29,17 @@ export async function createPrivateFile(path: string, text: string): Promise<boo
   return isNew
 }
 
-/** Writes a partial file beside `path`, and has it moved there. */
 async function place(
   path: string,
   text: string,
-  move: (partial: string) => Promise<void>,
+  move?: (partial: string) => Promise<void>,
 ): Promise<void> {
-  const partial = `${path}.${randomBytes(6).toString('hex')}.partial`
   try {
     makeFolder(dirname(path))
-    await writeFlushed(partial, text)
-    await move(partial)
-    await flushFolder(dirname(path))
+    await placeFile(path, text, { mode: 0o600 }, move)
   } catch (cause) {
-    await rm(partial, { force: true }).catch(() => undefined)
     throw cannotWrite(path, cause)
   }
-}
-
-async function writeFlushed(path: string, text: string): Promise<void> {
-  await using file = await open(path, 'wx', 0o600)
-  await file.writeFile(text)
-  await file.sync()
-}
-
-async function flushFolder(path: string): Promise<void> {
-  await using folder = await open(path, 'r')
-  await folder.sync()
 }
 
 function cannotWrite(path: string, cause: unknown): NodeProxyError {

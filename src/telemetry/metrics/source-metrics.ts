@@ -1,3 +1,4 @@
+import { credentialMetrics } from './credential-metrics.ts'
 import { exponential, type MetricDefinition } from './definition.ts'
 
 /** What comes from the API server, and how fresh it is. */
@@ -63,10 +64,5 @@ export const sourceMetrics = {
     buckets: exponential(0.005, 2, 14),
     help: 'From the request to the head of the response.',
   },
-  credentialExpiration: {
-    name: 'client_credential_expiration_timestamp_seconds',
-    type: 'gauge',
-    labels: ['kind'],
-    help: 'When the credential expires with which the daemon last authenticated: certificate, token (of the kubeconfig), token-file or exec; the last two are renewed by others. Absent for one that names no end.',
-  },
+  ...credentialMetrics,
 } as const satisfies Readonly<Record<string, MetricDefinition>>

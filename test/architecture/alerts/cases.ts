@@ -49,13 +49,14 @@ export const NODE_PROXY_CASES: Readonly<Record<string, AlertCase>> = {
     quiet: { 'nodeproxy_drift_repairs_total{object="chain",cause="missing"}': '0 0x5 40000x40' },
   },
   NodeProxyCredentialExpires: {
-    at: 70,
+    at: 20,
     fires: {
-      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="certificate"}': `${6 * DAY}x80`,
+      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="token"}': `${6 * DAY}x80`,
+      'nodeproxy_client_credential_late_timestamp_seconds{kind="token"}': '120x80',
     },
     quiet: {
-      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="certificate"}': `${9 * DAY}x80`,
-      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="token-file"}': '7200x80',
+      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="token"}': `${6 * DAY}x9 ${30 * DAY}x80`,
+      'nodeproxy_client_credential_late_timestamp_seconds{kind="token"}': `120x9 ${24 * DAY}x80`,
     },
   },
   NodeProxyCredentialExpired: {
@@ -212,6 +213,17 @@ export const DNS_CASES: Readonly<Record<string, AlertCase>> = {
     at: 5,
     fires: { orchdns_names_known: '0x9' },
     quiet: { orchdns_names_known: '0 0 1x9' },
+  },
+  OrchDnsCredentialExpires: {
+    at: 20,
+    fires: {
+      'orchdns_client_credential_expiration_timestamp_seconds{kind="token"}': '7200x80',
+      'orchdns_client_credential_late_timestamp_seconds{kind="token"}': '120x80',
+    },
+    quiet: {
+      'orchdns_client_credential_expiration_timestamp_seconds{kind="token"}': '7200x80',
+      'orchdns_client_credential_late_timestamp_seconds{kind="token"}': '3600x80',
+    },
   },
   OrchDnsUpstreamsFail: {
     at: 20,

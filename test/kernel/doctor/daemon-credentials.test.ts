@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Finding } from '../../../src/doctor/evidence/finding.ts'
 import {
   type DaemonCredentials,
@@ -8,6 +8,7 @@ import {
 } from '../../support/doctor/daemon-credentials.ts'
 import { nodeFindings } from '../../support/doctor/node-findings.ts'
 import { orchctlDoctor, orchctlFindings } from '../../support/doctor/orchctl-findings.ts'
+import { sumOf } from '../../support/lab/metrics.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
 /** Credentials of node-proxy that really end, or are for something else, with a real server that verifies them. */
@@ -47,15 +48,56 @@ test('a client certificate and a token that end while node-proxy runs', async ()
   const [life, token] = [10_000, await credentials.token(10_000)]
   await restart({ ...(await credentials.certificate(life)), token })
   await lab().daemon.synced()
-  await expectFirst('expired-credential', /^the certificate of node-proxy expires in \d+ s: /)
-  expect(await checks()).toHaveLength(1)
   const causes = async () => (await nodeFindings(lab())).map(({ cause }) => cause).toSorted()
-  await expect
-    .poll(causes, POLL)
-    .toEqual([
-      expect.stringMatching(/^the certificate of node-proxy expired \d+ s ago: /),
-      expect.stringMatching(/^the token of node-proxy expired \d+ s ago: /),
-    ])
+  for (const end of [
+    /^the (\w+) of node-proxy expires in \d+ s: /,
+    /^the \w+ of .* expired \d+ s ago: /,
+  ]) {
+    await expect
+      .poll(causes, POLL)
+      .toEqual([expect.stringMatching(end), expect.stringMatching(end)])
+  }
+})
+
+describe('a token in the kubeconfig that is due', () => {
+  const due = async () => credentials.kubeconfig({ token: await credentials.token(300_000) })
+
+  async function restartWith(kubeconfig: string): Promise<void> {
+    await lab().daemon.stop()
+    await lab().daemon.start({ flags: [`--kubeconfig=${kubeconfig}`] })
+  }
+
+  test('is reported, with the missing right, by /readyz, the log, a metric and the doctor', async () => {
+    await restartWith(await due())
+    await expect
+      .poll(reasons, POLL)
+      .toMatch(
+        /^\{"ready":true.*the token of kubeconfig .* expires at 2.*: it cannot be renewed: 403 Forbidden: .*; grant create of serviceaccounts\/token for kube-system\/node-proxy \(RBAC\)/s,
+      )
+    expect(await checks()).toEqual(['expired-credential'])
+    const late = sumOf(
+      await lab().daemon.metrics(),
+      'nodeproxy_client_credential_late_timestamp_seconds',
+    )
+    expect(late * 1_000).toBeLessThan(Date.now())
+    expect(lab().daemon.logs()).toContain('it cannot be renewed: 403 Forbidden')
+    expect(lab().daemon.logs()).not.toMatch(/eyJ[\w-]+\./)
+  })
+
+  test('is renewed where the account may do that, and the next start begins with the new one', async () => {
+    await credentials.permitRenewal()
+    const kubeconfig = await due()
+    const before = readFileSync(kubeconfig, 'utf8')
+    await restartWith(kubeconfig)
+    await expect.poll(() => readFileSync(kubeconfig, 'utf8'), POLL).not.toBe(before)
+    await lab().daemon.synced()
+    await expect.poll(checks, POLL).toEqual([])
+    expect(await reasons()).not.toContain('expires')
+    const renewed = readFileSync(kubeconfig, 'utf8')
+    await restartWith(kubeconfig)
+    await lab().daemon.synced()
+    expect([await checks(), readFileSync(kubeconfig, 'utf8')]).toEqual([[], renewed])
+  })
 })
 
 test('a file with an expired token, and with a new one', async () => {

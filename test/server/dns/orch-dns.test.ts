@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,8 +10,10 @@ import { type ApiClient, createApiClient } from '../../../src/client/http/api-cl
 import { packetText } from '../../../src/dns/testing/packet-text.ts'
 import { lookUp } from '../../../src/dns/testing/query-server.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
+import { type JsonObject, stringAt } from '../../../src/lib/json.ts'
 import { freePort } from '../../../src/lib/testing/free-port.ts'
 import { type OrchDnsProcess, startOrchDns } from '../../support/dns/orch-dns-process.ts'
+import { signedToken } from '../../support/doctor/signed-token.ts'
 import {
   type OrchServerProcess,
   startOrchServer,
@@ -93,6 +95,58 @@ test('its account needs the role for names, and no more', async () => {
   const place = `--dns-address=127.0.0.1:${await freePort()}`
   const dns = held.use(await startOrchDns({ kubeconfig, flags: [place, '--status-address='] }))
   expect(await addressesOf(dns, 'web')).toEqual(['10.96.0.80'])
+})
+
+test('a token in its kubeconfig that is due is renewed, or reported where the right is missing', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'np-dns-'))
+  held.defer(() => rmSync(folder, { recursive: true }))
+  const kubeconfig = join(folder, 'kubeconfig')
+  const accounts = '/api/v1/namespaces/kube-system/serviceaccounts'
+  const made = await api.create(accounts, { metadata: { name: 'dns' } })
+  const uid = made.ok ? stringAt(made.value as JsonObject, 'metadata', 'uid') : ''
+  const group = 'rbac.authorization.k8s.io'
+  await api.create(`/apis/${group}/v1/clusterrolebindings`, {
+    metadata: { name: 'dns' },
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'system:cluster-dns' },
+    subjects: [{ kind: 'ServiceAccount', name: 'dns', namespace: 'kube-system' }],
+  })
+  const key = readFileSync(join(server.dataDir, 'pki/sa.key'), 'utf8')
+  const claims = { namespace: 'kube-system', account: { name: 'dns', uid } }
+  /** Writes a kubeconfig as an operator does, whose token has five of its sixty minutes left. */
+  async function writeKubeconfig(...flags: readonly string[]): Promise<string> {
+    await run(join(BIN, 'orch-server'), [
+      ...['kubeconfig', '--service-account=kube-system/dns', `--data-dir=${server.dataDir}`],
+      ...[`--output=${kubeconfig}`, ...flags],
+    ])
+    const due = await signedToken({ key, claims, aheadMs: -55 * 60_000 })
+    const text = readFileSync(kubeconfig, 'utf8').replace(/token: \S+/, `token: ${due}`)
+    writeFileSync(kubeconfig, text)
+    return text
+  }
+  const startIt = async () => {
+    const place = `--dns-address=127.0.0.1:${await freePort()}`
+    const flags = [place, `--status-address=127.0.0.1:${await freePort()}`]
+    return held.use(await startOrchDns({ kubeconfig, flags }))
+  }
+  await writeKubeconfig('--no-renewal')
+  const poor = await startIt()
+  await expect
+    .poll(() => page(poor, '/readyz'), { timeout: 20_000 })
+    .toEqual([
+      200,
+      expect.stringMatching(
+        /^ok\nthe token of kubeconfig .* cannot be renewed: 403 .*dns \(RBAC\)\n$/,
+      ),
+    ])
+  expect((await page(poor, '/metrics'))[1]).toMatch(
+    /orchdns_client_credential_late_timestamp_seconds\{kind="token"\} \d+/,
+  )
+  const before = await writeKubeconfig()
+  const dns = await startIt()
+  await expect.poll(() => readFileSync(kubeconfig, 'utf8'), { timeout: 20_000 }).not.toBe(before)
+  await make('web', '10.96.0.80')
+  await untilAddress(dns, 'web', ['10.96.0.80'])
+  await expect.poll(() => page(dns, '/readyz')).toEqual([200, 'ok\n'])
 })
 
 test('after SIGTERM it is not ready, and answers a while longer', async () => {

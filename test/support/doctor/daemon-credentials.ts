@@ -16,12 +16,14 @@ const ACCOUNT = '/api/v1/namespaces/kube-system/serviceaccounts/node-proxy'
 
 /** Credentials of the node-proxy of a lab whose server is orch-server. */
 export interface DaemonCredentials {
-  /** A client certificate of its authority that ends in so many milliseconds. */
+  /** A client certificate of its authority, for an hour, that ends in so many milliseconds. */
   certificate(life: number): Promise<Credential>
-  /** A token of the account node-proxy, signed by its key, that ends in so many milliseconds; from then on it has expired. */
+  /** A token of the account node-proxy, for an hour, that ends in so many milliseconds; from then on it has expired. */
   token(life: number): Promise<string>
   /** One that the server issues on request, for ten minutes. */
   requestedToken(audiences: readonly string[]): Promise<string>
+  /** Lets the account request tokens for itself. */
+  permitRenewal(): Promise<void>
   /** A kubeconfig with this credential, or with a file of it, for `--kubeconfig`. */
   kubeconfig(credential: Credential | FileCredential): string
 }
@@ -39,8 +41,8 @@ export async function daemonCredentials(lab: Lab): Promise<DaemonCredentials> {
     async certificate(life) {
       const key = newKey()
       const issuer = await readAuthority(pki)
-      const request = { issuer, key, user: 'system:kube-proxy', groups: [], life }
-      return { key, cert: await issueClient(request, Date.now()) }
+      const request = { issuer, key, user: 'system:kube-proxy', groups: [], life: HOUR }
+      return { key, cert: await issueClient(request, Date.now() + life - HOUR) }
     },
     token: (life) => {
       const key = readFileSync(join(pki, 'sa.key'), 'utf8')
@@ -53,6 +55,20 @@ export async function daemonCredentials(lab: Lab): Promise<DaemonCredentials> {
       })
       if (status !== 201) throw new Error(`TokenRequest: ${status} ${body}`)
       return stringAt(JSON.parse(body), 'status', 'token')
+    },
+    async permitRenewal() {
+      const group = 'rbac.authorization.k8s.io'
+      const at = `/apis/${group}/v1/namespaces/kube-system`
+      const metadata = { name: 'node-proxy:renew-token' }
+      const [resources, resourceNames] = [['serviceaccounts/token'], ['node-proxy']]
+      const rules = [{ apiGroups: [''], resources, resourceNames, verbs: ['create'] }]
+      const roleRef = { apiGroup: group, kind: 'Role', name: metadata.name }
+      const subjects = [{ kind: 'ServiceAccount', name: 'node-proxy', namespace: 'kube-system' }]
+      const made = [
+        await lab.api.request('POST', `${at}/roles`, { metadata, rules }),
+        await lab.api.request('POST', `${at}/rolebindings`, { metadata, roleRef, subjects }),
+      ]
+      for (const { status, body } of made) if (status !== 201) throw new Error(`${status} ${body}`)
     },
     kubeconfig(credential) {
       const file = join(folder, 'short.kubeconfig')

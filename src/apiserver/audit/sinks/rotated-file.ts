@@ -2,7 +2,7 @@ import { type FileHandle, open, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { makeFolder } from '../../../lib/make-folder.ts'
+import { makeFolder } from '../../../lib/files.ts'
 import { backupPath, type Retention, removeOldBackups } from './backups.ts'
 import type { Delivery } from './buffered-sink.ts'
 

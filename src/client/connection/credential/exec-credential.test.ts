@@ -73,12 +73,12 @@ test('runs it again shortly before the expiry, and after a refusal', async () =>
   const source = execCredential(plugin(answer(expiry)), now)
   await source.current()
   await now.advance(59 * 60_000)
-  const expiresAt = Date.parse('2030-01-01T01:00:00Z')
-  expect(await source.current()).toEqual({ authorization: 'Bearer t1', expiresAt })
+  const validity = { to: Date.parse('2030-01-01T01:00:00Z') }
+  expect(await source.current()).toEqual({ authorization: 'Bearer t1', validity })
   await now.advance(31_000)
-  expect(await source.current()).toEqual({ authorization: 'Bearer t2', expiresAt })
+  expect(await source.current()).toEqual({ authorization: 'Bearer t2', validity })
   expect(source.reject()).toBe(true)
-  expect(await source.current()).toEqual({ authorization: 'Bearer t3', expiresAt })
+  expect(await source.current()).toEqual({ authorization: 'Bearer t3', validity })
 })
 
 test('takes a client certificate', async () => {

@@ -111,7 +111,10 @@ function readExecCredential(plugin: ExecPlugin, answer: unknown, now: number): C
   const expiry = readExpiry(plugin, status)
   if (expiry === undefined) return { credential, renewAt: Number.POSITIVE_INFINITY }
   const early = Math.min(EARLY_MS, Math.max(0, (expiry - now) / 2))
-  return { credential: { ...credential, expiresAt: expiry }, renewAt: expiry - early }
+  return {
+    credential: { ...credential, validity: { ...credential.validity, to: expiry } },
+    renewAt: expiry - early,
+  }
 }
 
 function readToken(plugin: ExecPlugin, status: JsonRecord): Credential {

@@ -67,9 +67,16 @@ function factsOf(status: StatusResponse): Omit<DaemonFacts, 'credentials'> {
 /** `nodeproxy_client_credential_expiration_timestamp_seconds{kind="certificate"} 1.7e9`. */
 function credentialsOf(metrics: string): DaemonFacts['credentials'] {
   const lines = metrics.matchAll(
-    /^nodeproxy_client_credential_expiration_timestamp_seconds\{kind="([\w-]+)"\} (\S+)$/gm,
+    /^nodeproxy_client_credential_(\w+)_timestamp_seconds\{kind="([\w-]+)"\} (\S+)$/gm,
   )
-  return [...lines].map(([, kind = '', seconds]) => ({ kind, expiresAt: Number(seconds) * 1_000 }))
+  const times = new Map(
+    [...lines].map(([, moment, kind, seconds]) => [`${moment} ${kind}`, Number(seconds) * 1_000]),
+  )
+  return [...times].flatMap(([name, expiresAt]) => {
+    const [moment, kind = ''] = name.split(' ')
+    if (moment !== 'expiration') return []
+    return [{ kind, expiresAt, lateFrom: times.get(`late ${kind}`) ?? expiresAt }]
+  })
 }
 
 function configurationOf(text: string): Configuration {

@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { makeFolder } from '../../../lib/make-folder.ts'
+import { makeFolder } from '../../../lib/files.ts'
 import { withStorageErrors } from '../database/sqlite-error.ts'
 import { withOpenErrors } from './open-error.ts'
 

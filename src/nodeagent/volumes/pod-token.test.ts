@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { podPlan } from '../testing/pod-story.ts'
-import { requestToken } from './request-token.ts'
+import { podToken } from './pod-token.ts'
 
 const HOUR = 3_600_000
 
@@ -14,7 +14,7 @@ async function renewal(wished: number, granted?: number, below = 0): Promise<num
   const client = { create: () => Promise.resolve({ ok: true, value } as const) }
   const source = { kind: 'token', path: 'token', audience: '', expirationSeconds: wished } as const
   const random = { below: (bound: number) => Math.min(below, bound - 1) }
-  const { renewAt } = await requestToken({ client, clock, random }, podPlan(), source)
+  const { renewAt } = await podToken({ client, clock, random }, podPlan(), source)
   return renewAt - clock.now()
 }
 
@@ -41,16 +41,17 @@ test('the account of a Pod stands in the path by its bytes, and is default where
   const tools = { client, clock: new FakeClock(), random: { below: () => 0 } }
   const source = { kind: 'token', path: 't', audience: '', expirationSeconds: 600 } as const
   const pods: readonly JsonObject[] = [{}, { serviceAccountName: '../../secrets/x?' }]
-  for (const spec of pods) await requestToken(tools, podPlan(spec), source)
+  for (const spec of pods) await podToken(tools, podPlan(spec), source)
   const folder = '/api/v1/namespaces/default/serviceaccounts'
   expect(paths).toEqual([`${folder}/default/token`, `${folder}/..%2F..%2Fsecrets%2Fx%3F/token`])
 })
 
-test('an answer without a token is an error that names the account', async () => {
+test('an answer without a token is an error about the account', async () => {
   const client = { create: () => Promise.resolve({ ok: true, value: {} } as const) }
   const tools = { client, clock: new FakeClock(), random: { below: () => 0 } }
   const source = { kind: 'token', path: 't', audience: '', expirationSeconds: 600 } as const
-  await expect(requestToken(tools, podPlan(), source)).rejects.toThrow(
-    'token of serviceaccount default/default: the server answered without one',
-  )
+  await expect(podToken(tools, podPlan(), source)).rejects.toMatchObject({
+    message: 'Garbage: the server answered a TokenRequest without a token',
+    object: 'token of serviceaccount default/default',
+  })
 })

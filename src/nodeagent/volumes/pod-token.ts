@@ -1,8 +1,7 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { failureError } from '../../client/http/failure/failure.ts'
+import { requestToken } from '../../client/renewal/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
-import { isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
 import { DEFAULT_ACCOUNT } from '../../resources/names.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
@@ -31,34 +30,24 @@ const SPREAD_PART = 0.05
  * Requests a token of the Pod's account that is bound to the Pod, so that it ends with the Pod. Throws when the server
  * refuses, or answers without a token.
  */
-export async function requestToken(
+export async function podToken(
   { client, clock, random }: TokenTools,
   pod: PodPlan,
   { audience, expirationSeconds }: TokenSource,
 ): Promise<PodToken> {
-  const account = pod.serviceAccountName || DEFAULT_ACCOUNT
-  const [namespace, name] = [pod.namespace, account].map(encodeURIComponent)
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
+  const { namespace } = pod
+  const name = pod.serviceAccountName || DEFAULT_ACCOUNT
   const from = clock.now()
-  const answer = await client.create(path, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    spec: {
-      ...(audience === '' ? {} : { audiences: [audience] }),
-      expirationSeconds,
-      boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid },
-    },
+  const answer = await requestToken(client, {
+    ...{ namespace, name, expirationSeconds },
+    audiences: audience === '' ? [] : [audience],
+    boundTo: { kind: 'Pod', name: pod.name, uid: pod.uid },
   })
-  const object = `token of serviceaccount ${pod.namespace}/${account}`
-  if (!answer.ok) throw failureError(answer.failure, object)
-  const granted = isJsonObject(answer.value) ? answer.value : {}
-  const token = stringAt(granted, 'status', 'token')
-  const seconds = valueAt(granted, 'spec', 'expirationSeconds')
-  const life = 1000 * (typeof seconds === 'number' && seconds > 0 ? seconds : expirationSeconds)
-  if (token !== '') return { token, renewAt: from + renewalAfter(life, random) }
-  throw new NodeProxyError('NP_NODEAGENT_VOLUME', `${object}: the server answered without one`, {
-    object,
-  })
+  if (!answer.ok) {
+    throw failureError(answer.failure, `token of serviceaccount ${namespace}/${name}`)
+  }
+  const { token, lifeMs } = answer.value
+  return { token, renewAt: from + renewalAfter(lifeMs, random) }
 }
 
 function renewalAfter(lifeMs: number, random: Pick<Random, 'below'>): number {

@@ -1,0 +1,67 @@
+import { X509Certificate } from 'node:crypto'
+import type { JsonRecord } from '../../json.ts'
+import { isRecord, parseJson } from '../../json.ts'
+
+/** When a credential is valid, in epoch milliseconds. */
+export interface Validity {
+  /** Undefined: it does not say when it was issued. */
+  readonly from?: number
+  readonly to: number
+}
+
+/**
+ * The claims of a JSON Web Token (RFC 7519); undefined for any other token. Nothing is verified: the API server
+ * does that.
+ */
+export function tokenClaims(token: string): JsonRecord | undefined {
+  const [, payload, signature] = token.split('.')
+  if (payload === undefined || signature === undefined) return undefined
+  const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'))
+  return isRecord(claims) ? claims : undefined
+}
+
+/** From claim `iat` to claim `exp`; undefined for a token that names no end. */
+export function tokenValidity(token: string): Validity | undefined {
+  const claims = tokenClaims(token)
+  const from = milliseconds(claims?.['iat'])
+  const to = milliseconds(claims?.['exp'])
+  return to === undefined ? undefined : { ...(from !== undefined && { from }), to }
+}
+
+/** The validity of a PEM certificate; undefined where it cannot be parsed. */
+export function certificateValidity(pem: string): Validity | undefined {
+  try {
+    const { validFromDate, validToDate } = new X509Certificate(pem)
+    return { from: validFromDate.getTime(), to: validToDate.getTime() }
+  } catch {
+    return undefined
+  }
+}
+
+/** A validity that begins nowhere is taken for one of this length. */
+const USUAL_LIFE_MS = 30 * 86_400_000
+
+/**
+ * The part of its life that a credential has left when it should have been renewed. Who renews token files does it when
+ * a fifth is left, and a credential plugin is run half a minute before the end.
+ */
+const LATE_PART = { certificate: 0.2, token: 0.2, 'token-file': 0.1, exec: 0 } as const
+
+/** From when on a credential should have been replaced by a newer one, in epoch milliseconds. */
+export function lateFrom(kind: keyof typeof LATE_PART, { from, to }: Validity): number {
+  return to - LATE_PART[kind] * (to - (from ?? to - USUAL_LIFE_MS))
+}
+
+/** Why a client certificate (PEM) is not valid at `now` (epoch milliseconds); undefined if it is valid. */
+export function invalidTime(pem: string, now: number): string | undefined {
+  const { validFromDate, validToDate } = new X509Certificate(pem)
+  if (now >= validToDate.getTime()) {
+    return `our client certificate expired at ${validToDate.toISOString()}`
+  }
+  if (now >= validFromDate.getTime()) return undefined
+  return `our client certificate is not valid before ${validFromDate.toISOString()}: check the clock`
+}
+
+function milliseconds(seconds: unknown): number | undefined {
+  return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * 1_000 : undefined
+}
