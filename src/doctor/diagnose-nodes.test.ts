@@ -32,6 +32,10 @@ const dropped = outcome({
   ...{ kind: 'silent', where: 'iptables filter FORWARD', rule: '-A FORWARD -j DROP' },
   packets: 7,
 })
+const nowhere = outcome({
+  ...{ kind: 'refused', share: 0.5, where: 'route', rule: 'unreachable 10.1.0.0/16' },
+  text: 'icmp-host-unreachable',
+})
 const byOwnRule = outcome({ ...dropped, rule: '-A NPROXY-FILTER-VIPS -j DROP', isOwn: true })
 const LOADED = { ...CONFIGURATION, mode: 'ipvs' }
 /** It ends after `inMs`, and should have been renewed `lateMs` before. */
@@ -224,6 +228,38 @@ const CASES: readonly Case[] = [
     },
     check: 'interface-mtu',
     cause: /bridge br0 has MTU 1500, but 1 of its ports/,
+  },
+  {
+    what: 'an uplink that carries less than Pods send',
+    given: {
+      interfaces: [link('eth0', { mtu: 1_400 }), link('br0', { kind: 'bridge' })],
+      ...{ uplink: 'eth0', localBackends: [{ interface: 'br0', count: 2 }] },
+    },
+    check: 'interface-mtu',
+    cause: /uplink eth0 has MTU 1400, and Pods send packets of up to 1500/,
+    seen: /br0, to Pods of this node: MTU 1500/,
+  },
+  {
+    what: 'a route that leads to no backend',
+    given: { walks: [walk({ outcomes: [outcome({ share: 0.5 }), nowhere] })] },
+    check: 'unusable-route',
+    cause:
+      /^the route "unreachable 10\.1\.0\.0\/16" leads packets to backends of Services nowhere$/,
+    seen: /: refused, icmp-host-unreachable/,
+  },
+  {
+    what: 'a policy rule that leads nowhere',
+    given: {
+      walks: [walk({ outcomes: [{ ...nowhere, where: 'policy rule', rule: 'priority 60' }] })],
+    },
+    check: 'unusable-route',
+    cause: /^the policy rule \(priority 60\) leads/,
+  },
+  {
+    what: 'no route to a backend',
+    given: { walks: [walk({ outcomes: [{ ...nowhere, rule: '', text: 'icmp-no-route' }] })] },
+    check: 'unusable-route',
+    cause: /^this node has no route to a backend of a Service$/,
   },
   {
     what: 'a tunnel over IPv6 that is too large',

@@ -21,6 +21,7 @@ import { takenNodePort } from './node-checks/taken-node-port.ts'
 import { tooManyRules } from './node-checks/too-many-rules.ts'
 import { unbalancedLoad } from './node-checks/unbalanced-load.ts'
 import { unservedServices } from './node-checks/unserved-services.ts'
+import { unusableRoute } from './node-checks/unusable-route.ts'
 import { wrongMode } from './node-checks/wrong-mode.ts'
 
 /** Every check of nodes, the most far-reaching causes first: in this order findings are shown. */
@@ -32,6 +33,7 @@ export const NODE_CHECKS: readonly NodeCheck[] = [
   wrongMode,
   foreignProxy,
   forwardingOff,
+  unusableRoute,
   nodeFirewall,
   conntrackFull,
   bridgeNetfilter,

@@ -1,5 +1,5 @@
 import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
-import type { InterfaceFacts } from '../evidence/node-facts.ts'
+import type { InterfaceFacts, NodeFacts } from '../evidence/node-facts.ts'
 
 /** Bytes that a tunnel adds to a packet over IPv4; over IPv6 twenty more. */
 const OVERHEAD: Readonly<Record<string, number>> = {
@@ -12,14 +12,45 @@ const OVERHEAD: Readonly<Record<string, number>> = {
 const MORE_IN_IPV6 = 20
 
 /**
- * Packets that fit into one interface and not into the next, with no ICMP error between them: a bridge that is larger
- * than its port, or a tunnel whose packets do not fit into the device below.
+ * Packets that fit into one interface and not into the next: with no ICMP error between them (a bridge that is larger
+ * than its port, a tunnel whose packets do not fit into the device below), or with one that firewalls drop (an uplink
+ * that carries less than the interfaces of Pods).
  */
-export const interfaceMtu = checkOfEachNode('interface-mtu', ({ interfaces }) => {
-  const up = interfaces.filter(({ isUp, mtu }) => isUp && mtu > 0)
+export const interfaceMtu = checkOfEachNode('interface-mtu', (facts) => {
+  const up = facts.interfaces.filter(({ isUp, mtu }) => isUp && mtu > 0)
   const byName = new Map(up.map((one) => [one.name, one]))
-  return [...bridges(up, byName), ...up.flatMap((tunnel) => ofTunnel(tunnel, byName))]
+  return [
+    ...bridges(up, byName),
+    ...up.flatMap((tunnel) => ofTunnel(tunnel, byName)),
+    ...ofUplink(facts, byName),
+  ]
 })
+
+function ofUplink(
+  { uplink: name, localBackends }: NodeFacts,
+  byName: ByName,
+): readonly NodeFinding[] {
+  const uplink = byName.get(name)
+  const larger = localBackends.flatMap((one) => {
+    const found = byName.get(one.interface)
+    return found !== undefined && uplink !== undefined && found.mtu > uplink.mtu ? [found] : []
+  })
+  const [first] = larger
+  if (uplink === undefined || first === undefined) return []
+  return [
+    {
+      symptom: 'Connection timeout',
+      cause: `the uplink ${name} has MTU ${uplink.mtu}, and Pods send packets of up to ${first.mtu}: larger ones leave only where the ICMP error of this node reaches the Pod`,
+      evidence: [
+        `${name}: MTU ${uplink.mtu}`,
+        ...larger.slice(0, 5).map((one) => `${one.name}, to Pods of this node: MTU ${one.mtu}`),
+      ],
+      remedy:
+        'give Pods the MTU of the uplink in the network plugin (it takes effect for new Pods), or set that of the uplink right',
+      commands: ['ip -d link', `ip link set ${name} mtu ${first.mtu}`],
+    },
+  ]
+}
 
 type ByName = ReadonlyMap<string, InterfaceFacts>
 

@@ -58,8 +58,14 @@ test.each([
   ['10.7.0.1', { outInterface: 'eth1' }],
   ['10.0.0.1', { kind: 'local', source: HERE }],
   ['127.0.0.2', { kind: 'local', source: '127.0.0.1' }],
-  ['10.66.0.1', { kind: 'dropped', reason: 'a blackhole route' }],
-  ['10.67.0.1', { kind: 'unreachable' }],
+  [
+    '10.66.0.1',
+    {
+      ...{ kind: 'dropped', reason: 'the route blackhole 10.66.0.0/16' },
+      deadEnd: { where: 'route', object: 'blackhole 10.66.0.0/16' },
+    },
+  ],
+  ['10.67.0.1', { kind: 'unreachable', how: 'host-unreachable' }],
   ['10.68.0.1', { outInterface: 'eth1' }],
   ['10.8.0.1', { kind: 'unreachable', reason: 'no route' }],
   ['10.6.0.1', { kind: 'uncertain', reason: '2 next hops of the route to 10.6.0.0/16' }],
@@ -72,7 +78,14 @@ test.each([
   [{ mark: 0x2001 }, { kind: 'local', source: '192.0.2.1' }],
   [{ dstPort: 25 }, { kind: 'dropped' }],
   [{ dstPort: 25, protocol: 'UDP' as const }, { kind: 'unicast' }],
-  [{ src: ip('10.9.0.1'), inInterface: 'eth0' }, { kind: 'dropped' }],
+  [
+    { src: ip('10.9.0.1'), inInterface: 'eth0' },
+    { kind: 'unreachable', how: 'prohibited', reason: 'the policy rule of priority 60 (prohibit)' },
+  ],
+  [
+    { dst: ip('10.67.0.1'), src: ip('10.0.0.7'), inInterface: 'eth0' },
+    { kind: 'unreachable', how: 'host-unreachable', reason: 'the route unreachable 10.67.0.0/16' },
+  ],
   [{ src: ip('10.9.0.1'), inInterface: 'eth1' }, { kind: 'unicast' }],
   [
     { src: HERE, inInterface: 'eth0' },
@@ -105,5 +118,7 @@ test('rp_filter drops what comes by another interface than answers leave by', as
 
 test('without rules and routes nothing is reached', async () => {
   const query = { family: 6, dst: ip('2001:db8::1') } as const
-  expect(await route(query)).toEqual({ kind: 'unreachable', reason: 'no route' })
+  expect(await route(query)).toEqual({
+    ...{ kind: 'unreachable', how: 'no-route', reason: 'no route' },
+  })
 })

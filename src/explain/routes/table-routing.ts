@@ -1,6 +1,6 @@
-import { familyOf, type IpAddress } from '../../lib/ip.ts'
+import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
-import type { RouteAnswer, RouteQuery, Routing } from '../walk/routing.ts'
+import type { DeadEnd, RouteAnswer, RouteQuery, Routing } from '../walk/routing.ts'
 import { type PolicyRule, policyRules } from './policy-rules.ts'
 import type { RouteListings } from './read-routes.ts'
 import { findRoute, type ListedRoute, listedRoutes } from './route-tables.ts'
@@ -43,7 +43,34 @@ function tablesOf(listings: RouteListings, family: 4 | 6): Tables {
   return { rules: policyRules(rules), routes: listedRoutes(routes, family) }
 }
 
-type Found = ListedRoute | { readonly ends: string } | { readonly unknown: string } | undefined
+type Found =
+  | ListedRoute
+  | { readonly ends: string; readonly priority: number }
+  | { readonly unknown: string }
+  | undefined
+
+/** A dead end, and what it does with packets: unreachable, prohibit or blackhole. */
+export interface TypedDeadEnd extends DeadEnd {
+  readonly type: string
+}
+
+/** The route or policy rule that leads a query nowhere; undefined: there is none, or it is not certain. */
+export function deadEndOf(listings: RouteListings, query: RouteQuery): TypedDeadEnd | undefined {
+  return deadEnd(lookUp(tablesOf(listings, query.family), query))
+}
+
+function deadEnd(found: Found): TypedDeadEnd | undefined {
+  if (found === undefined || 'unknown' in found) return undefined
+  if ('ends' in found) {
+    return { where: 'policy rule', object: `priority ${found.priority}`, type: found.ends }
+  }
+  const { type, to, table, isSelective } = found
+  if (isSelective || !NOWHERE.has(type)) return undefined
+  const place = table === 'main' ? '' : ` table ${table}`
+  return { where: 'route', object: `${type} ${to}${place}`, type }
+}
+
+const NOWHERE: ReadonlySet<string> = new Set(['unreachable', 'prohibit', 'blackhole'])
 
 function lookUp({ rules, routes }: Tables, query: RouteQuery): Found {
   let from = 0
@@ -60,23 +87,23 @@ function lookUp({ rules, routes }: Tables, query: RouteQuery): Found {
     } else if (action.kind === 'table') {
       const found = findRoute(routes, action.table, query.dst)
       if (found !== undefined && found.type !== 'throw') return found
-    } else if (action.type !== 'nop') return { ends: action.type }
+    } else if (action.type !== 'nop') return { ends: action.type, priority: rule.priority }
   }
   return undefined
 }
 
 function answerOf(found: Found, query: RouteQuery, facts: Facts): RouteAnswer {
-  if (found === undefined) return noRoute(query)
+  if (found === undefined) return NO_ROUTE
   if ('unknown' in found) return { kind: 'uncertain', reason: found.unknown }
-  if ('ends' in found) return ofType(found.ends, query)
+  if ('ends' in found) return answerOfType(found.ends, query.family, deadEnd(found))
   if (found.isSelective) return { kind: 'uncertain', reason: `the route to ${found.to}` }
   const { type, source, nextHops } = found
   if (type === 'local' || type === 'broadcast' || type === 'anycast') {
     return { kind: 'local', source: source ?? query.dst }
   }
-  if (type !== 'unicast') return ofType(type, query)
+  if (type !== 'unicast') return answerOfType(type, query.family, deadEnd(found))
   const [hop, ...others] = nextHops
-  if (hop === undefined) return noRoute(query)
+  if (hop === undefined) return NO_ROUTE
   if (others.length > 0) {
     return { kind: 'uncertain', reason: `${nextHops.length} next hops of the route to ${found.to}` }
   }
@@ -84,20 +111,23 @@ function answerOf(found: Found, query: RouteQuery, facts: Facts): RouteAnswer {
   return { kind: 'unicast', ...hop, source: chosen }
 }
 
-function noRoute({ inInterface }: RouteQuery): RouteAnswer {
-  if (inInterface === undefined) return { kind: 'unreachable', reason: 'no route' }
-  const reason = `${inInterface} does not forward, or its route is unreachable`
-  return { kind: 'dropped', reason }
+export const NO_ROUTE: RouteAnswer = { kind: 'unreachable', how: 'no-route', reason: 'no route' }
+
+/** The answer by a route that leads nowhere. IPv6 and policy rules have no error of their own for `unreachable`. */
+export function answerOfType(type: string, family: Family, by?: TypedDeadEnd): RouteAnswer {
+  const named = by && { deadEnd: { where: by.where, object: by.object } }
+  const reason = by === undefined ? `a route of type ${type}` : textOf(by)
+  if (type === 'blackhole') return { kind: 'dropped', reason, ...named }
+  if (type === 'prohibit') return { kind: 'unreachable', how: 'prohibited', reason, ...named }
+  if (type !== 'unreachable') {
+    return { kind: 'uncertain', reason: `a route of type ${JSON.stringify(type)}` }
+  }
+  const how = family === 4 && by?.where !== 'policy rule' ? 'host-unreachable' : 'no-route'
+  return { kind: 'unreachable', how, reason, ...named }
 }
 
-function ofType(type: string, query: RouteQuery): RouteAnswer {
-  if (type === 'blackhole') return { kind: 'dropped', reason: 'a blackhole route' }
-  if (type === 'unreachable' || type === 'prohibit') {
-    return query.inInterface === undefined
-      ? { kind: 'unreachable', reason: `route: ${type}` }
-      : noRoute(query)
-  }
-  return { kind: 'uncertain', reason: `a route of type ${JSON.stringify(type)}` }
+function textOf({ where, object, type }: TypedDeadEnd): string {
+  return where === 'route' ? `the route ${object}` : `the ${where} of ${object} (${type})`
 }
 
 /** A source or destination that cannot come from outside (martian). */
@@ -109,7 +139,7 @@ function refusedSource(facts: Facts, query: RouteQuery): string | undefined {
   if (!isStrange(src) && !isStrange(dst) && !isOwn && facts.addressType(src) !== 'multicast') {
     return undefined
   }
-  return `a source or destination that is impossible on ${inInterface} (martian), or a blackhole`
+  return `a source or destination that is impossible on ${inInterface} (martian)`
 }
 
 /** The kernel looks up the way back with source and destination exchanged, and without the mark. */

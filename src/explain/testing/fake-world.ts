@@ -27,7 +27,7 @@ export function fakeRouting({ local, routes }: FakeNode): Routing {
     route: async (query): Promise<RouteAnswer> => {
       if (local.includes(query.dst)) return { kind: 'local', source: query.dst }
       const found = routes.find((one) => fits(one, query))
-      if (found === undefined) return { kind: 'unreachable', reason: 'no route' }
+      if (found === undefined) return { kind: 'unreachable', how: 'no-route', reason: 'no route' }
       if (found.dev === 'lo') return { kind: 'local', source: undefined }
       const source = sourceOf(local, query.dst)
       return { kind: 'unicast', outInterface: found.dev, gateway: found.via, source }

@@ -14,9 +14,16 @@ export interface RouteQuery {
   readonly mark: number
 }
 
+/** The route or policy rule that leads nowhere. */
+export interface DeadEnd {
+  readonly where: 'route' | 'policy rule'
+  /** As its program names it: `unreachable 10.1.0.0/16 table 7`, `priority 60`. */
+  readonly object: string
+}
+
 /**
  * The answer of the kernel. `dropped`: the source is impossible there (martian, rp_filter) or the route is a
- * blackhole; `unreachable`: the sender gets an ICMP error, or its `connect` fails.
+ * blackhole; `unreachable`: the sender of a forwarded packet gets an ICMP error, unless its interface does not forward.
  */
 export type RouteAnswer =
   | {
@@ -27,7 +34,14 @@ export type RouteAnswer =
       readonly source: IpAddress | undefined
     }
   | { readonly kind: 'local'; readonly source: IpAddress | undefined }
-  | { readonly kind: 'dropped' | 'unreachable'; readonly reason: string }
+  | { readonly kind: 'dropped'; readonly reason: string; readonly deadEnd?: DeadEnd }
+  | {
+      readonly kind: 'unreachable'
+      /** What the ICMP error says. */
+      readonly how: 'no-route' | 'host-unreachable' | 'prohibited'
+      readonly reason: string
+      readonly deadEnd?: DeadEnd
+    }
   | { readonly kind: 'uncertain'; readonly reason: string }
 
 /** Queries routes, policy rules included. */

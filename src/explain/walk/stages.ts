@@ -106,13 +106,40 @@ function afterRoute({ facts }: StageWorld, point: WalkPoint, answer: RouteAnswer
   const { branch, stage } = point
   const { probability, steps } = branch
   if (answer.kind === 'unicast' || answer.kind === 'local') return routed(facts, point, answer)
-  const step = routeStep(answer.reason)
+  if (answer.kind === 'uncertain') {
+    const step = routeStep(answer.reason)
+    return end({ probability, steps: [...steps, step], kind: 'uncertain', reason: answer.reason })
+  }
+  const { family, inInterface } = branch.packet
+  // In IPv6 the route alone decides about the error.
+  if (stage === 'routeIn' && family === 4 && !facts.forwards(family, inInterface ?? '')) {
+    return notForwarded(branch)
+  }
+  const { reason, deadEnd } = answer
+  const step: Step = { where: 'route', ...deadEnd, text: reason }
   const rest = { probability, steps: [...steps, step] }
-  if (answer.kind === 'uncertain') return end({ ...rest, kind: 'uncertain', reason: answer.reason })
-  if (answer.kind === 'dropped')
-    return end({ ...rest, kind: 'silent', by: `route: ${answer.reason}` })
-  const how = stage === 'routeIn' ? 'icmp-no-route' : 'no-route'
+  const how = errorOf(stage, answer)
+  if (how === undefined) return end({ ...rest, kind: 'silent', by: `route: ${reason}` })
   return end({ ...rest, kind: 'refused', how })
+}
+
+/**
+ * What a sender gets where no route leads on; undefined: nothing. A `connect` fails at once, but not for a packet that
+ * was translated after it had a route: the kernel drops it, and TCP sends it again. IPVS reports every error alike.
+ */
+function errorOf(
+  stage: Stage,
+  answer: Extract<RouteAnswer, { kind: 'dropped' | 'unreachable' }>,
+): string | undefined {
+  if (stage === 'routeOut') return 'no-route'
+  if (stage === 'routeAgain') return undefined
+  if (stage === 'taken') return 'icmp-host-unreachable'
+  return answer.kind === 'dropped' ? undefined : `icmp-${answer.how}`
+}
+
+function notForwarded({ packet, probability, steps }: Branch): Next {
+  const by = `route: ${packet.inInterface} does not forward IPv${packet.family} (sysctl forwarding)`
+  return end({ kind: 'silent', by, probability, steps })
 }
 
 function end(outcome: WalkOutcome): Next {
@@ -141,8 +168,7 @@ function routed(facts: HostFacts, point: WalkPoint, answer: Found): Next {
   if (inInterface === undefined || facts.forwards(family, inInterface)) {
     return { outcomes: [], points: [at('forward', next)] }
   }
-  const by = `route: ${inInterface} does not forward IPv${family} (sysctl forwarding)`
-  return end({ kind: 'silent', by, probability: next.probability, steps: next.steps })
+  return notForwarded(next)
 }
 
 const AFTER_ROUTE: Partial<Record<Stage, Stage>> = { routeAgain: 'postrouting' }

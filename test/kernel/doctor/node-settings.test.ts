@@ -5,6 +5,7 @@ import { nodeFindings } from '../../support/doctor/node-findings.ts'
 import { SERVICES } from '../../support/doctor/services.ts'
 import { whileSending } from '../../support/doctor/while-sending.ts'
 import { deploy, deployAll } from '../../support/flows/deploy.ts'
+import { nodeCommand } from '../../support/inspection/node-command.ts'
 import { backendProgram } from '../../support/lab/daemon-config.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
@@ -38,6 +39,14 @@ const BROKEN: readonly BrokenNode[] = [
     undo: ['sysctl -q net.ipv4.conf.all.route_localnet=0'],
     check: 'exposed-loopback',
     cause: /neighbours reach services on 127\.0\.0\.1 of this node by eth0/,
+  },
+  {
+    name: 'the uplink carries less than Pods send',
+    run: ['ip link set eth0 mtu 1400'],
+    undo: ['ip link set eth0 mtu 1500'],
+    check: 'interface-mtu',
+    cause: /uplink eth0 has MTU 1400, and Pods send packets of up to 1500/,
+    seen: /cbr0, to Pods of this node: MTU 1500/,
   },
   {
     name: 'the uplink got a smaller MTU than its tunnel counts on',
@@ -94,6 +103,9 @@ test('session affinity keeps one client at one backend', async () => {
   const spec = { sessionAffinity: 'ClientIP' } as const
   await deploy(lab(), { key, clusterIP: '172.30.41.7', endpoints, spec })
   const attempt = { source: OUTSIDE, destination: '172.30.41.7', port: 80, timeoutMs: 5_000 }
+  // A reading of the counters serves every reader for a second: the first of two must know the Service.
+  const traffic = async () => (await nodeCommand(lab(), 'traffic', '-o', 'json', key)).stdout
+  await expect.poll(traffic).toContain('"ip":"10.180.0.2"')
   const found = nodeFindings(lab(), '--seconds', '5')
   // Sixty connections between the two readings are needed for a judgement, on a busy machine too.
   const sending = { ...attempt, place: 'outside', attempts: 200 } as const

@@ -331,6 +331,7 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/doctor/node-firewalls.test.ts',
       'test/kernel/doctor/node-modes.test.ts',
       'test/kernel/doctor/node-settings.test.ts',
+      'test/kernel/explain/dead-ends.test.ts',
       'test/kernel/doctor/too-many-rules.test.ts',
     ],
   },
