@@ -298,7 +298,9 @@ describe('changes', () => {
     const types = ['get', 'svc', '-o', 'jsonpath={.items[*].spec.type}', ...n]
     expect(await shell.ok(types)).toBe('ClusterIP ExternalName NodePort ClusterIP')
     const described = await shell.ok(['describe', 'svc', 'web', ...n])
-    expect(described).toContain('Endpoints:  <none: no Pod is ready that the selector matches>')
+    expect(described).toMatch(/^Endpoints:\n/m)
+    expect(described).toMatch(/^Events: +<none>$/m)
+    expect(described).toMatch(/^Problems:\n {2}.*service\/.*\/web: /m)
     const dry = await shell.ok(['create', 'sa', 'x', '--dry-run=client', '-o', 'json', ...n])
     expect(JSON.parse(dry)).toMatchObject({ kind: 'ServiceAccount' })
     expect((await shell.run(['get', 'sa', 'x', ...n])).code).toBe(1)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ageColumn, shortDuration } from './age.ts'
+import { shortDuration } from '../../lib/duration.ts'
+import { ageColumn } from './age.ts'
 
 test.each([
   [0, '0s'],

@@ -1,6 +1,5 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
 import type { NodeFacts } from '../evidence/node-facts.ts'
-import { spanText } from './span-text.ts'
 
 /** The credential with which node-proxy reads the API has expired, or should have been renewed by now. */
 export const expiredCredential = checkOfEachNode('expired-credential', ({ at, daemon }) =>
@@ -25,4 +24,17 @@ export const expiredCredential = checkOfEachNode('expired-credential', ({ at, da
 /** Whether the credential of node-proxy has expired, which explains why the server refuses it. */
 export function hasExpired({ at, daemon }: Pick<NodeFacts, 'at' | 'daemon'>): boolean {
   return (daemon?.credentials ?? []).some(({ expiresAt }) => expiresAt < at)
+}
+
+const UNITS = [
+  [86_400_000, 'days'],
+  [3_600_000, 'hours'],
+  [60_000, 'minutes'],
+] as const
+
+/** `3 days`, `2 hours`, `90 minutes`, `20 s`: a time between two moments in milliseconds, whichever comes first. */
+function spanText(ms: number): string {
+  const span = Math.abs(ms)
+  const [size, unit] = UNITS.find(([one]) => span >= 2 * one) ?? [1_000, 's']
+  return `${Math.round(span / size)} ${unit}`
 }

@@ -1,22 +1,29 @@
 import type { Command } from 'commander'
-import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { addNodeFlags } from '../nodes/node-flags.ts'
+import { readNodes } from '../nodes/read-nodes.ts'
 import { severalLines } from '../output/terminal-text.ts'
-import { listObjects } from '../reading/list-pages.ts'
+import { listObjects, listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
 import { namespaceOf, type ScopeFlags, selectorQuery } from '../reading/scope.ts'
 import { type Selected, selectedBy } from '../selection/selected.ts'
 import { failureError } from '../session/call-failure.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
-import { endpointsText } from './endpoints-text.ts'
-import { eventsText } from './events-text.ts'
-import { objectText } from './object-text.ts'
+import type { Related } from './describer.ts'
+import { eventsCell } from './events.ts'
+import { describedKind } from './kinds.ts'
+import { pairs, type Row, rowsText } from './rows.ts'
+import { nodeFlags, type StateFlags, stateRows } from './state.ts'
 
-interface DescribeFlags extends ScopeFlags {
+interface DescribeFlags extends ScopeFlags, StateFlags {
   readonly showEvents: boolean
 }
+
+/** Milliseconds for the node-proxy of a Node, which others cannot reach everywhere. */
+const NODE_MS = 3_000
 
 /** `orchctl describe`. */
 export function define(command: Command, context: CommandContext): void {
@@ -24,9 +31,11 @@ export function define(command: Command, context: CommandContext): void {
     .argument('[operands...]', 'TYPE [NAME...], or TYPE/NAME ...')
     .option('-l, --selector <labels>', 'objects with these labels')
     .option('-A, --all-namespaces', 'objects of all namespaces')
+    .option('--show-events', 'with events', true)
     .option('--no-show-events', 'without events')
-    .option('--show-events', 'with events, which is the default')
-  runs<DescribeFlags>(command, context, describe)
+    .option('--no-problems', 'without what orchctl doctor finds about it')
+    .option('--nodes', 'of Services: what the node-proxy of every node has of them')
+  runs<DescribeFlags>(addNodeFlags(command), context, describe)
 }
 
 async function describe(
@@ -38,7 +47,7 @@ async function describe(
   let code: ExitCode = 0
   let count = 0
   for (const one of selected) {
-    for (const object of await objectsOf(one, flags, context)) {
+    for (const object of await selectedObjects(one, flags, context)) {
       if (object === undefined) {
         code = 1
         continue
@@ -53,7 +62,7 @@ async function describe(
 }
 
 /** Undefined for an object that cannot be read, which is reported. */
-async function objectsOf(
+async function selectedObjects(
   { resource, name }: Selected,
   flags: DescribeFlags,
   context: CommandContext,
@@ -72,38 +81,48 @@ async function objectsOf(
 async function textOf(
   resource: ApiResource,
   object: JsonObject,
-  { showEvents }: DescribeFlags,
+  flags: DescribeFlags,
   context: CommandContext,
 ): Promise<string> {
   const { api } = await context.session()
-  const isService = resource.kind === 'Service' && resource.group === ''
-  const endpoints = isService ? await endpointsOf(context, object) : ''
-  const events = showEvents ? await eventsText(api, object) : ''
-  // A ServiceAccount names its tokens only from the side of the Secrets.
-  const isAccount = resource.kind === 'ServiceAccount' && resource.group === ''
-  const tokens = isAccount ? await tokensText(context, object) : ''
-  return objectText(object) + endpoints + tokens + events
+  const { describe: rowsOf, hasEvents = true } = describedKind(resource.group, resource.kind)
+  const related = relatedOf(context, flags)
+  const metadata = objectAt(object, 'metadata')
+  const namespace = stringAt(metadata, 'namespace')
+  const rows: readonly Row[] = [
+    ['Name', stringAt(metadata, 'name')],
+    ['Namespace', namespace === '' ? undefined : namespace],
+    ['Labels', pairs(objectAt(metadata, 'labels'))],
+    ['Annotations', pairs(objectAt(metadata, 'annotations'), ': ')],
+    ...(await rowsOf(object, related)),
+    ...(await stateRows(resource, object, flags, context)),
+    [
+      'Events',
+      flags.showEvents && hasEvents ? await eventsCell(api, object, related.now) : undefined,
+    ],
+  ]
+  return rowsText(rows)
 }
 
-async function endpointsOf(context: CommandContext, service: JsonObject): Promise<string> {
-  const { api } = await context.session()
-  const slices = await (await openCatalogue(context)).named('endpointslices')
-  return endpointsText(api, slices, service)
-}
-
-const ACCOUNT_ANNOTATIONS = ['kubernetes.io/service-account.name', 'orch.io/service-account.name']
-
-async function tokensText(context: CommandContext, account: JsonObject): Promise<string> {
-  const { api } = await context.session()
-  const namespace = stringAt(account, 'metadata', 'namespace')
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`
-  const answer = await api.request({ path })
-  if (!answer.ok) return 'Tokens:  <the Secrets cannot be read>\n'
-  const secrets = Array.isArray(answer.value.body['items']) ? answer.value.body['items'] : []
-  const name = stringAt(account, 'metadata', 'name')
-  const own = secrets.filter((secret) =>
-    ACCOUNT_ANNOTATIONS.some((key) => stringAt(secret, 'metadata', 'annotations', key) === name),
-  )
-  const names = own.map((secret) => stringAt(secret, 'metadata', 'name'))
-  return `Tokens:  ${names.join(', ') || '<none>'}\n`
+function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
+  return {
+    now: Date.now(),
+    async list(word, namespace, query = {}) {
+      const { api } = await context.session()
+      const resource = await (await openCatalogue(context)).named(word).catch(() => undefined)
+      if (resource === undefined) return { ok: false, why: 'the server does not serve it' }
+      const path = collectionPath(resource, namespace === '' ? undefined : namespace)
+      const answer = await listPages(api, { path, query }, PAGE_SIZE)
+      if (!answer.ok) return { ok: false, why: answer.failure.reason }
+      return { ok: true, objects: answer.pages.flatMap(objectsOf) }
+    },
+    async proxyStatus(node) {
+      const [answer] = await readNodes([node], context, {
+        ...nodeFlags(flags),
+        ...{ path: '/inspection/v1/status', timeoutMs: NODE_MS },
+      })
+      if (answer?.result.ok === true) return answer.result
+      return { ok: false, why: answer?.result.error.message ?? 'no answer' }
+    },
+  }
 }

@@ -5,7 +5,7 @@ import {
   type NodeFleet,
   startNodeFleet,
 } from '../../support/doctor/node-fleet.ts'
-import { orchctlDoctor } from '../../support/doctor/orchctl-findings.ts'
+import { orchctlDoctor, orchctlOnNode } from '../../support/doctor/orchctl-findings.ts'
 import { objectsOf } from '../../support/flows/deploy.ts'
 
 /** `orchctl doctor --nodes` over three real nodes of which one is not like the others. */
@@ -26,6 +26,23 @@ const DIFFERING = { check: 'differing-node', object: 'node/node-c' }
 
 test('three that are alike: nothing', async () => {
   expect(await findings()).toEqual([])
+})
+
+test('describe says what the node-proxies say: of a Node its state, of a Service what each has', async () => {
+  const node = await orchctlOnNode(fleet.lab, 'describe', 'node', 'node-b')
+  expect(node.stderr).toBe('')
+  expect(node.stdout).toMatch(
+    /^Node-Proxy:\n {2}Version: +\d+\.\d+\.\d+\n {2}Mode: +iptables\n {2}Ready: +True\n {2}Services: +\d+\n/m,
+  )
+  const service = ['describe', 'service', 'kubernetes', '-n', 'default', '--nodes'] as const
+  const { stdout } = await orchctlOnNode(fleet.lab, ...service)
+  const rows = stdout.split('\n').filter((line) => line.endsWith('Done'))
+  expect(rows.map((line) => line.trim().split(/ {2,}/).slice(0, 2))).toEqual(
+    ['node-b', 'node-c', 'test-node'].map((name) => [
+      name,
+      expect.stringMatching(/^default\/kubernetes:https\/TCP\/4$/),
+    ]),
+  )
 })
 
 test('one of another version, in another mode', async () => {

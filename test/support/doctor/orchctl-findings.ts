@@ -5,14 +5,19 @@ import type { Lab } from '../lab/lab.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../../bin/orchctl')
 
-/** Runs `orchctl doctor -o json` on the lab's node, whose server is orch-server; as its administrator unless given. */
-export async function orchctlDoctor(lab: Lab, ...words: readonly string[]): Promise<CommandResult> {
+/** Runs `orchctl doctor -o json` on the lab's node; see `orchctlOnNode`. */
+export function orchctlDoctor(lab: Lab, ...words: readonly string[]): Promise<CommandResult> {
+  return orchctlOnNode(lab, 'doctor', '-o', 'json', ...words)
+}
+
+/** Runs `orchctl` on the lab's node, whose server is orch-server; as its administrator unless given. */
+export async function orchctlOnNode(lab: Lab, ...words: readonly string[]): Promise<CommandResult> {
   const folder = dirname(lab.daemon.configFile)
   const prefix = join(folder, 'orchctl-doctor')
   const kubeconfig = `--kubeconfig=${join(folder, 'orch-server/admin.kubeconfig')}`
   const given = words.some((word) => word.startsWith('--kubeconfig=')) ? [] : [kubeconfig]
   const place = { site: lab.node, prefix, timeoutMs: 90_000, home: folder }
-  return await runProgram(place, PROGRAM, 'doctor', '-o', 'json', ...given, ...words)
+  return await runProgram(place, PROGRAM, ...words, ...given)
 }
 
 /** What it finds. */

@@ -63,6 +63,8 @@ export async function openOrchctlShell(kubeconfig: string): Promise<OrchctlShell
       const child = execFile(file, [...args], settings, (_error, stdout, stderr) =>
         resolve({ code: child.exitCode ?? -1, stdout, stderr }),
       )
+      // A program that ends before it has read everything is judged by its exit code.
+      child.stdin?.on('error', () => undefined)
       child.stdin?.end(input ?? '')
     })
 

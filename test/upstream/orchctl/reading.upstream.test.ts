@@ -59,8 +59,7 @@ test('describe shows fields, addresses and events', async () => {
   const n = await withDatabase('described')
   const text = await shell.ok(['describe', 'svc', 'db', ...n])
   expect(text).toMatch(/^Name: +db\nNamespace: +described\n/)
-  expect(text).toMatch(/10\.244\.0\.1:5432 sql TCP +pod\/db-0/)
-  expect(text).toMatch(/10\.244\.0\.2:5432 sql TCP \(not ready\) +pod\/db-1/)
+  expect(text).toMatch(/^Endpoints: +10\.244\.0\.1:5432\nNot Ready: +10\.244\.0\.2:5432\n/m)
 })
 
 test('env prints the variables of a Pod', async () => {

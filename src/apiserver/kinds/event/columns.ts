@@ -1,5 +1,5 @@
+import { shortDuration } from '../../../lib/duration.ts'
 import { type JsonObject, scalarText, stringAt, valueAt } from '../../../lib/json.ts'
-import { shortDuration } from '../../table/age.ts'
 import { type Column, column, wideColumn } from '../../table/column.ts'
 import { eventFromEventsV1 } from './events-v1.ts'
 

@@ -1,3 +1,4 @@
+import { shortDuration } from '../../../lib/duration.ts'
 import {
   arrayAt,
   type Json,
@@ -8,7 +9,6 @@ import {
 } from '../../../lib/json.ts'
 import { READY } from '../../../resources/condition-names.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
-import { shortDuration } from '../../table/age.ts'
 
 /** What kubectl prints of a Pod. */
 export interface PodSummary {

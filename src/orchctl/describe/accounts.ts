@@ -1,0 +1,107 @@
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  objectAt,
+  scalarText,
+  stringAt,
+} from '../../lib/json.ts'
+import type { Describer } from './describer.ts'
+import { unreadable } from './describer.ts'
+import type { Row } from './rows.ts'
+
+const ACCOUNT_ANNOTATIONS = ['kubernetes.io/service-account.name', 'orch.io/service-account.name']
+
+/** A ServiceAccount; only the Secrets say which of them are its tokens. */
+export const describeServiceAccount: Describer = async (account, related) => {
+  const secrets = await related.list('secrets', stringAt(account, 'metadata', 'namespace'))
+  const present = secrets.ok ? secrets.objects.map(nameOf) : undefined
+  const named = (field: string): readonly string[] =>
+    arrayAt(account, field).map((one) => {
+      const name = stringAt(one, 'name')
+      return present === undefined || present.includes(name) ? name : `${name} (not found)`
+    })
+  const isOwn = (secret: JsonObject): boolean =>
+    ACCOUNT_ANNOTATIONS.some(
+      (key) => stringAt(secret, 'metadata', 'annotations', key) === nameOf(account),
+    )
+  return [
+    ['Image pull secrets', named('imagePullSecrets')],
+    ['Mountable secrets', named('secrets')],
+    ['Tokens', secrets.ok ? secrets.objects.filter(isOwn).map(nameOf) : unreadable(secrets.why)],
+  ]
+}
+
+/** A Secret with the sizes of its values, and never one of them. */
+export const describeSecret: Describer = (secret) => {
+  const sizes = Object.entries(objectAt(secret, 'data')).map(([key, value]): Row => {
+    const bytes = typeof value === 'string' ? Buffer.from(value, 'base64').length : 0
+    return [key, `${bytes} bytes`]
+  })
+  return [
+    ['Type', stringAt(secret, 'type')],
+    ['Data', { rows: sizes.toSorted(byLabel) }],
+  ]
+}
+
+/** A ConfigMap with its texts, and the sizes of what is none. */
+export const describeConfigMap: Describer = (map) => {
+  const texts = Object.entries(objectAt(map, 'data')).map(
+    ([key, value]): Row => [key, { lines: scalarText(value).replace(/\n$/, '').split('\n') }],
+  )
+  const sizes = Object.entries(objectAt(map, 'binaryData')).map(
+    ([key, value]): Row => [key, `${Buffer.from(scalarText(value), 'base64').length} bytes`],
+  )
+  return [
+    ['Data', { rows: texts.toSorted(byLabel) }],
+    ['BinaryData', { rows: sizes.toSorted(byLabel) }],
+  ]
+}
+
+function byLabel([one]: Row, [other]: Row): number {
+  return one < other ? -1 : 1
+}
+
+function nameOf(object: JsonObject): string {
+  return stringAt(object, 'metadata', 'name')
+}
+
+/** The rules of a Role or ClusterRole, one line for each resource of each. */
+export const describeRole: Describer = (role) => {
+  const rows = arrayAt(role, 'rules').flatMap((rule) => {
+    const list = (field: string): string => `[${arrayAt(rule, field).map(scalarText).join(' ')}]`
+    const rest = [list('nonResourceURLs'), list('resourceNames'), list('verbs')]
+    const resources = resourcesOf(rule)
+    return (resources.length === 0 ? [''] : resources).map((one) => [one, ...rest])
+  })
+  const header = ['Resources', 'Non-Resource URLs', 'Resource Names', 'Verbs']
+  return [['PolicyRule', { table: [header, ...rows] }]]
+}
+
+/** `pods`, `deployments.apps`: each resource with each group. */
+function resourcesOf(rule: Json): readonly string[] {
+  return arrayAt(rule, 'apiGroups').flatMap((group) =>
+    arrayAt(rule, 'resources').map(
+      (one) => `${scalarText(one)}${group === '' ? '' : `.${scalarText(group)}`}`,
+    ),
+  )
+}
+
+/** Whom a RoleBinding or ClusterRoleBinding gives which role. */
+export const describeBinding: Describer = (binding) => {
+  const rows = arrayAt(binding, 'subjects').map((subject) =>
+    ['kind', 'name', 'namespace'].map((field) => stringAt(subject, field)),
+  )
+  return [
+    [
+      'Role',
+      {
+        rows: [
+          ['Kind', stringAt(binding, 'roleRef', 'kind')],
+          ['Name', stringAt(binding, 'roleRef', 'name')],
+        ],
+      },
+    ],
+    ['Subjects', { table: [['Kind', 'Name', 'Namespace'], ...rows] }],
+  ]
+}

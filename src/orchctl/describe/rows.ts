@@ -1,0 +1,105 @@
+import { type Json, scalarText } from '../../lib/json.ts'
+import { oneLine } from '../output/terminal-text.ts'
+
+/** What stands behind or below a label. */
+export type Cell =
+  /** Behind it; empty is empty, and further lines of it stand below its first one. */
+  | string
+  /** The first behind it, the others below; none: `<none>`. */
+  | readonly string[]
+  /** Rows below it. */
+  | { readonly rows: readonly Row[] }
+  /** Groups of rows below it, each behind a dash. */
+  | { readonly items: readonly (readonly Row[])[] }
+  /** A table below it, the first row its header; without further rows `<none>` behind the label. */
+  | {
+      readonly table: readonly (readonly string[])[]
+      readonly behind?: string
+      /** A line above the header. */
+      readonly note?: string
+    }
+  /** Lines below it. */
+  | { readonly lines: readonly string[] }
+
+/** A label without its colon, and what belongs to it; undefined: the row is left out. */
+export type Row = readonly [label: string, cell: Cell | undefined]
+
+/** A map as `key=value` or `key: value`, sorted. */
+export function pairs(map: Readonly<Record<string, unknown>>, between = '='): readonly string[] {
+  return Object.entries(map)
+    .map(([key, value]) => `${key}${between}${String(value)}`)
+    .toSorted()
+}
+
+/** The text, or `otherwise` where it is empty. */
+export function orElse(text: string, otherwise: string): string {
+  return text === '' ? otherwise : text
+}
+
+/** A scalar as text; undefined where it is empty, so that its row is left out. */
+export function optional(value: Json | undefined): string | undefined {
+  const text = scalarText(value)
+  return text === '' ? undefined : text
+}
+
+/** Rows as text, their values in one column. */
+export function rowsText(rows: readonly Row[], indent = ''): string {
+  const shown = rows.filter(([, cell]) => cell !== undefined)
+  const width = Math.max(0, ...shown.filter(isInline).map(([label]) => label.length)) + 3
+  return shown.map(([label, cell]) => rowText(oneLine(label), cell!, { indent, width })).join('')
+}
+
+interface Indentation {
+  readonly indent: string
+  /** Of a label, its colon and the gap behind it. */
+  readonly width: number
+}
+
+/** Whether something stands behind the label. */
+function isInline([, cell]: Row): boolean {
+  if (cell === undefined || typeof cell === 'string' || isTexts(cell)) return true
+  if ('rows' in cell) return cell.rows.length === 0
+  if ('items' in cell) return cell.items.length === 0
+  return 'table' in cell && (cell.table.length < 2 || cell.behind !== undefined)
+}
+
+function rowText(label: string, cell: Cell, { indent, width }: Indentation): string {
+  const head = `${indent}${label}:`
+  const inline = (lines: readonly string[]): string => {
+    const rest = lines.flatMap((line) => line.replace(/\n$/, '').split('\n')).map(oneLine)
+    const below = `\n${indent}${' '.repeat(width)}`
+    return `${`${head.padEnd(indent.length + width)}${rest.join(below)}`.trimEnd()}\n`
+  }
+  if (typeof cell === 'string') return inline([cell])
+  if (isTexts(cell)) return inline(cell.length === 0 ? ['<none>'] : cell)
+  const inner = `${indent}  `
+  if ('rows' in cell) {
+    return cell.rows.length === 0 ? inline(['<none>']) : `${head}\n${rowsText(cell.rows, inner)}`
+  }
+  if ('lines' in cell) {
+    return `${head}\n${cell.lines.map((line) => `${inner}${oneLine(line)}\n`).join('')}`
+  }
+  if ('items' in cell) {
+    if (cell.items.length === 0) return inline(['<none>'])
+    const items = cell.items.map((rows) => `${inner}- ${rowsText(rows, `${inner}  `).trimStart()}`)
+    return `${head}\n${items.join('')}`
+  }
+  if (cell.table.length < 2) return inline(['<none>'])
+  const behind = cell.behind === undefined ? `${head}\n` : inline([cell.behind])
+  const note = cell.note === undefined ? '' : `${inner}${cell.note}\n`
+  return behind + note + tableText(cell.table, inner)
+}
+
+function isTexts(cell: Cell): cell is readonly string[] {
+  return Array.isArray(cell)
+}
+
+/** The header is underlined, and columns are two spaces apart. */
+function tableText([header = [], ...rows]: readonly (readonly string[])[], indent: string): string {
+  const rule = header.map((title) => '-'.repeat(title.length))
+  const all = [header, rule, ...rows].map((row) => row.map(oneLine))
+  const widths = header.map((_, index) => Math.max(...all.map((row) => (row[index] ?? '').length)))
+  const line = (row: readonly string[]): string =>
+    row.map((text, index) => text.padEnd(widths[index] ?? 0)).join('  ')
+  return all.map((row) => `${indent}${line(row)}`.trimEnd() + '\n').join('')
+}
