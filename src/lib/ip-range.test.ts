@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Cidr, cidrContains, formatIp, type IpAddress, parseCidr } from './ip.ts'
-import { networkRange, rangeBetween } from './ip-range.ts'
+import { networkDifference, networkRange, rangeBetween } from './ip-range.ts'
 
 test.each([
   ['10.0.0.0/29', 8n, '10.0.0.0', '10.0.0.7'],
@@ -61,4 +61,40 @@ test('a range can leave out its ends', () => {
   ])
   for (const ip of ['10.0.0.1', '10.0.0.7']) expect(inner.indexOf(ip as IpAddress)).toBeUndefined()
   expect(networkRange('10.0.0.0/31' as Cidr).without(2n, 1n).size).toBe(0n)
+})
+
+const difference = (networks: readonly string[], excluded: readonly string[] = []) =>
+  networkDifference(networks as Cidr[], excluded as Cidr[])
+
+test.each<[readonly string[], readonly string[], readonly string[]]>([
+  [['10.96.0.0/12', 'fd00::/108'], [], ['10.96.0.0/12', 'fd00::/108']],
+  [['10.96.1.0/24', '10.96.0.0/12', '10.96.0.0/12'], [], ['10.96.0.0/12']],
+  [['10.96.0.0/12'], ['10.0.0.0/8'], []],
+  [['10.96.0.0/12'], ['10.96.0.0/12'], []],
+  [['10.96.0.0/12'], ['192.168.0.0/16', 'fd00::/8'], ['10.96.0.0/12']],
+  [['10.96.0.0/14'], ['10.98.0.0/16'], ['10.96.0.0/15', '10.99.0.0/16']],
+  [['fd00::/126'], ['fd00::1/128'], ['fd00::/128', 'fd00::2/127']],
+])('%j without %j', (networks, excluded, expected) => {
+  expect(difference(networks, excluded)).toEqual(expected)
+})
+
+test('has each address that is in a network and in none that is excluded, once', () => {
+  const network = fc
+    .tuple(fc.integer({ min: 0, max: 31 }), fc.integer({ min: 27, max: 32 }))
+    .map(([host, prefix]) => parseCidr(`10.0.0.${host}/${prefix}`)!)
+  const some = fc.array(network, { maxLength: 4 })
+  const addresses: readonly IpAddress[] = Array.from({ length: 32 }, (_, host) =>
+    networkRange('10.0.0.0/24' as Cidr).at(BigInt(host)),
+  )
+  fc.assert(
+    fc.property(some, some, (networks, excluded) => {
+      const left = difference(networks, excluded)
+      for (const ip of addresses) {
+        const isIn = (cidrs: readonly Cidr[]) =>
+          cidrs.filter((cidr) => cidrContains(cidr, ip)).length
+        const wanted = isIn(networks) > 0 && isIn(excluded) === 0
+        expect(isIn(left)).toBe(wanted ? 1 : 0)
+      }
+    }),
+  )
 })

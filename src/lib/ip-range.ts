@@ -1,4 +1,12 @@
-import { type Cidr, type Family, familyOf, formatIp, type IpAddress, ipBytes } from './ip.ts'
+import {
+  type Cidr,
+  cidrContains,
+  type Family,
+  familyOf,
+  formatIp,
+  type IpAddress,
+  ipBytes,
+} from './ip.ts'
 
 /** Consecutive addresses of one family, counted in bigint because IPv6 has so many. */
 export interface IpRange {
@@ -25,6 +33,49 @@ export function rangeBetween(first: IpAddress, last: IpAddress): IpRange | undef
   const family = familyOf(first)
   const size = numberOf(last) - numberOf(first) + 1n
   return familyOf(last) === family && size > 0n ? rangeOf(family, numberOf(first), size) : undefined
+}
+
+/**
+ * The addresses of `networks` that are in none of `excluded`, as networks of which none overlaps another, in the order
+ * of `networks`. A network with a smaller excluded one inside is divided.
+ */
+export function networkDifference(
+  networks: readonly Cidr[],
+  excluded: readonly Cidr[],
+): readonly Cidr[] {
+  return networks
+    .filter((one, index) => {
+      const others = networks.filter((other, at) => at < index || (at > index && other !== one))
+      return !others.some((other) => isWithin(other, one))
+    })
+    .flatMap((one) => remainder(one, excluded))
+}
+
+/** Whether all addresses of `inner` are in `outer`. */
+export function isWithin(outer: Cidr, inner: Cidr): boolean {
+  return prefixOf(outer) <= prefixOf(inner) && cidrContains(outer, firstOf(inner))
+}
+
+function remainder(network: Cidr, excluded: readonly Cidr[]): readonly Cidr[] {
+  if (excluded.some((one) => isWithin(one, network))) return []
+  const inside = excluded.filter((one) => isWithin(network, one))
+  return inside.length === 0
+    ? [network]
+    : halves(network).flatMap((half) => remainder(half, inside))
+}
+
+function halves(network: Cidr): readonly Cidr[] {
+  const range = networkRange(network)
+  const prefix = prefixOf(network) + 1
+  return [0n, range.size / 2n].map((index) => `${range.at(index)}/${prefix}` as Cidr)
+}
+
+function firstOf(network: Cidr): IpAddress {
+  return network.slice(0, network.indexOf('/')) as IpAddress
+}
+
+function prefixOf(network: Cidr): number {
+  return Number(network.slice(network.indexOf('/') + 1))
 }
 
 function rangeOf(family: Family, first: bigint, size: bigint): IpRange {

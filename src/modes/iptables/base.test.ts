@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { keyOf } from '../netfilter/chains/object.ts'
-import { settings } from '../testing/mode-fixtures.ts'
+import { cidr, settings } from '../testing/mode-fixtures.ts'
 import { baseChains, jumps, MARTIANS } from './base.ts'
 import { CHAIN } from './names.ts'
 
@@ -46,4 +46,12 @@ test('the guard of loopback stands when it is configured, in IPv4 alone', () => 
   expect(MARTIANS.filter((key) => keys().has(key))).toEqual([])
   expect(MARTIANS.filter((key) => keys({ dropMartians: true }).has(key))).toEqual(MARTIANS)
   expect(jumps(settings({ dropMartians: true }), 6)).toHaveLength(7)
+})
+
+test('a chain of its own refuses what no Service has, where Service ranges are known', () => {
+  const key = keyOf({ kind: 'chain', family: 4, table: 'filter', chain: CHAIN.ranges })
+  const known = { serviceRanges: [cidr('10.96.0.0/12')] }
+  expect([keys().has(key), keys(known).has(key)]).toEqual([false, true])
+  const places = jumps(settings(known), 4).map(({ chain, rule }) => `${chain} ${rule}`)
+  expect(places).toContain('FORWARD -m conntrack --ctstate NEW -j NPROXY-RANGES')
 })

@@ -5,6 +5,7 @@ import { forward, martians } from '../netfilter/forward.ts'
 import { isRouted } from '../netfilter/mark.ts'
 import { toNodePorts } from '../netfilter/node-ports.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
+import { answeringJumps, serviceRanges } from '../netfilter/service-ranges.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { CHAIN, type OwnTable } from './names.ts'
 
@@ -29,6 +30,7 @@ interface BaseChain {
  */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const drop = martians(settings, family)
+  const ranges = serviceRanges(settings, family, { filter: CHAIN.filter })
   return [
     {
       table: 'nat',
@@ -46,20 +48,22 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
       rules: [`-j ${CHAIN.filterVips}`, ...toNodePorts(settings, family, CHAIN.filterNodePorts)],
     },
     { table: 'filter', chain: CHAIN.forward, rules: forward(settings) },
+    ...(ranges.length > 0
+      ? [{ table: 'filter', chain: CHAIN.ranges, rules: ranges } as const]
+      : []),
     ...(drop.length > 0 ? [{ table: 'filter', chain: CHAIN.martians, rules: drop } as const] : []),
   ]
 }
 
 /** Our rules in the built-in chains. The filter table answers only new connections. */
 export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
-  const isNew = `-m conntrack --ctstate NEW -j ${CHAIN.filter}`
   const rules: readonly (readonly [OwnTable, string, string])[] = [
     ['nat', 'PREROUTING', `-j ${CHAIN.services}`],
     ['nat', 'OUTPUT', `-j ${CHAIN.services}`],
     ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
-    ['filter', 'INPUT', isNew],
-    ['filter', 'OUTPUT', isNew],
-    ['filter', 'FORWARD', isNew],
+    ...answeringJumps(settings, family, CHAIN).map(
+      ({ chain, rule }) => ['filter', chain, rule] as const,
+    ),
     ['filter', 'FORWARD', `-j ${CHAIN.forward}`],
     ...(martians(settings, family).length > 0
       ? [['filter', 'INPUT', `-j ${CHAIN.martians}`] as const]

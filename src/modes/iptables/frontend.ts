@@ -2,6 +2,7 @@ import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { fromPods } from '../netfilter/local-traffic.ts'
 import { setMark } from '../netfilter/mark.ts'
 import { dport, from, to } from '../netfilter/rule.ts'
+import { portUnreachable } from '../netfilter/service-ranges.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { serviceChain } from './names.ts'
 
@@ -89,6 +90,5 @@ function poolChain(entry: ForwardingEntry, frontend: Frontend): string {
 /** TCP clients get a reset, which no firewall mistakes for an error to be ignored. */
 function rejectWith(entry: ForwardingEntry): string {
   if (entry.protocol === 'TCP') return '-j REJECT --reject-with tcp-reset'
-  const icmp = entry.family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'
-  return `-j REJECT --reject-with ${icmp}`
+  return `-j REJECT --reject-with ${portUnreachable(entry.family)}`
 }

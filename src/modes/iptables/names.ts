@@ -24,6 +24,7 @@ export const CHAIN = {
   filter: `${PREFIX}FILTER`,
   filterVips: `${PREFIX}FILTER-VIPS`,
   filterNodePorts: `${PREFIX}FILTER-NODEPORTS`,
+  ranges: `${PREFIX}RANGES`,
   forward: `${PREFIX}FORWARD`,
   martians: `${PREFIX}MARTIANS`,
 } as const

@@ -198,7 +198,8 @@ test.each([4, 6] as const)(
 )
 
 test('every chain is led to, and no name is too long', () => {
-  const text = `${textOf(settings({ dropMartians: true }), 4)}\n`
+  const known = settings({ dropMartians: true, serviceRanges: [cidr('10.96.0.0/12')] })
+  const text = `${textOf(known, 4)}\n`
   for (const chain of Object.values(CHAIN)) {
     expect(text).toMatch(new RegExp(`-[jg] ${chain.slice(PREFIX.length)}\n`))
     expect(chain.length).toBeLessThan(29)
@@ -217,4 +218,17 @@ test('Services change no rule', () => {
   }
   expect(rulesIn(0)).not.toEqual([])
   expect(rulesIn(300)).toEqual(rulesIn(0))
+})
+
+test('what no Service has in a Service range is refused; virtual servers take the rest', () => {
+  const filter = textOf(settings({ serviceRanges: [cidr('10.96.0.0/12')] }), 4).split('*filter')[1]
+  const passing =
+    '-m conntrack ! --ctstate DNAT -m addrtype ! --dst-type LOCAL -m set ! --match-set 4-SERVICES dst,dst'
+  expect(filter?.split('\n').filter((line) => line.includes('RANGES'))).toEqual([
+    'OUTPUT: -m conntrack --ctstate NEW -j RANGES',
+    'FORWARD: -m conntrack --ctstate NEW -j RANGES',
+    'RANGES: -j FILTER',
+    `RANGES: -d 10.96.0.0/12 -p tcp ${passing} -j REJECT --reject-with tcp-reset`,
+    `RANGES: -d 10.96.0.0/12 ${passing} -j REJECT --reject-with icmp-port-unreachable`,
+  ])
 })

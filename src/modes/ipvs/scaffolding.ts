@@ -6,6 +6,7 @@ import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import { fromPods, notFromPods } from '../netfilter/local-traffic.ts'
 import { isRouted, routingBit, setMark } from '../netfilter/mark.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
+import { answeringJumps, portUnreachable, serviceRanges } from '../netfilter/service-ranges.ts'
 import { setMatches } from '../netfilter/sets/set-name.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { CHAIN, type SetRole, setName } from './objects/names.ts'
@@ -25,6 +26,8 @@ const NOT_SYN = '-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN '
 /** All chains, however many Services there are: what differs between Services is in sets. */
 export function chains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const guard = martians(settings, family)
+  const unless = sets(family).isNotIn('SERVICES')
+  const ranges = serviceRanges(settings, family, { filter: CHAIN.filter, unless })
   return [
     ...arrival(settings, family),
     ...departure(settings, family),
@@ -36,6 +39,9 @@ export function chains(settings: NetfilterSettings, family: Family): readonly Ba
     },
     { table: 'filter', chain: CHAIN.filter, rules: answers(family) },
     { table: 'filter', chain: CHAIN.forward, rules: forward(settings) },
+    ...(ranges.length > 0
+      ? [{ table: 'filter', chain: CHAIN.ranges, rules: ranges } as const]
+      : []),
     ...(guard.length > 0
       ? [{ table: 'filter', chain: CHAIN.martians, rules: guard } as const]
       : []),
@@ -51,9 +57,9 @@ export function jumps(settings: NetfilterSettings, family: Family): readonly Jum
     ['nat', 'PREROUTING', `-j ${CHAIN.masquerade}`],
     ['nat', 'OUTPUT', `-j ${CHAIN.masquerade}`],
     ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
-    ['filter', 'INPUT', `${NEW}-j ${CHAIN.filter}`],
-    ['filter', 'OUTPUT', `${NEW}-j ${CHAIN.filter}`],
-    ['filter', 'FORWARD', `${NEW}-j ${CHAIN.filter}`],
+    ...answeringJumps(settings, family, CHAIN).map(
+      ({ chain, rule }) => ['filter', chain, rule] as const,
+    ),
     ['filter', 'FORWARD', `-j ${CHAIN.forward}`],
     ...(martians(settings, family).length > 0
       ? [['filter', 'INPUT', `-j ${CHAIN.martians}`] as const]
@@ -175,14 +181,13 @@ function masquerade(settings: NetfilterSettings, family: Family): readonly strin
  */
 function answers(family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
-  const unreachable = family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'
   return [
     `${isIn('ADMIT')}-j ACCEPT`,
     `${NOT_SYN}${isIn('SERVICES')}-j REJECT --reject-with tcp-reset`,
     `${isNotIn('REJECT')}${isNotIn('LEAVING')}-j RETURN`,
     `${isNotIn('REJECT')}${isIn('SERVICES')}-j RETURN`,
     '-p tcp -j REJECT --reject-with tcp-reset',
-    `-j REJECT --reject-with ${unreachable}`,
+    `-j REJECT --reject-with ${portUnreachable(family)}`,
   ]
 }
 

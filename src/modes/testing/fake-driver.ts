@@ -41,8 +41,8 @@ export function fakeDriver<C>(name: string, options: FakeDriverOptions<C> = {}):
       prepared.push(inputs)
       return { missing: driver.missing, caveats: driver.caveats, facts: {} }
     },
-    spec({ localAddresses }) {
-      const settings = { localAddresses }
+    spec({ localAddresses, serviceCIDRs = [] }) {
+      const settings = { localAddresses, serviceCIDRs }
       return { mode: name, settings, minPeriodMs: 0, verifyPeriodMs: 30_000, build }
     },
     periods: () => ({ syncPeriod: 30_000, minSyncPeriod: 0 }),

@@ -25,4 +25,9 @@ export const GAPS: readonly Gap[] = [
     scenario: 'IPVS schedulers',
     reason: 'a backend is chosen in turn (rr) or by its connections (lc); other names are ignored',
   },
+  {
+    scenario: 'refusing addresses and ports that no Service has',
+    reason:
+      'with `entry: bind` no packet for another address comes to this process; with redirect it is done as in other modes',
+  },
 ]

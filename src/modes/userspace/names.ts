@@ -35,6 +35,8 @@ export const CHAIN = {
   taken: `${PREFIX}TAKEN`,
   /** filter INPUT, OUTPUT and FORWARD, new connections: refuses what has no backend. */
   filter: `${PREFIX}FILTER`,
+  /** filter OUTPUT and FORWARD, where Service ranges are known: `filter`, then the refusal. */
+  ranges: `${PREFIX}RANGES`,
   /** filter INPUT: drops packets to 127.0.0.0/8 that come from outside. */
   martians: `${PREFIX}MARTIANS`,
 } as const

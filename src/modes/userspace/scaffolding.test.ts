@@ -168,3 +168,15 @@ test.each([4, 6] as const)(
     expect(ROLES.filter((role) => !iptables.refersTo(setName(family, role)))).toEqual([])
   },
 )
+
+test('what no Service has in a Service range is refused', () => {
+  const filter = textOf(settings({ serviceRanges: [cidr('fd00:96::/108')] }), 6).split('*filter')[1]
+  const passing = '-m conntrack ! --ctstate DNAT -m addrtype ! --dst-type LOCAL'
+  expect(filter?.split('\n').filter((line) => line.includes('RANGES'))).toEqual([
+    'OUTPUT: -m conntrack --ctstate NEW -j RANGES',
+    'FORWARD: -m conntrack --ctstate NEW -j RANGES',
+    'RANGES: -j FILTER',
+    `RANGES: -d fd00:96::/108 -p tcp ${passing} -j REJECT --reject-with tcp-reset`,
+    `RANGES: -d fd00:96::/108 ${passing} -j REJECT --reject-with icmp6-port-unreachable`,
+  ])
+})

@@ -4,6 +4,7 @@ import type { Table } from '../netfilter/chains/place.ts'
 import { martians } from '../netfilter/forward.ts'
 import { fromPods } from '../netfilter/local-traffic.ts'
 import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
+import { answeringJumps, portUnreachable, serviceRanges } from '../netfilter/service-ranges.ts'
 import { setMatches } from '../netfilter/sets/set-name.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { RedirectPorts } from './forwarder.ts'
@@ -29,6 +30,7 @@ export function chains(
   ports: RedirectPorts,
 ): readonly BaseChain[] {
   const guard = martians(settings, family)
+  const ranges = serviceRanges(settings, family, { filter: CHAIN.filter })
   const chainsOf = (table: Table, rules: Readonly<Record<string, readonly string[]>>) =>
     Object.entries(rules).map(([chain, of]): BaseChain => ({ table, chain, rules: of }))
   return [
@@ -47,6 +49,7 @@ export function chains(
     }),
     ...chainsOf('filter', {
       [CHAIN.filter]: answers(settings, family),
+      ...(ranges.length > 0 ? { [CHAIN.ranges]: ranges } : {}),
       ...(guard.length > 0 ? { [CHAIN.martians]: guard } : {}),
     }),
   ]
@@ -61,9 +64,9 @@ export function jumps(settings: NetfilterSettings, family: Family): readonly Jum
     ['nat', 'PREROUTING', `${isRouted(settings)}-j ${CHAIN.redirect}`],
     ['nat', 'OUTPUT', `${isRouted(settings)}-j ${CHAIN.pods}`],
     ['nat', 'POSTROUTING', `-j ${CHAIN.taken}`],
-    ['filter', 'INPUT', `${NEW}-j ${CHAIN.filter}`],
-    ['filter', 'OUTPUT', `${NEW}-j ${CHAIN.filter}`],
-    ['filter', 'FORWARD', `${NEW}-j ${CHAIN.filter}`],
+    ...answeringJumps(settings, family, CHAIN).map(
+      ({ chain, rule }) => ['filter', chain, rule] as const,
+    ),
     ...(martians(settings, family).length > 0
       ? [['filter', 'INPUT', `-j ${CHAIN.martians}`] as const]
       : []),
@@ -154,13 +157,12 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
 /** Answers to new connections that no process takes. Those of pods, at the short circuit, were taken. */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
-  const unreachable = family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'
   return [
     `${isIn('ADMIT')}-j ACCEPT`,
     `${isTaken(settings)}-j RETURN`,
     `${isNotIn('REJECT')}-j RETURN`,
     '-p tcp -j REJECT --reject-with tcp-reset',
-    `-j REJECT --reject-with ${unreachable}`,
+    `-j REJECT --reject-with ${portUnreachable(family)}`,
   ]
 }
 

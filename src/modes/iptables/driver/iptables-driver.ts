@@ -25,7 +25,7 @@ export interface IptablesDriverParts extends Pick<IptablesDependencies, 'iptable
 export function iptablesDriver(parts: IptablesDriverParts): ModeDriver<IptablesConfiguration> {
   let monitor: RuleMonitor | undefined
   const kernel = () => ({ ...parts, monitor: monitor ?? noopMonitor })
-  const settings = ({ config, node, facts }: ModeInputs) => netfilterSettings(config, node, facts)
+  const settings = (inputs: ModeInputs) => netfilterSettings(inputs)
   return {
     name: 'iptables',
     periods: ({ iptables }) => iptables,

@@ -80,8 +80,19 @@ test('loopback is guarded only where another program routes it', () => {
   const values = { 'iptables.localhostNodePorts': true }
   const facts = { families: [4], hairpin: 'bpf', randomFully: true, routesLocalnet: true } as const
   expect(settingsFor(values).netfilter).toEqual({
-    ...netfilterSettings(configuration(values), node, { ...facts, families: [4, 6] }),
+    ...netfilterSettings({
+      ...{ config: configuration(values), node },
+      facts: { ...facts, families: [4, 6] },
+    }),
     dropMartians: false,
   })
   expect(settingsFor(values, { facts }).netfilter.dropMartians).toBe(true)
+})
+
+test('Service ranges leave out what other software has', () => {
+  const values = {
+    serviceCIDRs: [cidr('10.96.0.0/15')],
+    'ipvs.excludeCIDRs': [cidr('10.97.0.0/16')],
+  }
+  expect(settingsFor(values).netfilter.serviceRanges).toEqual(['10.96.0.0/16'])
 })

@@ -1,3 +1,4 @@
+import { networkDifference } from '../../../lib/ip-range.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
 import { nodeAddresses } from '../../netfilter/settings/node-addresses.ts'
@@ -8,12 +9,19 @@ const DEFAULT_SCHEDULER = 'rr'
 
 /** The settings of the ipvs mode, from configuration, Node object, kernel and interfaces. */
 export function ipvsSettings(inputs: ModeInputs<IpvsConfiguration>): IpvsSettings {
-  const { config, node, facts } = inputs
+  const { config, facts } = inputs
   const { ipvs } = config
+  const common = netfilterSettings(inputs)
   const { tcp, udp, sctp } = ipvs.gracefulTermination
   return {
-    // Node ports on loopback are relayed by this process, so nothing has to be routed there.
-    netfilter: { ...netfilterSettings(config, node, facts), dropMartians: facts.routesLocalnet },
+    netfilter: {
+      ...common,
+      // Node ports on loopback are relayed by this process, so nothing has to be routed there.
+      dropMartians: facts.routesLocalnet,
+      ...(common.serviceRanges && {
+        serviceRanges: networkDifference(common.serviceRanges, ipvs.excludeCIDRs),
+      }),
+    },
     scheduler: schedulerOf(ipvs.scheduler),
     nodeAddresses: nodeAddresses(inputs),
     excludeCIDRs: ipvs.excludeCIDRs,

@@ -25,6 +25,8 @@ export const CHAIN = {
   masquerade: `${PREFIX}MASQ`,
   postrouting: `${PREFIX}POSTROUTING`,
   filter: `${PREFIX}FILTER`,
+  /** filter OUTPUT and FORWARD, where Service ranges are known: `filter`, then the refusal. */
+  ranges: `${PREFIX}RANGES`,
   forward: `${PREFIX}FORWARD`,
   martians: `${PREFIX}MARTIANS`,
 } as const

@@ -41,5 +41,7 @@ export interface NetfilterConfiguration {
   readonly clusterCIDR: readonly Cidr[]
   /** Empty: every address of the node; `primary`: the Node object's own addresses. */
   readonly nodePortAddresses: readonly Cidr[] | 'primary'
+  /** Service ranges, in place of those of the API server; empty: those. */
+  readonly serviceCIDRs: readonly Cidr[] | 'none'
   readonly conntrack: { readonly tcpBeLiberal: boolean }
 }

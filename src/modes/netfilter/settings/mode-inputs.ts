@@ -30,6 +30,8 @@ export interface ModeInputs<C = unknown> {
   /** Undefined while the API server has no such Node. */
   readonly node: NodeNetworks | undefined
   readonly facts: KernelFacts
+  /** The Service ranges of the API server; absent: it reports none. */
+  readonly serviceCIDRs?: readonly Cidr[]
   /** Of this node's interfaces, without link-local ones. */
   readonly localAddresses: readonly IpAddress[]
 }

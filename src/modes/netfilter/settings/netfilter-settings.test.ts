@@ -18,7 +18,7 @@ const node: Node = {
   leaving: false,
 }
 const settingsFor = (values: Record<string, unknown> = {}, of: Node | undefined = node) =>
-  netfilterSettings(configuration(values), of, facts)
+  netfilterSettings({ config: configuration(values), node: of, facts })
 
 test('the defaults distinguish no sources and open nothing', () => {
   expect(settingsFor()).toEqual({
@@ -51,11 +51,11 @@ test.each([
 })
 
 test('until the Node object names pod networks nothing counts as a pod', () => {
-  const { localTraffic } = netfilterSettings(
-    configuration({ detectLocalMode: 'NodeCIDR' }),
-    undefined,
+  const { localTraffic } = netfilterSettings({
+    config: configuration({ detectLocalMode: 'NodeCIDR' }),
+    node: undefined,
     facts,
-  )
+  })
   expect(localTraffic).toEqual({ by: 'source', cidrs: [] })
 })
 
@@ -65,7 +65,10 @@ test.each([
   [false, true, true],
 ])('loopback %s, routed already %s: martians are dropped %s', (serve, routed, drop) => {
   const config = configuration({ 'iptables.localhostNodePorts': serve })
-  const settings = netfilterSettings(config, node, { ...facts, routesLocalnet: routed })
+  const settings = netfilterSettings({
+    ...{ config, node },
+    facts: { ...facts, routesLocalnet: routed },
+  })
   expect([settings.localhostNodePorts, settings.dropMartians]).toEqual([serve, drop])
 })
 
@@ -83,7 +86,7 @@ test.each([
   ['auto', { searchesPortsInOrder: true, randomFully: false }, false],
 ])('ports %s where the kernel is %j: at random %s', (ports, kernel, randomFully) => {
   const config = configuration({ 'iptables.masqueradePorts': ports })
-  const settings = netfilterSettings(config, node, { ...facts, ...kernel })
+  const settings = netfilterSettings({ config, node, facts: { ...facts, ...kernel } })
   expect(settings.randomFully).toBe(randomFully)
   expect(settings).not.toHaveProperty('searchesPortsInOrder')
 })

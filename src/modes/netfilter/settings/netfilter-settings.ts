@@ -1,7 +1,8 @@
 import type { Family } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from './configuration.ts'
-import type { KernelFacts, NodeNetworks } from './mode-inputs.ts'
+import type { ModeInputs, NodeNetworks } from './mode-inputs.ts'
 import { NO_ADDRESS, nodePortScope } from './node-port-scope.ts'
+import { serviceRanges } from './service-ranges.ts'
 import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 
 /**
@@ -9,12 +10,13 @@ import type { LocalTraffic, NetfilterSettings } from './settings.ts'
  * its client's port: a port chosen at random is often one for which the endpoint still holds the TIME_WAIT of another
  * connection (docs/operate/masquerade.md). Only a kernel that searches for a free port in order needs random ones.
  */
-export function netfilterSettings(
-  config: NetfilterConfiguration,
-  node: NodeNetworks | undefined,
-  { routesLocalnet, searchesPortsInOrder, ...kernel }: KernelFacts,
-): NetfilterSettings {
+export function netfilterSettings({
+  facts: { routesLocalnet, searchesPortsInOrder, ...kernel },
+  ...inputs
+}: Omit<ModeInputs, 'localAddresses'>): NetfilterSettings {
+  const { config, node } = inputs
   const { iptables, nodePortAddresses, conntrack } = config
+  const { refused } = serviceRanges(inputs)
   const wantsRandom = { auto: searchesPortsInOrder === true, keep: false, random: true }
   return {
     ...kernel,
@@ -26,6 +28,7 @@ export function netfilterSettings(
     localTraffic: localTraffic(config, node),
     nodePortScope: nodePortScope(nodePortAddresses, node),
     dropInvalid: !conntrack.tcpBeLiberal,
+    ...(refused.length > 0 && { serviceRanges: refused }),
   }
 }
 

@@ -30,5 +30,7 @@ export interface NetfilterSettings {
   readonly matchesSockets?: boolean
   /** Count connections, packets and bytes of each Service; absent: nothing is counted. Only the nftables mode reads it. */
   readonly countsTraffic?: true
+  /** Networks of Services in which addresses and ports that no Service has are refused; absent: none are known. */
+  readonly serviceRanges?: readonly Cidr[]
   readonly families: readonly Family[]
 }

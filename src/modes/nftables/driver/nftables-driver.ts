@@ -42,8 +42,9 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
   let opened: NftablesRuntime | undefined
   const open = async () => (opened ??= await parts.open())
   /** The kernel's own masquerade always has all of its options. */
-  const settings = ({ config, node, facts }: ModeInputs<NftablesConfiguration>) => {
-    const common = netfilterSettings(config, node, { ...facts, randomFully: true })
+  const settings = (inputs: ModeInputs<NftablesConfiguration>) => {
+    const { config, facts } = inputs
+    const common = netfilterSettings({ ...inputs, facts: { ...facts, randomFully: true } })
     const masqueradeAll = common.masqueradeAll || config.nftables.masqueradeAll
     const counting = config.nftables.trafficCounters ? ({ countsTraffic: true } as const) : {}
     return { ...common, ...counting, masqueradeAll, families: parts.families }

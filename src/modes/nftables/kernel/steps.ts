@@ -2,7 +2,7 @@ import type { Command, Element, Table } from '../../../kernel/nftables/objects.t
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
-import { tableOf } from '../keys/names.ts'
+import { SET, tableOf } from '../keys/names.ts'
 import { type ObjectKind, objectOf } from '../keys/object-key.ts'
 import type { Content } from '../program/content.ts'
 import type { NftablesProgram } from '../program/program.ts'
@@ -29,7 +29,8 @@ export interface PresentElements {
 
 /**
  * The steps of a change of one family, in an order in which each finds what it leads to and nothing that is left leads
- * to what goes: sets, chains, rules, elements of sets, frontends; then chains and sets that are not wanted.
+ * to what goes: sets, chains, rules, elements of sets, frontends; then chains and sets that are not wanted. The elements
+ * of Service ranges come after the frontends, which would be refused until they are there.
  */
 export function* stepsOf(
   { set, unset }: Change,
@@ -46,9 +47,12 @@ export function* stepsOf(
   for (const key of wanted.table) yield { key, commands: [{ do: 'addTable', table }] }
   yield* setSteps(wanted.set, state)
   yield* chainSteps(wanted.chain, state)
-  yield* elementSteps(wanted.set, state, present)
+  const isRanges = (key: ObjectKey) => objectOf(key).name === SET.serviceRanges
+  const early = wanted.set.filter((key) => !isRanges(key))
+  yield* elementSteps(early, state, present)
   const placed = [...wanted.address, ...leaving.address, ...wanted.frontend, ...leaving.frontend]
   yield* frontendSteps(placed, state, present)
+  yield* elementSteps(wanted.set.filter(isRanges), state, present)
   if (leaving.table.length > 0) {
     for (const key of leaving.table) yield { key, commands: [{ do: 'deleteTable', table }] }
     return

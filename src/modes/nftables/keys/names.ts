@@ -36,6 +36,7 @@ export const SET = {
   nodePortTrafficOut: 'node-port-traffic-out',
   sameByte: 'same-byte',
   nodePortAddresses: 'node-port-addresses',
+  serviceRanges: 'service-ranges',
 } as const
 
 /**

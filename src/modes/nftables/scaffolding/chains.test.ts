@@ -190,3 +190,12 @@ test('every packet of a translated connection is counted by where it was sent, w
   expect(chains['count']).toEqual(['06', '11', '84'].flatMap(rulesOf))
   expect(base()['count']).toBeUndefined()
 })
+
+test('what no Service has in a Service range is refused, where packets pass or leave the node', () => {
+  const chains = base({ serviceRanges: [cidr('10.96.0.0/12')] })
+  const refusal = `daddr @service-ranges ${NEW} ${NOT_TRANSLATED} fib daddr type != 02000000 goto rejected`
+  expect(chains['filter-forward']?.at(-1)).toBe(refusal)
+  expect(chains['filter-output']?.at(-1)).toBe(refusal)
+  expect(chains['filter-input']).not.toContain(refusal)
+  expect(base({ serviceRanges: [cidr('fd00:96::/108')] })).toEqual(base())
+})

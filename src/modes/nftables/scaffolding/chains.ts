@@ -1,5 +1,5 @@
 import type { ChainSpec, Rule } from '../../../kernel/nftables/objects.ts'
-import type { Cidr, Family } from '../../../lib/ip.ts'
+import type { Family } from '../../../lib/ip.ts'
 import { routingBit } from '../../netfilter/mark.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import { CHAIN, SET, TRAFFIC_SETS } from '../keys/names.ts'
@@ -16,6 +16,7 @@ import {
 } from '../statements/fields.ts'
 import * as match from '../statements/matches.ts'
 import * as statement from '../statements/statements.ts'
+import { inRanges, invalid, LOOPBACK, martians } from './filter-rules.ts'
 import { restrictedTo } from './sets.ts'
 
 interface BaseChain {
@@ -33,7 +34,6 @@ interface BaseChain {
 const PRIORITY = { destination: -102, again: -101, filter: 0, source: 99 } as const
 /** A backend that gets no connection of a frontend for so long begins at 0: a day. */
 const COUNTED_MS = 86_400_000
-const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
 
 /** Chains that stand however many Services there are. */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
@@ -63,12 +63,12 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
     {
       name: CHAIN.filterForward,
       spec: called('filter', 'forward', PRIORITY.filter),
-      rules: [...invalid(settings), answer],
+      rules: [...invalid(settings), answer, ...inRanges(settings, family)],
     },
     {
       name: CHAIN.filterOutput,
       spec: called('filter', 'output', PRIORITY.filter),
-      rules: [answer],
+      rules: [answer, ...inRanges(settings, family)],
     },
     { name: CHAIN.dispatch, spec: {}, rules: dispatchRules(settings, family) },
     { name: CHAIN.dispatchNodePorts, spec: {}, rules: nodePortRules(settings, family) },
@@ -100,10 +100,7 @@ function translating(
   ])
 }
 
-/** One rule of these statements. */
-function rule(...statements: readonly statement.Statement[]): Rule {
-  return { expressions: statements.flat() }
-}
+const { rule } = statement
 
 /** In the two hooks of which each connection meets one, once: it is forwarded, or delivered on this node. */
 const ONCE_TRANSLATED = rule(match.IS_TRANSLATED, statement.jump(CHAIN.translated))
@@ -272,22 +269,4 @@ function count(family: Family): readonly Rule[] {
       ]
     }),
   )
-}
-
-/** Foreign packets for loopback, which a kernel that routes it would deliver (CVE-2020-8558). */
-function martians(settings: NetfilterSettings, family: Family): readonly Rule[] {
-  if (family === 6 || !settings.dropMartians) return []
-  return [
-    rule(
-      match.from(LOOPBACK[4], 'different'),
-      match.to(LOOPBACK[4]),
-      match.hasNotState(match.STATE.established | match.STATE.related),
-      match.IS_NOT_TRANSLATED,
-      statement.verdict('drop'),
-    ),
-  ]
-}
-
-function invalid({ dropInvalid }: NetfilterSettings): readonly Rule[] {
-  return dropInvalid ? [rule(match.hasState(match.STATE.invalid), statement.verdict('drop'))] : []
 }

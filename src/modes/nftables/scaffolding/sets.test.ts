@@ -78,3 +78,14 @@ test('addresses of node ports: disjoint networks of the family, where not every 
   expect(rangesOf(4, { kind: 'all' })).toBeUndefined()
   expect(rangesOf(4, { kind: 'networks', networks: [cidr('0.0.0.0/0')] })).toBeUndefined()
 })
+
+test('Service ranges are intervals; there is no set where none of the family is known', () => {
+  const serviceRanges = [cidr('10.96.0.0/12'), cidr('fd00:96::/108')]
+  const ranges = baseSets(settings({ serviceRanges }), 4).find(
+    ({ name }) => name === 'service-ranges',
+  )
+  expect(ranges?.spec).toEqual({ key: ['ipv4_addr'], isInterval: true })
+  const ends = ranges?.elements.map(({ key, keyEnd }) => [readAddress(key), readAddress(keyEnd!)])
+  expect(ends).toEqual([['10.96.0.0', '10.111.255.255']])
+  expect(setsOf(4).has('service-ranges')).toBe(false)
+})

@@ -41,16 +41,15 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
     [SET.rememberedNodePorts, { key: port, ...verdicts }],
     ...(settings.countsTraffic ? trafficSets(frontend, port, ip) : []),
   ]
-  const networks = restrictedTo(settings, family)
-  const addresses: BaseSet = {
-    name: SET.nodePortAddresses,
-    spec: { key: [ip], isInterval: true },
-    elements: disjoint(networks ?? []).map(({ first, last }) => ({ key: first, keyEnd: last })),
+  const networkSet = (name: string, networks: readonly Cidr[] = []): readonly BaseSet[] => {
+    const elements = disjoint(networks).map(({ first, last }) => ({ key: first, keyEnd: last }))
+    return networks.length === 0 ? [] : [{ name, spec: { key: [ip], isInterval: true }, elements }]
   }
   return [
     ...specs.map(([name, spec]) => ({ name, spec, elements: [] })),
     { name: SET.sameByte, spec: { key: [ip, ip] }, elements: sameBytes(family) },
-    ...(networks && networks.length > 0 ? [addresses] : []),
+    ...networkSet(SET.nodePortAddresses, restrictedTo(settings, family)),
+    ...networkSet(SET.serviceRanges, rangesOf(settings, family)),
   ]
 }
 
@@ -82,6 +81,11 @@ export function restrictedTo(
       : scope.addresses.map((one) => `${one}/${familyOf(one) === 4 ? 32 : 128}` as Cidr)
   const ours = networks.filter((cidr) => familyOf(cidr) === family)
   return ours.some((cidr) => cidr.endsWith('/0')) ? undefined : ours
+}
+
+/** The Service ranges of a family. */
+export function rangesOf({ serviceRanges }: NetfilterSettings, family: Family): readonly Cidr[] {
+  return serviceRanges?.filter((cidr) => familyOf(cidr) === family) ?? []
 }
 
 /** All pairs of addresses that have one equal byte at one place, and 0 elsewhere. */

@@ -29,6 +29,8 @@ const INTERFACE_NAME_BYTES = 16
 /** The destination is an address of this node. */
 export const TO_NODE = compare(addressType('daddr'), 'equal', hostWord(LOCAL))
 
+export const NOT_TO_NODE = compare(addressType('daddr'), 'different', hostWord(LOCAL))
+
 /** The source is an address of this node. */
 export const FROM_NODE = compare(addressType('saddr'), 'equal', hostWord(LOCAL))
 

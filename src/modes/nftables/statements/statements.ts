@@ -4,6 +4,7 @@ import {
   type Register,
   VERDICT_REGISTER,
 } from '../../../kernel/nftables/expression.ts'
+import type { Rule } from '../../../kernel/nftables/objects.ts'
 import type { Verdict } from '../../../kernel/nftables/verdict.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { hostWord } from '../keys/encode.ts'
@@ -160,4 +161,9 @@ export function masquerade(isFullyRandom: boolean): Statement {
 
 export function reject(how: 'tcpReset' | 'portUnreachable'): Statement {
   return [{ type: 'reject', with: how }]
+}
+
+/** One rule of these statements. */
+export function rule(...statements: readonly Statement[]): Rule {
+  return { expressions: statements.flat() }
 }

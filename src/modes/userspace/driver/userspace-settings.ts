@@ -11,7 +11,7 @@ export function userspaceSettings(
   inputs: ModeInputs<UserspaceConfiguration>,
   entry: UserspaceRuntime['entry'],
 ): UserspaceSettings {
-  const { config, node, facts } = inputs
+  const { config, facts } = inputs
   const { bindMap, scheduler } = config.userspace
   if (entry === 'bind') {
     return { listening: { kind: 'bound', bindings: byPort(bindMap) }, balancing: scheduler }
@@ -20,7 +20,7 @@ export function userspaceSettings(
     listening: {
       kind: 'transparent',
       // Node ports on loopback are served by this process, so nothing has to be routed there.
-      netfilter: { ...netfilterSettings(config, node, facts), dropMartians: facts.routesLocalnet },
+      netfilter: { ...netfilterSettings(inputs), dropMartians: facts.routesLocalnet },
       nodeAddresses: nodeAddresses(inputs),
     },
     balancing: scheduler,

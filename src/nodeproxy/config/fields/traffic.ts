@@ -2,7 +2,7 @@ import { DETECT_LOCAL_MODES } from '../../../modes/netfilter/settings/configurat
 import { cidrList, cidrPair } from '../../../settings/network-types.ts'
 import { oneOf, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './field.ts'
-import { nodePortAddresses } from './node-port-addresses.ts'
+import { nodePortAddresses, serviceCIDRs } from './networks-or-word.ts'
 
 /** How traffic of local pods is recognised, and which addresses are served. */
 export const trafficFields: FieldsOf<
@@ -10,6 +10,7 @@ export const trafficFields: FieldsOf<
   | PathsUnder<'detectLocal'>
   | 'clusterCIDR'
   | 'nodePortAddresses'
+  | 'serviceCIDRs'
   | 'allowedExternalIPs'
 > = {
   detectLocalMode: {
@@ -46,6 +47,13 @@ export const trafficFields: FieldsOf<
     type: nodePortAddresses,
     fallback: [],
     doc: 'Node ports and health check node ports are served on the node’s addresses in these networks. Empty: on all of them. ["primary"]: on those of the Node object, and on none while it is missing or has none.',
+    reload: 'live',
+  },
+  serviceCIDRs: {
+    flag: 'service-cidrs',
+    type: serviceCIDRs,
+    fallback: [],
+    doc: 'New connections to an address of these networks that no Service has, or to a port that a Service does not have, are refused at once. Empty: the networks of the ServiceCIDR objects, where the API server has them and they may be listed. ["none"]: nothing is refused for that reason.',
     reload: 'live',
   },
   allowedExternalIPs: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nodePortAddresses } from './node-port-addresses.ts'
+import { nodePortAddresses, serviceCIDRs } from './networks-or-word.ts'
 
 describe('nodePortAddresses', () => {
   it('accepts networks, or primary alone', () => {
@@ -13,5 +13,17 @@ describe('nodePortAddresses', () => {
       ok: false,
       remedy: expect.stringMatching(/stands alone/),
     })
+  })
+})
+
+describe('serviceCIDRs', () => {
+  it('accepts networks, or none alone', () => {
+    expect(serviceCIDRs.fromFlag('10.96.0.0/12,fd00::/108')).toEqual({
+      ...{ ok: true, value: ['10.96.0.0/12', 'fd00::/108'] },
+    })
+    expect(serviceCIDRs.decode([])).toEqual({ ok: true, value: [] })
+    expect(serviceCIDRs.decode(['none'])).toEqual({ ok: true, value: 'none' })
+    expect(serviceCIDRs.encode('none')).toEqual(['none'])
+    expect(serviceCIDRs.decode(['none', '10.96.0.0/12'])).toMatchObject({ ok: false })
   })
 })

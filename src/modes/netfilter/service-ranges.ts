@@ -1,0 +1,50 @@
+import { type Family, familyOf } from '../../lib/ip.ts'
+import type { JumpObject } from './chains/object.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
+
+const NEW = '-m conntrack --ctstate NEW '
+
+/**
+ * The answer to new connections into a Service range that nothing translated, in FORWARD and OUTPUT: first what `filter`
+ * answers for Services, then the refusal. INPUT does not come here: what a mode has delivered to this node by a
+ * policy route keeps the address of its Service there. An address of a range that this node has (a cache of DNS names on a
+ * dummy interface) is in use.
+ *
+ * `unless`: a match of packets that pass. Empty: no range of this family is known.
+ */
+export function serviceRanges(
+  settings: NetfilterSettings,
+  family: Family,
+  { filter, unless = '' }: { readonly filter: string; readonly unless?: string },
+): readonly string[] {
+  const ranges = settings.serviceRanges?.filter((cidr) => familyOf(cidr) === family) ?? []
+  const passing = `-m conntrack ! --ctstate DNAT -m addrtype ! --dst-type LOCAL ${unless}`
+  const refusals = ranges.flatMap((cidr) => [
+    `-d ${cidr} -p tcp ${passing}-j REJECT --reject-with tcp-reset`,
+    `-d ${cidr} ${passing}-j REJECT --reject-with ${portUnreachable(family)}`,
+  ])
+  return refusals.length === 0 ? [] : [`-j ${filter}`, ...refusals]
+}
+
+/**
+ * Leads new connections from the built-in chains of the filter table to `filter`, which answers for Services; by way of
+ * `ranges` where `serviceRanges` has rules.
+ */
+export function answeringJumps(
+  settings: NetfilterSettings,
+  family: Family,
+  { filter, ranges }: { readonly filter: string; readonly ranges: string },
+): readonly Pick<JumpObject, 'chain' | 'rule'>[] {
+  const isKnown = serviceRanges(settings, family, { filter }).length > 0
+  const passing = `${NEW}-j ${isKnown ? ranges : filter}`
+  return [
+    { chain: 'INPUT', rule: `${NEW}-j ${filter}` },
+    { chain: 'OUTPUT', rule: passing },
+    { chain: 'FORWARD', rule: passing },
+  ]
+}
+
+/** How iptables names the ICMP answer that a port has no socket. */
+export function portUnreachable(family: Family): string {
+  return family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'
+}
