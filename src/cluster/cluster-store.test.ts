@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isDeepEqual } from '../lib/equal.ts'
+import type { Cidr } from '../lib/ip.ts'
 import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
 import type { ClusterEvent } from './cluster-event.ts'
 import { ClusterStore } from './cluster-store.ts'
@@ -49,6 +50,21 @@ describe('apply', () => {
       { kind: 'node', name: 'node-1', value: node('node-1') },
     ])
     expect(again).toEqual({ services: new Set(), nodeChanged: false })
+  })
+
+  test('Service ranges are those of all ServiceCIDR objects, sorted, until each is gone', () => {
+    const ranges = (name: string, ...value: readonly string[]): ClusterEvent => ({
+      ...{ kind: 'serviceCIDR', name, value: value as readonly Cidr[] },
+    })
+    const store = storeWith(
+      ranges('one', '172.30.0.0/16', 'fd00::/108'),
+      ranges('two', '10.96.0.0/12'),
+    )
+    expect(store.serviceCIDRs).toEqual(['10.96.0.0/12', '172.30.0.0/16', 'fd00::/108'])
+    store.apply([ranges('one', '10.96.0.0/12')])
+    expect(store.serviceCIDRs).toEqual(['10.96.0.0/12'])
+    store.apply(['one', 'two'].map((name) => ({ kind: 'serviceCIDR', name, value: gone })))
+    expect(store.serviceCIDRs).toEqual([])
   })
 
   test('the deletion of an unknown object changes nothing', () => {
@@ -151,6 +167,7 @@ class NaiveStore {
     else this.values.set(id, change)
     if (change.kind === 'node') return { services: [], nodeChanged: true }
     if (change.kind === 'service') return { services: [change.key], nodeChanged: false }
+    if (change.kind === 'serviceCIDR') return { services: [], nodeChanged: false }
     const owners = [before as EndpointSource | undefined, change.value]
     return { services: owners.flatMap((one) => one?.service ?? []), nodeChanged: false }
   }

@@ -1,4 +1,5 @@
 import { isDeepEqual } from '../lib/equal.ts'
+import type { Cidr } from '../lib/ip.ts'
 import type { EndpointSource, Node, Service, ServiceKey } from '../resources/types.ts'
 import type { ClusterEvent } from './cluster-event.ts'
 import { InternedParts } from './interned-parts.ts'
@@ -14,7 +15,7 @@ export interface StoreChange {
 const NO_SOURCES: readonly EndpointSource[] = Object.freeze([])
 
 /**
- * The cluster as this node knows it: the last value of each Service, endpoint source and Node. An
+ * The cluster as this node knows it: the last value of each Service, endpoint source and Node, and the Service ranges. An
  * endpoint source is an EndpointSlice, or a v1 Endpoints object. Because only last values are kept,
  * the state does not depend on how often or in which batches the events arrived.
  */
@@ -23,6 +24,7 @@ export class ClusterStore {
   readonly #sources = new Map<string, EndpointSource>()
   readonly #sourcesOf = new Map<ServiceKey, readonly EndpointSource[]>()
   readonly #nodes = new Map<string, Node>()
+  readonly #serviceCIDRs = new Map<string, readonly Cidr[]>()
   readonly #interned = new InternedParts()
 
   /** Applies the events in their order. The cost grows with the batch, not with the cluster. */
@@ -34,7 +36,8 @@ export class ClusterStore {
         if (this.#setService(event.key, event.value)) services.add(event.key)
       } else if (event.kind === 'endpoints') {
         for (const key of this.#setEndpointSource(event.name, event.value)) services.add(key)
-      } else if (this.#setNode(event.name, event.value)) nodeChanged = true
+      } else if (event.kind === 'serviceCIDR') this.#setServiceCIDR(event.name, event.value)
+      else if (this.#setNode(event.name, event.value)) nodeChanged = true
     }
     return { services, nodeChanged }
   }
@@ -52,6 +55,11 @@ export class ClusterStore {
   /** Undefined: there is no such Node. */
   node(name: string): Node | undefined {
     return this.#nodes.get(name)
+  }
+
+  /** The Service ranges that the API server reports, sorted; empty: it reports none. */
+  get serviceCIDRs(): readonly Cidr[] {
+    return [...new Set([...this.#serviceCIDRs.values()].flat())].sort()
   }
 
   /** Keys of all Services, in no particular order. */
@@ -92,6 +100,11 @@ export class ClusterStore {
     if (after?.service === key) sources.push(after)
     if (sources.length === 0) this.#sourcesOf.delete(key)
     else this.#sourcesOf.set(key, sources.sort(byName))
+  }
+
+  #setServiceCIDR(name: string, value: readonly Cidr[] | undefined): void {
+    if (value === undefined) this.#serviceCIDRs.delete(name)
+    else this.#serviceCIDRs.set(name, value)
   }
 
   #setNode(name: string, value: Node | undefined): boolean {

@@ -15,7 +15,7 @@ import type { ServiceKey } from '../resources/types.ts'
 import type { ClusterWatcher } from './cluster-watcher.ts'
 import { createClusterWatcher } from './cluster-watcher.ts'
 import type { WatchProblem } from './problem.ts'
-import { ModelCluster } from './testing/model-cluster.ts'
+import { ModelCluster, SERVICE_CIDRS } from './testing/model-cluster.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -30,6 +30,8 @@ interface Watched {
   readonly problems: readonly WatchProblem[]
   /** How often `onSynced` was called, and after how many batches. */
   readonly synced: readonly number[]
+  /** The status of each time that the server refused to list Service ranges. */
+  readonly refusals: readonly number[]
 }
 
 async function watch(
@@ -53,6 +55,7 @@ async function watch(
   const batches: (readonly ClusterEvent[])[] = []
   const problems: WatchProblem[] = []
   const synced: number[] = []
+  const refusals: number[] = []
   const watcher = createClusterWatcher({
     client,
     clock,
@@ -67,6 +70,7 @@ async function watch(
       store.apply(batch)
     },
     onSynced: () => synced.push(batches.length),
+    onRangesRefused: ({ code }) => refusals.push(code),
     onProblem: (problem) => problems.push(problem),
   })
   const abort = new AbortController()
@@ -77,7 +81,7 @@ async function watch(
     await client.close()
     await server.close()
   })
-  return { server, watcher, store, batches, problems, synced }
+  return { server, watcher, store, batches, problems, synced, refusals }
 }
 
 const WEB = 'shop/web' as ServiceKey
@@ -95,6 +99,14 @@ function smallCluster(): ModelCluster {
 function endpointIps(store: ClusterStore, key: ServiceKey): readonly string[] {
   const groups = store.endpointSourcesOf(key).flatMap((source) => source.groups)
   return groups.flatMap((group) => group.endpoints.map(({ ip }) => ip))
+}
+
+/** Lets the time go on, too. */
+async function advanceUntil(clock: FakeClock, condition: () => boolean): Promise<void> {
+  while (!condition()) {
+    await clock.advance(1_000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }
 
 test('reports Services, endpoints and this node, then once that it is synced', async () => {
@@ -135,6 +147,7 @@ test('watches have selectors, except that of Services for a proxy with a name', 
   expect(selectors(server)).toEqual({
     '/api/v1/services': '!service.kubernetes.io/service-proxy-name',
     '/apis/discovery.k8s.io/v1/endpointslices': '!service.kubernetes.io/headless',
+    '/apis/networking.k8s.io/v1/servicecidrs': null,
     '/api/v1/nodes': 'metadata.name=node-1',
   })
   const named = await watch(smallCluster(), { proxyName: 'mine' })
@@ -188,6 +201,50 @@ test('synced is reported after nodeTimeoutMs although the Node may not be read',
   await eventually(() => watcher.synced())
   expect(synced.length).toBe(1)
   expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
+})
+
+test('Service ranges are followed', async () => {
+  const cluster = smallCluster()
+  cluster.serviceCIDRs.put('kubernetes', { cidrs: ['10.96.0.0/12', 'fd00:96::/108'] })
+  const { watcher, store, refusals } = await watch(cluster)
+  await eventually(() => watcher.synced())
+  expect(store.serviceCIDRs).toEqual(['10.96.0.0/12', 'fd00:96::/108'])
+  cluster.serviceCIDRs.put('more', { cidrs: ['172.30.0.0/16'] })
+  await eventually(() => store.serviceCIDRs.length === 3)
+  cluster.serviceCIDRs.remove('kubernetes')
+  await eventually(() => store.serviceCIDRs.join() === '172.30.0.0/16')
+  expect(refusals).toEqual([])
+})
+
+test.each([403, 404])(
+  'a server that answers %i has no Service ranges, which is no failure',
+  async (status) => {
+    const cluster = smallCluster()
+    cluster.refusals.set(SERVICE_CIDRS, status)
+    const failed: unknown[] = []
+    const reporter = { ...silentReporter, failed: (...one: unknown[]) => void failed.push(one) }
+    const { watcher, store, refusals } = await watch(cluster, { reporter })
+    await eventually(() => watcher.synced())
+    expect(store.serviceCIDRs).toEqual([])
+    expect([refusals, failed]).toEqual([[status], []])
+  },
+)
+
+test('ranges of a server that loses their API stay; when it has it again, what is gone goes', async () => {
+  const cluster = smallCluster()
+  cluster.serviceCIDRs.put('old', { cidrs: ['172.30.0.0/16'] })
+  cluster.serviceCIDRs.put('kubernetes', { cidrs: ['10.96.0.0/12'] })
+  const clock = new FakeClock()
+  const { watcher, store, refusals } = await watch(cluster, { clock })
+  await eventually(() => watcher.synced())
+  cluster.refusals.set(SERVICE_CIDRS, 404)
+  cluster.restart()
+  await advanceUntil(clock, () => refusals.length === 1)
+  expect(store.serviceCIDRs).toEqual(['10.96.0.0/12', '172.30.0.0/16'])
+  cluster.serviceCIDRs.remove('old')
+  cluster.refusals.delete(SERVICE_CIDRS)
+  await advanceUntil(clock, () => store.serviceCIDRs.length === 1)
+  expect(store.serviceCIDRs).toEqual(['10.96.0.0/12'])
 })
 
 test('an object that cannot be decoded is reported and absent, and the others are used', async () => {

@@ -17,6 +17,7 @@ import type { FeedContext } from './feed.ts'
 import { createFeed } from './feed.ts'
 import type { WatchProblem } from './problem.ts'
 import { probeServer } from './server-probe.ts'
+import { followServiceCidrs } from './service-cidr-feed.ts'
 
 const NODE_TIMEOUT_MS = 30_000
 
@@ -30,7 +31,7 @@ export interface ClusterWatcherOptions {
   /** Value of the label `service-proxy-name` of the Services to follow; undefined: those without the label. */
   readonly proxyName?: string | undefined
   readonly timing?: Partial<ReflectorTiming>
-  /** Milliseconds after which `onSynced` no longer waits for the Node, which may be forbidden to read; 30,000. */
+  /** Milliseconds after which `onSynced` no longer waits for the Node, which may be forbidden to read, and Service ranges; 30,000. */
   readonly nodeTimeoutMs?: number
   /** Called with changes in their order, never with an empty batch. A deleted object may be unknown. */
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
@@ -38,6 +39,8 @@ export interface ClusterWatcherOptions {
   readonly onSynced: () => void
   /** Called for an object that cannot be used, or only in part. */
   readonly onProblem: (problem: WatchProblem) => void
+  /** Called once while the server has no ServiceCIDR objects, or permits no list of them; absent: not reported. */
+  readonly onRangesRefused?: (failure: ApiFailure) => void
   /** Gets every failed request, and every watch that was opened. */
   readonly reporter: RequestReporter
 }
@@ -70,14 +73,21 @@ export interface ClusterWatcher {
  */
 export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWatcher {
   const { client, clock, random, timing = {}, onEvents, onSynced, onProblem, reporter } = options
+  const { onRangesRefused: onRefused = () => {} } = options
   const context: FeedContext = { client, clock, random, timing, onProblem, reporter }
-  const waiting = new Set(['services', 'endpoints', 'nodes'])
+  const waiting = new Set(['services', 'endpoints', 'nodes', 'servicecidrs'])
   const listed = (name: string) => () => {
     if (waiting.delete(name) && waiting.size === 0) onSynced()
   }
   const services = serviceFeed(context, options, listed('services'))
   const node = nodeFeed(context, options, listed('nodes'))
   const endpoints = createEndpointsFeed({ context, onEvents, onListed: listed('endpoints') })
+  const ranges = {
+    run: (signal: AbortSignal) => {
+      const onSettled = listed('servicecidrs')
+      return followServiceCidrs({ context, onEvents, onSettled, onRefused }, signal)
+    },
+  }
   const states = () =>
     [services.state(), node.state(), endpoints.state()].filter((one) => one !== undefined)
   const probe = {
@@ -86,9 +96,12 @@ export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWat
   const { nodeTimeoutMs = NODE_TIMEOUT_MS } = options
   return {
     async run(signal) {
-      // The Node only adds topology: Services must not wait for it for ever.
-      const cancel = clock.after(nodeTimeoutMs, listed('nodes'))
-      await runAll({ services, node, endpoints, probe }, signal).finally(cancel)
+      // The Node only adds topology, ranges only refusals: Services must not wait for them for ever.
+      const cancel = clock.after(nodeTimeoutMs, () => {
+        listed('nodes')()
+        listed('servicecidrs')()
+      })
+      await runAll({ services, node, endpoints, ranges, probe }, signal).finally(cancel)
     },
     synced: () => waiting.size === 0,
     state: () => ({
@@ -106,6 +119,7 @@ interface Running {
   readonly services: Reflector
   readonly node: Reflector
   readonly endpoints: EndpointsFeed
+  readonly ranges: { run(signal: AbortSignal): Promise<void> }
   readonly probe: { run(signal: AbortSignal): Promise<void> }
 }
 
@@ -116,8 +130,8 @@ async function runAll(parts: Running, signal: AbortSignal): Promise<void> {
   if (signal.aborted) end()
   signal.addEventListener('abort', end, { once: true })
   try {
-    const { services, node, endpoints, probe } = parts
-    const all = [services, node, endpoints, probe]
+    const { services, node, endpoints, ranges, probe } = parts
+    const all = [services, node, endpoints, ranges, probe]
     await Promise.all(all.map((part) => part.run(stop.signal).finally(end)))
   } finally {
     signal.removeEventListener('abort', end)

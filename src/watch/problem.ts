@@ -3,7 +3,7 @@ import type { Problem } from '../resources/problem.ts'
 
 /** An object from the server that cannot be used; every other object is unaffected. */
 export interface WatchProblem {
-  readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes'
+  readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes' | 'servicecidrs'
   /** `namespace/name`; empty when unknown. */
   readonly key: string
   /** `invalid`: treated as absent; `partial`: used without some parts; `lost`: skipped, its name is unknown. */

@@ -90,7 +90,13 @@ test('each kind that the daemon watches has a decoder', async () => {
     .filter(({ target }) => target.startsWith('src/resources/'))
     .flatMap(({ names }) => names.filter((name) => /^decode[A-Z]/.test(name)))
   const kinds = new Set(decoders.map((name) => name.slice('decode'.length)))
-  expect([...kinds].toSorted()).toEqual(['EndpointSlice', 'Endpoints', 'Node', 'Service'])
+  expect([...kinds].toSorted()).toEqual([
+    'EndpointSlice',
+    'Endpoints',
+    'Node',
+    'Service',
+    'ServiceCIDR',
+  ])
   const served = catalogue.map(({ kind }) => kind)
   expect([...kinds].filter((kind) => !served.includes(kind))).toEqual([])
 })

@@ -17,6 +17,7 @@ const PROXY: BuiltinRole = {
     resourceRule(FOLLOW, '', 'endpoints', 'services'),
     resourceRule(READ, '', 'nodes'),
     resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
+    resourceRule(FOLLOW, 'networking.k8s.io', 'servicecidrs'),
     ...RECORD,
   ],
 }

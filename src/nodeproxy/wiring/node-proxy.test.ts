@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { createProgress } from '../../client/reflector/reflector-state.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
-import { ip } from '../../forwarding/testing/fixtures.ts'
+import { cidr, ip } from '../../forwarding/testing/fixtures.ts'
 import { FakeAddresses } from '../../kernel/addresses/testing/fake-addresses.ts'
 import { FakeConntrack } from '../../kernel/conntrack/testing/fake-conntrack.ts'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
@@ -150,6 +150,16 @@ test('addresses of this node are part of what a mode is built from', async () =>
   await clock.advance(0)
   expect(built.one).toHaveLength(2)
   expect(allInputs[0]?.facts.routesLocalnet).toBe(false)
+})
+
+test('Service ranges are part of what a mode is built from', async () => {
+  const { proxy, built, clock, watch, listed } = await rig()
+  await listed()
+  const value = [cidr('10.96.0.0/12')]
+  proxy.take([{ kind: 'serviceCIDR', name: 'kubernetes', value }], () => watch)
+  await clock.advance(0)
+  expect(built.one).toHaveLength(2)
+  expect(proxy.node.modeInputs.serviceCIDRs).toEqual(value)
 })
 
 test('a failure makes the mode check the kernel', async () => {

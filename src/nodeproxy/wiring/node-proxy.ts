@@ -92,13 +92,14 @@ export class NodeProxy {
 
   /** Applies events of the watch; reads their versions from `watch` when all events of a batch have arrived. */
   take(events: readonly ClusterEvent[], watch: () => WatchState): void {
-    const { engine, node, versions } = this.#composed
+    const { engine, node, versions, reviews } = this.#composed
     const { metrics } = this.#parts
     const { changeTimes } = this
     countChanges(events, { metrics, changeTimes, startedAt: this.#startedAt })
     const before = node.object
     engine.enqueue(events)
     if (events.some(({ kind }) => kind === 'node')) this.#followNode(before)
+    if (events.some(({ kind }) => kind === 'serviceCIDR')) reviews.node()
     versions.markSoon(watch)
   }
 

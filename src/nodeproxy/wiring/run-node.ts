@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { ApiFailures } from '../../client/http/failure/api-failures.ts'
+import { causeOf } from '../../client/http/failure/failure.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
@@ -70,6 +71,9 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
   }
 }
 
+const RANGES_UNKNOWN =
+  'the Service ranges are not known, because ServiceCIDR objects cannot be listed: connections to addresses that no Service has are not refused; set serviceCIDRs, or permit to list and watch servicecidrs of networking.k8s.io'
+
 interface Parts {
   readonly proxy: NodeProxy
   readonly configuration: Configuration
@@ -93,6 +97,10 @@ async function follow(
     onEvents: (events) => proxy.take(events, () => watcher.state()),
     onSynced: () => proxy.start(),
     onProblem: (problem) => proxy.takeProblem(problem),
+    onRangesRefused: (failure) => {
+      if (configuration.current.serviceCIDRs.length > 0) return
+      log.info({ cause: causeOf(failure) }, RANGES_UNKNOWN)
+    },
   })
   const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
   const sources = statusPages({ ...parts, traffic, watch: () => watcher.state() })

@@ -4,14 +4,20 @@ import { answerJson, answerStatus } from '../../client/testing/scripted-server.t
 
 const SLICES = /^\/apis\/discovery\.k8s\.io\/(v1|v1beta1)\/endpointslices$/
 
+/** The path of ServiceCIDR objects. */
+export const SERVICE_CIDRS = '/apis/networking.k8s.io/v1/servicecidrs'
+
 /** An API server with the collections that a node follows. */
 export class ModelCluster {
   readonly services = new ModelApi()
   readonly slices = new ModelApi()
   readonly endpoints = new ModelApi()
   readonly nodes = new ModelApi()
+  readonly serviceCIDRs = new ModelApi()
   /** Versions of discovery.k8s.io that it has. */
   discovery: readonly string[] = ['v1']
+  /** Whether it has the API of ServiceCIDR objects. */
+  hasServiceCIDRs = true
   /** Answers every request to these paths with this status. */
   readonly refusals = new Map<string, number>()
 
@@ -29,6 +35,8 @@ export class ModelCluster {
     if (url.pathname === '/api/v1/services') return this.services.answer(arrival)
     if (url.pathname === '/api/v1/endpoints') return this.endpoints.answer(arrival)
     if (url.pathname === '/api/v1/nodes') return this.nodes.answer(arrival)
+    if (url.pathname === SERVICE_CIDRS && this.hasServiceCIDRs)
+      return this.serviceCIDRs.answer(arrival)
     return answerStatus(response, 404, 'NotFound')
   }
 
@@ -61,7 +69,7 @@ export class ModelCluster {
 
   /** Ends every watch and discards the history of events, as an upgrade of the server does. */
   restart(): void {
-    for (const api of [this.services, this.slices, this.endpoints, this.nodes]) {
+    for (const api of [this.services, this.slices, this.endpoints, this.nodes, this.serviceCIDRs]) {
       api.compact()
       api.disconnect(false)
     }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { cidr, ip } from '../../../forwarding/testing/fixtures.ts'
+import type { Cidr } from '../../../lib/ip.ts'
 import type { Node } from '../../../resources/types.ts'
 import { Conditions } from '../../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
@@ -14,11 +15,11 @@ const node: Node = {
   leaving: false,
 }
 
-function rig(values: Readonly<Record<string, unknown>>) {
+function rig(values: Readonly<Record<string, unknown>>, serviceCIDRs: readonly Cidr[] = []) {
   const conditions = new Conditions({ ...recordingLog(), metrics: createMetrics() })
   const config = configuration(values)
   return (known: Node | undefined) => {
-    reviewNode(conditions, { config, nodeName: 'he\nre', node: known })
+    reviewNode(conditions, { config, nodeName: 'he\nre', node: known, serviceCIDRs })
     return conditions.current()
   }
 }
@@ -49,4 +50,18 @@ test('what the configuration does not take from the Node object may be missing',
   const values = { nodePortAddresses: [cidr('10.0.0.0/8')], detectLocalMode: '' }
   expect(rig(values)(undefined)).toEqual([])
   expect(rig({})(undefined)).toEqual([])
+})
+
+test('Service ranges with addresses of nodes or Pods are a warning', () => {
+  const after = rig({}, [cidr('192.0.0.0/16'), cidr('10.180.0.0/16'), cidr('10.96.0.0/12')])
+  const [warning, ...more] = after(node)
+  expect(more).toEqual([])
+  expect(warning).toEqual({
+    message:
+      'the Service range 192.0.0.0/16 has an address of this node: nothing in it is refused; ' +
+      'the Service range 10.180.0.0/16 overlaps networks of Pods: their addresses are not refused; ' +
+      'set serviceCIDRs to networks that only Services have',
+    blocksReadiness: false,
+  })
+  expect(rig({ serviceCIDRs: 'none' }, [cidr('192.0.0.0/16')])(node)).toEqual([])
 })

@@ -16,7 +16,7 @@ export interface ReviewsParts {
   readonly conditions: Conditions
   readonly log: Pick<Logger, 'info'>
   readonly engine: () => Pick<Engine, 'running'> & {
-    readonly store: Pick<Engine['store'], 'node' | 'service' | 'counts'>
+    readonly store: Pick<Engine['store'], 'node' | 'service' | 'serviceCIDRs' | 'counts'>
   }
 }
 
@@ -34,8 +34,9 @@ export class Reviews {
     const { configuration, conditions, nodeName, engine } = this.#parts
     const { running, store } = engine()
     if (running === undefined) return
+    const { serviceCIDRs } = store
     const node = store.node(nodeName)
-    reviewNode(conditions, { config: configuration.current, nodeName, node })
+    reviewNode(conditions, { config: configuration.current, nodeName, node, serviceCIDRs })
   }
 
   /** Services or the configuration changed. */

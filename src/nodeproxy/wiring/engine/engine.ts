@@ -46,7 +46,7 @@ interface Assembly extends Running {
 }
 
 /**
- * The sync loop and its state. When the ModeSpec changes (the configuration, the Node's pod networks)
+ * The sync loop and its state. When the ModeSpec changes (the configuration, the Node's pod networks, Service ranges)
  * a new mode instance takes over: it gets the compiled entries, reads the kernel and writes only
  * the differences, so that no connection is dropped and every stale flow is deleted. If the mode itself changes,
  * the kernel keeps the state of the old one until the new one has all objects in it.
@@ -75,7 +75,7 @@ export class Engine {
   enqueue(events: readonly ClusterEvent[], onApplied?: () => void): void {
     if (this.#current === undefined) this.store.apply(events)
     else this.#current.loop.enqueue(events, onApplied)
-    if (events.some(({ kind }) => kind === 'node')) this.#followSpec()
+    if (events.some(({ kind }) => kind === 'node' || kind === 'serviceCIDR')) this.#followSpec()
   }
 
   /** The cluster is listed: begins to write the kernel. */

@@ -17,7 +17,7 @@ import { nodeContext } from './node-identity.ts'
 export interface ThisNodeParts {
   readonly configuration: { readonly current: NodeProxyConfiguration }
   readonly nodeName: string
-  readonly store: Pick<ClusterStore, 'node'>
+  readonly store: Pick<ClusterStore, 'node' | 'serviceCIDRs'>
   readonly kernel: { readonly addresses: Addresses; readonly sysctl: Sysctl }
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>
   readonly log: Logger
@@ -57,10 +57,11 @@ export class ThisNode {
 
   /** What a mode derives its settings from. */
   get modeInputs(): ModeInputs<NodeProxyConfiguration> {
-    const { configuration, facts, kernel } = this.#parts
+    const { configuration, facts, kernel, store } = this.#parts
     return {
       config: configuration.current,
       node: this.object,
+      serviceCIDRs: store.serviceCIDRs,
       facts: { ...facts, routesLocalnet: routesLocalnet(kernel.sysctl) },
       localAddresses: this.localAddresses,
     }

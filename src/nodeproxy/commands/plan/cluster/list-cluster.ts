@@ -28,7 +28,7 @@ export interface ListedCluster {
 const DEADLINE_MS = 60_000
 /** After the first request that failed. */
 const FAILED_MS = 5_000
-/** For the Node, which may be forbidden to read. */
+/** For the Node, which may be forbidden to read, and for Service ranges. */
 const NODE_MS = 10_000
 
 /** Lists what the daemon watches, by the same watcher, and ends it. Throws NP_NODEPROXY_API_UNREACHABLE. */
@@ -57,8 +57,9 @@ export async function listCluster(parts: ListParts): Promise<ListedCluster> {
       failed({ verb, resource }, given) {
         if (stop.signal.aborted) return
         failure = `cannot ${verb} ${resource}: ${causeOf(given)}`
-        // The Node alone may be forbidden.
-        if (resource !== 'nodes') cancelGrace ??= clock.after(FAILED_MS, end)
+        // Only the Node and Service ranges may stay unknown.
+        if (resource !== 'nodes' && resource !== 'servicecidrs')
+          cancelGrace ??= clock.after(FAILED_MS, end)
       },
       succeeded: () => {},
     },
