@@ -1,6 +1,6 @@
 import type { EntryId, ForwardingEntry, ServiceKey } from '../forwarding/entry.ts'
 import type { Brand } from '../lib/brand.ts'
-import type { Family, IpAddress } from '../lib/ip.ts'
+import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 
 /**
  * Names one object of a mode: a chain, a set, a member of a set, a virtual server, …, for example
@@ -179,6 +179,8 @@ export type ReadTraffic = (isWanted?: (service: ServiceKey) => boolean) => Promi
 export interface Mode {
   readonly name: string
   readonly gaps: readonly Gap[]
+  /** The networks in which its rules refuse what no Service has; absent: there are none. */
+  readonly refusedRanges?: readonly Cidr[] | undefined
   readonly program: Program
   /** Number of backends that get no new connections and keep their old ones for a while; absent: the mode has no such state. */
   readonly draining?: number

@@ -94,7 +94,8 @@ function expectExplanation(
   const packet = { src: ip(flow.src), dst: ip(flow.dst), port: flow.dport, protocol: flow.proto }
   const originOf: NodeSide['originOf'] = (src) => (src === packet.dst ? 'node' : node.originOf(src))
   const isOffCluster = (src: IpAddress) => originOf(src) !== 'pod'
-  const explanation = explain(table, packet, { ...node, originOf, isOffCluster })
+  const facts = { ...node, originOf, isOffCluster, refusedRange: () => undefined }
+  const explanation = explain(table, packet, facts)
   expect(explanation.outcome).toBe(actual.outcome === 'accept' ? 'unhandled' : actual.outcome)
   expect(explanation.backends.length).toBe(actual.endpoints.length)
   if (explanation.masquerade === 'yes') expect(actual.masquerade).not.toContain(false)

@@ -11,7 +11,13 @@ const B = { ip: '10.1.0.2' as IpAddress, port: 8080, weight: 1 }
 
 function expected(changes: Partial<Expectation> = {}): Expectation {
   const given = { outcome: 'deliver', backends: [A, B], masquerade: 'no' } as const
-  return { ...given, hasAffinity: false, ownPorts: new Set<number>(), ...changes }
+  return {
+    ...given,
+    isUnclaimed: false,
+    hasAffinity: false,
+    ownPorts: new Set<number>(),
+    ...changes,
+  }
 }
 
 interface Delivery {
@@ -127,4 +133,16 @@ test('masquerading may lead to the address that a process of this node has alrea
   const table = expected({ masquerade: 'yes' })
   expect(compareOutcomes({ ...PACKET, isOwnSource: true }, table, both)).toEqual([])
   expect(compareOutcomes(PACKET, table, both)).not.toEqual([])
+})
+
+test('what no Service has is refused, unless others translate it or this node has the address', () => {
+  const unclaimed = expected({ outcome: 'reject', isUnclaimed: true, backends: [] })
+  const itself = { ip: PACKET.dst as IpAddress, port: PACKET.port }
+  expect(compare(unclaimed, [REFUSED])).toEqual([])
+  expect(compare(unclaimed, [delivered(A)])).toEqual([])
+  expect(compare(unclaimed, [delivered(itself, { to: 'local' })])).toEqual([])
+  expect(compare(unclaimed, [delivered(itself)])).toEqual([
+    'expected a refusal, but 172.30.0.1:80 gets it, from 10.0.0.2',
+  ])
+  expect(compare({ ...unclaimed, isUnclaimed: false }, [delivered(A)])).toHaveLength(1)
 })

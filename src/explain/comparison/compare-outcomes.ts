@@ -53,6 +53,8 @@ function differenceOf(
 ): readonly string[] {
   if (outcome.kind === 'uncertain') return [`what happens is not known: ${outcome.reason}`]
   if (expected.outcome === 'unhandled') return touched(packet, outcome)
+  if (expected.outcome === 'reject' && expected.isUnclaimed && isOfOthers(packet, outcome))
+    return []
   if (outcome.kind !== KINDS[expected.outcome]) {
     return [`expected ${worded(KINDS[expected.outcome])}, but ${observedWords(outcome)}`]
   }
@@ -66,6 +68,12 @@ function touched({ dst, port }: Compared, outcome: WalkOutcome): readonly string
   if (outcome.kind !== 'delivered') return []
   const isSame = outcome.dst.ip === dst && outcome.dst.port === port
   return isSame ? [] : [`no Service claims the packet, but ${observedWords(outcome)}`]
+}
+
+/** Another Service proxy translated the packet, or an interface of this node has its address. */
+function isOfOthers({ dst, port }: Compared, outcome: WalkOutcome): boolean {
+  if (outcome.kind !== 'delivered') return false
+  return outcome.to === 'local' || outcome.dst.ip !== dst || outcome.dst.port !== port
 }
 
 function wrongDelivery(

@@ -4,6 +4,8 @@ import type { Endpoint } from '../packet/packet-state.ts'
 export interface Expectation {
   /** `unhandled`: no Service claims the packet, so that rules of node-proxy must not touch it. */
   readonly outcome: 'deliver' | 'reject' | 'drop' | 'unhandled'
+  /** Whether no Service has address and port, so that a refusal leaves to others what they translate or have. */
+  readonly isUnclaimed: boolean
   readonly backends: readonly (Endpoint & { readonly weight: number })[]
   /** Whether backends see an address of this node: `toItself` only for a backend that is the client. */
   readonly masquerade: 'yes' | 'no' | 'toItself' | undefined

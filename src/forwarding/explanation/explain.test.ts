@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { cidrContains, type IpAddress } from '../../lib/ip.ts'
 import type { Service } from '../../resources/types.ts'
 import { compileService } from '../compile.ts'
 import { ForwardingTable } from '../table.ts'
@@ -20,6 +21,7 @@ const FACTS: NodeFacts = {
   originOf: (src) => (src.startsWith('10.') ? 'pod' : src === '192.168.0.2' ? 'node' : 'outside'),
   isOffCluster: (src) => !src.startsWith('10.'),
   servesNodePorts: (dst) => dst === '192.168.0.2',
+  refusedRange: () => undefined,
   masqueradeAll: false,
 }
 
@@ -130,6 +132,24 @@ describe('unhandled', () => {
   test('another port of a ClusterIP', () => {
     const explanation = explain(tableOf(), packet('10.0.0.9', '172.30.0.41', 81), FACTS)
     expect(explanation.reasons).toContain('the address is the ClusterIP of shop/cart')
+  })
+
+  test('in a Service range it is refused, by whichever rules know the range', () => {
+    const range = cidr('172.30.0.0/16')
+    const refusedRange = (dst: IpAddress) => (cidrContains(range, dst) ? range : undefined)
+    const to = (dst: string, port: number) =>
+      explain(tableOf(), packet('10.0.0.9', dst, port), { ...FACTS, refusedRange })
+    const unused = to('172.30.9.9', 80)
+    expect(unused).toMatchObject({ outcome: 'reject', entry: undefined, frontend: undefined })
+    expect(unused.reasons).toEqual([
+      'no Service listens on 172.30.9.9:80/TCP',
+      'what no Service has is refused in the Service range 172.30.0.0/16',
+    ])
+    expect(unused.hint).toMatch(/present address/)
+    const otherPort = to('172.30.0.41', 81)
+    expect(otherPort.outcome).toBe('reject')
+    expect(otherPort.reasons).toContain('the address is the ClusterIP of shop/cart')
+    expect(to('8.8.8.8', 80).outcome).toBe('unhandled')
   })
 
   test('a node port on an address that serves none', () => {

@@ -1,4 +1,4 @@
-import { cidrContains, familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
+import { type Cidr, cidrContains, familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 import { claimKey } from '../claim-key.ts'
 import type { Backend, EntryId, ForwardingEntry, Frontend, Pool } from '../entry.ts'
@@ -20,6 +20,8 @@ export interface NodeFacts {
   isOffCluster(src: IpAddress): boolean
   /** Whether node ports are served on this address. */
   servesNodePorts(dst: IpAddress): boolean
+  /** The Service range of the address, if what no Service has is refused there. */
+  refusedRange(dst: IpAddress): Cidr | undefined
   readonly masqueradeAll: boolean
 }
 
@@ -40,12 +42,16 @@ export interface Explanation {
   readonly text: string
 }
 
+const STALE_ADDRESS =
+  'check that the client has the present address and port of the Service: it may have kept old ones'
+
 type Findings = Omit<Explanation, 'text'>
 
 /** Explains what this node does with a packet, from the table alone: it does not read the kernel. */
 export function explain(table: ForwardingTable, packet: Packet, facts: NodeFacts): Explanation {
   const match = findFrontend(table, packet, facts)
-  const findings = match === undefined ? unmatched(table, packet) : matched(match, packet, facts)
+  const findings =
+    match === undefined ? unmatched(table, packet, facts) : matched(match, packet, facts)
   const { src, dst, port, protocol } = packet
   const backends = findings.backends.map((one) => hostPort(one.ip, one.port)).join(' ')
   const outcome = backends === '' ? findings.outcome : `${findings.outcome} to ${backends}`
@@ -75,23 +81,31 @@ function findFrontend(
   return undefined
 }
 
-function unmatched(table: ForwardingTable, { dst, port, protocol }: Packet): Findings {
+function unmatched(
+  table: ForwardingTable,
+  { dst, port, protocol }: Packet,
+  facts: NodeFacts,
+): Findings {
   const problem = table
     .problems()
     .find((one) => one.ip === dst && one.port === port && one.protocol === protocol)
   const [owner] = table.ownersOf(dst)
   const nothing = `no Service listens on ${hostPort(dst, port)}/${protocol}`
-  const reasons =
-    owner === undefined ? [nothing] : [nothing, `the address is the ClusterIP of ${owner}`]
+  const range = facts.refusedRange(dst)
+  const inRange =
+    range === undefined ? [] : [`what no Service has is refused in the Service range ${range}`]
+  const ofOwner = owner === undefined ? [] : [`the address is the ClusterIP of ${owner}`]
+  const why =
+    problem === undefined ? [nothing, ...ofOwner] : [`${problem.entry}: ${problem.message}`]
   return {
-    outcome: 'unhandled',
+    outcome: range === undefined ? 'unhandled' : 'reject',
     entry: problem?.entry,
     frontend: undefined,
     pool: undefined,
     backends: [],
     masquerade: undefined,
-    reasons: problem === undefined ? reasons : [`${problem.entry}: ${problem.message}`],
-    hint: undefined,
+    reasons: [...why, ...inRange],
+    hint: range === undefined ? undefined : STALE_ADDRESS,
   }
 }
 

@@ -37,6 +37,7 @@ export interface IptablesDependencies {
 export class IptablesMode implements Mode {
   readonly name = 'iptables'
   readonly gaps = GAPS
+  readonly refusedRanges: NetfilterSettings['serviceRanges']
   readonly program: IptablesProgram
   readonly readTraffic: ReadTraffic
   readonly #kernel: IptablesDependencies
@@ -48,6 +49,7 @@ export class IptablesMode implements Mode {
   constructor(settings: NetfilterSettings, kernel: IptablesDependencies) {
     const program = new IptablesProgram(settings)
     this.#settings = settings
+    this.refusedRanges = settings.serviceRanges
     this.#kernel = kernel
     this.program = program
     this.#counters = new DnatCounters({ ...kernel, families: settings.families, program })

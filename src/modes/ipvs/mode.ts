@@ -37,6 +37,7 @@ const MAX_TIMEOUT = 2_147_483
 export class IpvsMode implements Mode {
   readonly name = 'ipvs'
   readonly gaps = GAPS
+  readonly refusedRanges: Mode['refusedRanges']
   readonly program: IpvsProgram
   /** Netlink requests go one by one, so a change that is to be written waits for one of them at most. */
   readonly readTraffic: ReadTraffic
@@ -48,6 +49,7 @@ export class IpvsMode implements Mode {
 
   constructor(settings: IpvsSettings, kernel: IpvsDependencies) {
     this.#kernel = kernel
+    this.refusedRanges = settings.netfilter.serviceRanges
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
     this.readTraffic = async (isWanted) => ({

@@ -38,6 +38,7 @@ export interface NftablesDependencies {
 export class NftablesMode implements Mode {
   readonly name = 'nftables'
   readonly gaps = GAPS
+  readonly refusedRanges: NetfilterSettings['serviceRanges']
   readonly program: NftablesProgram
   readonly readTraffic: ReadTraffic | undefined
   readonly #kernel: NftablesDependencies
@@ -48,6 +49,7 @@ export class NftablesMode implements Mode {
 
   constructor(settings: NetfilterSettings, kernel: NftablesDependencies) {
     this.#kernel = kernel
+    this.refusedRanges = settings.serviceRanges
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
     this.readTraffic = settings.countsTraffic

@@ -36,6 +36,7 @@ export type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
 export class UserspaceMode implements Mode {
   readonly name = 'userspace'
   readonly gaps = GAPS
+  readonly refusedRanges: Mode['refusedRanges']
   readonly program: UserspaceProgram
   readonly #settings: UserspaceSettings
   readonly #dependencies: UserspaceDependencies
@@ -45,6 +46,9 @@ export class UserspaceMode implements Mode {
 
   constructor(settings: UserspaceSettings, dependencies: UserspaceDependencies) {
     this.#settings = settings
+    const { listening } = settings
+    this.refusedRanges =
+      listening.kind === 'transparent' ? listening.netfilter.serviceRanges : undefined
     this.#dependencies = dependencies
     this.#state = createManagedState(settings, dependencies)
     this.program = this.#state.program

@@ -1,7 +1,7 @@
 import type { ForwardingEntry, Protocol, ServiceKey } from '../../forwarding/entry.ts'
 import type { ExplainedPool, PoolExplanation } from '../../forwarding/explanation/explain-pool.ts'
 import { ForwardingTable } from '../../forwarding/table.ts'
-import type { IpAddress } from '../../lib/ip.ts'
+import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { NodePortScope } from '../../modes/netfilter/settings/node-port-scope.ts'
 import type { LocalTraffic } from '../../modes/netfilter/settings/settings.ts'
 
@@ -13,6 +13,8 @@ export interface PacketRules {
   readonly localTraffic: LocalTraffic
   readonly masqueradeAll: boolean
   readonly localhostNodePorts: boolean
+  /** Networks in which what no Service has is refused; absent: none. */
+  readonly refusedRanges?: readonly Cidr[]
 }
 
 /** What a node-proxy wants, beside its forwarding table. */

@@ -8,16 +8,16 @@ const TEN: LocalTraffic = { by: 'source', cidrs: [cidr('10.0.0.0/8')] }
 const BRIDGE: LocalTraffic = { by: 'bridge', name: 'cbr0' }
 const PREFIX: LocalTraffic = { by: 'interfacePrefix', prefix: 'veth' }
 
-function factsOf(localTraffic: LocalTraffic, inInterface: string) {
-  const rules = {
-    localTraffic,
-    masqueradeAll: false,
-    localhostNodePorts: false,
-    nodePortScope: EVERY_ADDRESS,
-    localAddresses: [ip('192.168.0.2'), ip('10.0.0.1')],
-  }
-  return packetFacts(rules, inInterface)
-}
+const rulesOf = (localTraffic: LocalTraffic) => ({
+  localTraffic,
+  masqueradeAll: false,
+  localhostNodePorts: false,
+  nodePortScope: EVERY_ADDRESS,
+  localAddresses: [ip('192.168.0.2'), ip('10.0.0.1')],
+})
+
+const factsOf = (localTraffic: LocalTraffic, inInterface: string) =>
+  packetFacts(rulesOf(localTraffic), inInterface)
 
 test.each([
   ['a source in the CIDR', TEN, 'eth0', '10.0.0.9', 'pod', false],
@@ -35,4 +35,13 @@ test.each([
   const facts = factsOf(pods, inInterface)
   expect(facts.originOf(ip(src))).toBe(origin)
   expect(facts.isOffCluster(ip(src))).toBe(isOffCluster)
+})
+
+test('addresses of Service ranges are refused, but for those of this node', () => {
+  const refusedRanges = [cidr('172.30.0.0/16'), cidr('192.168.0.0/24')]
+  const facts = packetFacts({ ...rulesOf(TEN), refusedRanges }, 'eth0')
+  expect(facts.refusedRange(ip('172.30.0.1'))).toBe('172.30.0.0/16')
+  expect(facts.refusedRange(ip('192.168.0.2'))).toBeUndefined()
+  expect(facts.refusedRange(ip('8.8.8.8'))).toBeUndefined()
+  expect(factsOf(TEN, 'eth0').refusedRange(ip('172.30.0.1'))).toBeUndefined()
 })

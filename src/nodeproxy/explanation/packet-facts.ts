@@ -17,6 +17,8 @@ export function packetFacts(rules: PacketRules, inInterface: string): NodeFacts 
     isOffCluster(src) {
       return identifiesPods(rules.localTraffic, src) && !isPod(rules.localTraffic, src, inInterface)
     },
+    refusedRange: (dst) =>
+      isLocal(dst) ? undefined : rules.refusedRanges?.find((range) => cidrContains(range, dst)),
     servesNodePorts(dst) {
       if (!isLocal(dst) || !isInScope(rules.nodePortScope, dst)) return false
       return !isLoopback(dst) || (rules.localhostNodePorts && familyOf(dst) === 4)

@@ -5,7 +5,7 @@ import type { Deployment } from '../../support/flows/deploy.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 
 /** The same as `differences.test.ts` for elements and rules of nftables mode. */
-const lab = useLab({ config: { mode: 'nftables' } })
+const lab = useLab({ config: { mode: 'nftables', serviceCIDRs: ['172.30.99.0/24'] } })
 beforeEach(() => lab().reset())
 afterEach(() => lab().daemon.signal('SIGCONT'))
 
@@ -87,6 +87,12 @@ const ALTERATIONS: readonly Alteration[] = [
     service: { ...TWO, endpoints: [] },
     run: ['nft flush chain ip node-proxy unserved'],
     named: /expected a refusal, but 172\.30\.41\.1:80 gets it/,
+  },
+  {
+    name: 'a Service range is deleted',
+    packet: { ...POD, dst: '172.30.99.9' },
+    run: ['nft flush set ip node-proxy service-ranges'],
+    named: /expected a refusal, but 172\.30\.99\.9:80 gets it/,
   },
   {
     name: 'the limits of sources are deleted',

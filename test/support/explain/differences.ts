@@ -10,6 +10,7 @@ import { type LabPacket, predict } from './predict.ts'
 
 /** What `node-proxy explain -o json` prints of the forwarding table. */
 interface Desired {
+  readonly entry: string
   readonly outcome: Expectation['outcome']
   readonly backends: readonly {
     readonly ip: IpAddress
@@ -41,8 +42,9 @@ async function readUnchanged(lab: Lab, packet: LabPacket): Promise<Expectation> 
     readonly differences: readonly string[]
   }
   if (differences.length > 0) throw new Error(`unchanged, and yet: ${differences.join('; ')}`)
-  const { outcome, backends, masquerade, hasAffinity, ownPorts } = desired
+  const { outcome, entry, backends, masquerade, hasAffinity, ownPorts } = desired
   return {
+    isUnclaimed: entry === '',
     ...{ outcome, backends, hasAffinity, ownPorts: new Set(ownPorts) },
     masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
   }

@@ -22,5 +22,6 @@ export function desiredRules(
     ...{ localAddresses: node.localAddresses, nodePortScope: node.nodePortScope },
     localTraffic: localTraffic(config, object),
     ...{ masqueradeAll, localhostNodePorts },
+    ...(mode.refusedRanges && { refusedRanges: mode.refusedRanges }),
   }
 }
