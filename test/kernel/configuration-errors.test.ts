@@ -8,6 +8,7 @@ import { createLab, type Lab } from '../support/lab/lab.ts'
 import { netState } from '../support/lab/net-state.ts'
 import { netSysctls } from '../support/lab/net-sysctls.ts'
 import { startProcess } from '../support/lab/process.ts'
+import { asUser } from '../support/other-user.ts'
 
 /** A start that cannot succeed is refused with exit code 2 before anything of the kernel is touched. */
 let lab: Lab
@@ -26,10 +27,6 @@ afterAll(async () => {
 
 const LAUNCHER = new URL('../../bin/node-proxy', import.meta.url).pathname
 const UNPRIVILEGED_UID = 65_534
-const WITHOUT_RIGHTS = [
-  ...['setpriv', `--reuid=${UNPRIVILEGED_UID}`, `--regid=${UNPRIVILEGED_UID}`, '--clear-groups'],
-  ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--no-new-privs'],
-]
 
 /** A kubeconfig with these fields of its cluster and its user; the path of the file. */
 function kubeconfig(cluster: object, user: object = {}): string {
@@ -64,9 +61,10 @@ async function look() {
 
 /** What the program does with a start, and what it leaves of the kernel's state. */
 async function start({ flags, user }: Refused) {
-  const as = user === 'unprivileged' ? WITHOUT_RIGHTS : []
-  const mode = `--proxy-mode=${proxyMode()}`
-  const started = startProcess(lab.node.namespace, [...as, LAUNCHER, mode, ...flags])
+  const command = [LAUNCHER, `--proxy-mode=${proxyMode()}`, ...flags]
+  const words =
+    user === undefined ? command : asUser(UNPRIVILEGED_UID, command, { hasNoRights: true })
+  const started = startProcess(lab.node.namespace, [...words])
   const status = await Promise.race([started.ended, serves(started)])
   started.signal('SIGKILL')
   await started.ended

@@ -8,6 +8,7 @@ import { readBundle } from '../../../src/nodeproxy/commands/bundle/bundle-file.t
 import { type Deployment, deploy } from '../../support/flows/deploy.ts'
 import { LAUNCHER, nodeCommand } from '../../support/inspection/node-command.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
+import { asUser } from '../../support/other-user.ts'
 
 /** What is recorded on the lab's node is explained in the machine's own network, without root. */
 const lab = useLab()
@@ -36,8 +37,8 @@ const TWO: Deployment = {
 
 async function elsewhere(...words: readonly string[]) {
   chownSync(file, USER, USER)
-  const run = ['--reuid', `${USER}`, '--regid', `${USER}`, '--clear-groups', LAUNCHER]
-  return exec('setpriv', [...run, 'explain', '--from', file, ...words]).then(
+  const [program = '', ...rest] = asUser(USER, [LAUNCHER, 'explain', '--from', file, ...words])
+  return exec(program, rest).then(
     ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   )

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PODS } from '../../../src/apiserver/testing/test-api.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../src/lib/json.ts'
 import { setStage } from './stage.ts'
@@ -27,9 +28,19 @@ const container = (pod: JsonObject | undefined): JsonObject =>
 const isReady = (pod: JsonObject | undefined) => valueAt(container(pod), 'ready') === true
 const waiting = (pod: JsonObject | undefined) => objectAt(container(pod), 'state', 'waiting')
 
+/** The program of the Pods where every user reaches it: a checkout may be in a folder that only its owner enters. */
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'np-identity-'))
+  await chmod(folder, 0o755)
+  await copyFile(process.execPath, join(folder, 'node'))
+  await copyFile(SCRIPT, join(folder, 'show-files.ts'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
 function serving(spec: JsonObject, own: JsonObject): JsonObject {
   const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 }
-  const command = [process.execPath, SCRIPT]
+  const command = [join(folder, 'node'), join(folder, 'show-files.ts')]
   return {
     terminationGracePeriodSeconds: 1,
     containers: [{ name: 'main', image: 'none', command, readinessProbe, ...own }],
@@ -37,24 +48,25 @@ function serving(spec: JsonObject, own: JsonObject): JsonObject {
   }
 }
 
-const CONFIGURED = serving(
-  {
-    securityContext: { runAsUser: 1234, fsGroup: 4321 },
-    volumes: [
-      { name: 'settings', configMap: { name: 'settings', defaultMode: 0o640 } },
-      { name: 'work', emptyDir: {} },
-    ],
-  },
-  {
-    env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'db', key: 'password' } } }],
-    envFrom: [{ prefix: 'DB_', secretRef: { name: 'db' } }],
-    workingDir: '/work-of-this-pod/here',
-    volumeMounts: [
-      { name: 'settings', mountPath: '/etc/settings-of-this-pod' },
-      { name: 'work', mountPath: '/work-of-this-pod/here' },
-    ],
-  },
-)
+const configured = () =>
+  serving(
+    {
+      securityContext: { runAsUser: 1234, fsGroup: 4321 },
+      volumes: [
+        { name: 'settings', configMap: { name: 'settings', defaultMode: 0o640 } },
+        { name: 'work', emptyDir: {} },
+      ],
+    },
+    {
+      env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'db', key: 'password' } } }],
+      envFrom: [{ prefix: 'DB_', secretRef: { name: 'db' } }],
+      workingDir: '/work-of-this-pod/here',
+      volumeMounts: [
+        { name: 'settings', mountPath: '/etc/settings-of-this-pod' },
+        { name: 'work', mountPath: '/work-of-this-pod/here' },
+      ],
+    },
+  )
 
 test('a Pod reads its token and its configuration, and the machine sees nothing of them', async () => {
   const stage = await setIdentityStage()
@@ -63,7 +75,7 @@ test('a Pod reads its token and its configuration, and the machine sees nothing 
   const data = { password: Buffer.from('geheim').toString('base64') }
   await api.make('/api/v1/namespaces/default/secrets', { metadata: { name: 'db' }, data })
   const endAgent = stage.startAgent()
-  await api.make(PODS, { metadata: { name: 'web' }, spec: CONFIGURED })
+  await api.make(PODS, { metadata: { name: 'web' }, spec: configured() })
   const pod = await until(`${PODS}/web`, isReady)
   const url = `http://${stringAt(pod, 'status', 'podIP')}:8080`
   const show = (path: string): Promise<JsonObject> => stage.fetch(url + path)

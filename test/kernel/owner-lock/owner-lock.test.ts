@@ -6,6 +6,7 @@ import { createLab, type Lab } from '../../support/lab/lab.ts'
 import { sumOf } from '../../support/lab/metrics.ts'
 import { netState } from '../../support/lab/net-state.ts'
 import { type LabProcess, startProcess } from '../../support/lab/process.ts'
+import { asUser } from '../../support/other-user.ts'
 
 /** One process at a time writes the rules of a network namespace, and the next one learns which. */
 const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
@@ -116,13 +117,8 @@ const squat = (answer: string) =>
 
 test('an ordinary user cannot keep the daemon from its work, whatever it answers', async () => {
   const owner = { program: 'node-proxy', pid: 1, task: 'daemon' }
-  const user = [
-    'setpriv',
-    `--reuid=${UNPRIVILEGED_UID}`,
-    `--regid=${UNPRIVILEGED_UID}`,
-    '--clear-groups',
-  ]
-  const squatter = background([...user, process.execPath, '-e', squat(JSON.stringify(owner))])
+  const command = [process.execPath, '-e', squat(JSON.stringify(owner))]
+  const squatter = background([...asUser(UNPRIVILEGED_UID, command)])
   await squatter.said('squatting')
   await serve()
   const conditionValue = async () =>
@@ -159,9 +155,9 @@ test('ordinary users that serve at addresses of their own need no lock', async (
   const bind = ['--proxy-mode=userspace', '--oom-score-adj=0']
   const users = [UNPRIVILEGED_UID, UNPRIVILEGED_UID - 1].map((user, index) => {
     const ports = [`--healthz-port=${10_270 + index}`, `--metrics-port=${10_280 + index}`]
-    const drop = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups']
     const flags = [...bind, ...ports, `--userspace-bind-map=127.0.0.1:${8_080 + index}=ns/owned`]
-    return background([...drop, LAUNCHER, `--config=${lab.daemon.configFile}`, ...flags])
+    const command = [LAUNCHER, `--config=${lab.daemon.configFile}`, ...flags]
+    return background([...asUser(user, command)])
   })
   for (const user of users) {
     await user.said('the cluster is listed')

@@ -2,6 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { HttpReply } from '../agent/protocol.ts'
+import { asUser } from '../other-user.ts'
 import type { Api } from './api.ts'
 import { backendFlags, daemonConfigText, type ProxyConfig } from './daemon-config.ts'
 import { parseMetrics, type Samples, sumOf } from './metrics.ts'
@@ -104,7 +105,8 @@ export function createDaemon({ node, api, folder, kubeconfigText }: DaemonParts)
     writeConfig(config)
     if (user !== undefined) chmodSync(folder, 0o755)
     const command = [launcher, `--config=${configFile}`, ...backendFlags(), ...flags]
-    const entire = withPrograms([...identity(user), ...command], programs)
+    const own = user === undefined ? command : asUser(user, command, { hasNoRights: true })
+    const entire = withPrograms(own, programs)
     return startProcess(node.namespace, entire, { env })
   }
 
@@ -154,14 +156,6 @@ export function createDaemon({ node, api, folder, kubeconfigText }: DaemonParts)
     once: (flags) =>
       node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags], { timeoutMs: TIMEOUT_MS }),
   }
-}
-
-/** A user without any capability, and no way to one. */
-function identity(user: number | undefined): readonly string[] {
-  if (user === undefined) return []
-  const groups = [`--regid=${user}`, '--clear-groups']
-  const rights = ['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--no-new-privs']
-  return ['setpriv', `--reuid=${user}`, ...groups, ...rights]
 }
 
 /** `ip netns exec` gives every process its own mounts, so this one is the daemon's alone. */
