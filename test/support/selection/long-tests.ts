@@ -305,6 +305,12 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/refusal.test.ts'],
   },
   {
+    reason:
+      'waits for many refusals, a minute in User-mode Linux; unit tests read the rules of each mode, and project kernel sends such packets in every run',
+    projects: ['userspace', 'nftables', 'ipvs'],
+    files: ['test/kernel/service-ranges.test.ts'],
+  },
+  {
     reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
     projects: ['kernel', 'userspace', 'nftables', 'ipvs'],
     files: ['test/kernel/node-ports.test.ts'],
