@@ -97,9 +97,13 @@ subjects: [{kind: ServiceAccount, name: poor, namespace: shop}]
 
 describe('has every line of kubectl', () => {
   test.each(DESCRIBED)('%s', async (name) => {
-    const theirs = linesOf(await shell.program('kubectl', ['describe', name, ...IN_SHOP]))
-    const ours = new Set(linesOf(await shell.ok(['describe', name, ...IN_SHOP])))
-    expect(theirs.length).toBeGreaterThan(3)
-    expect(theirs.filter((line) => !ours.has(line))).toEqual([])
+    const missing = async (): Promise<readonly string[]> => {
+      const theirs = linesOf(await shell.program('kubectl', ['describe', name, ...IN_SHOP]))
+      const ours = new Set(linesOf(await shell.ok(['describe', name, ...IN_SHOP])))
+      expect(theirs.length).toBeGreaterThan(3)
+      return theirs.filter((line) => !ours.has(line))
+    }
+    // A controller may change the object between the two.
+    await expect.poll(missing, { timeout: 20_000 }).toEqual([])
   })
 })

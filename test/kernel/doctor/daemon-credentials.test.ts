@@ -45,7 +45,7 @@ async function expectFirst(check: string, cause: RegExp): Promise<Finding | unde
 }
 
 test('a client certificate and a token that end while node-proxy runs', async () => {
-  const [life, token] = [10_000, await credentials.token(10_000)]
+  const [life, token] = [25_000, await credentials.token(25_000)]
   await restart({ ...(await credentials.certificate(life)), token })
   await lab().daemon.synced()
   const causes = async () => (await nodeFindings(lab())).map(({ cause }) => cause).toSorted()
