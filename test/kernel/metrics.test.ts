@@ -23,7 +23,10 @@ const CONFIG = {
 const CONSTANT = ['build_info', 'mode_info', 'forwarder_workers', 'config_last_reload_successful']
 
 /** What another test shows. */
-const ELSEWHERE = ['client_credential_expiration_timestamp_seconds']
+const ELSEWHERE = [
+  'client_credential_expiration_timestamp_seconds',
+  'client_credential_late_timestamp_seconds',
+]
 
 /** What only a mode whose process moves the bytes has. */
 const OF_USERSPACE = /^(forwarder_|affinity_|draining_backends)/
