@@ -56,6 +56,11 @@ test('a Service: endpoints that get nothing, problems, and events with their age
   expect(plain).not.toMatch(/^(Problems|Events):/m)
 })
 
+test('what the problems of several objects are found by is read once', async () => {
+  const { stderr } = await shell.run(['describe', 'svc', 'web', 'bare', 'far', '-v=6', ...IN_SHOP])
+  expect(stderr.match(/\/clusterrolebindings\b/g)).toHaveLength(1)
+})
+
 test('what the user may not read is named, and the rest is there', async () => {
   await shell.ok(['create', 'sa', 'poor', ...IN_SHOP])
   const role = ['create', '-f', await shell.write('poor.yaml', POOR)]

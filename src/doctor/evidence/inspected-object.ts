@@ -8,6 +8,17 @@ export interface InspectedObject {
   readonly key: string
 }
 
+const KINDS: Readonly<Record<string, InspectedObject['kind']>> = {
+  Service: 'service',
+  Pod: 'pod',
+  ServiceAccount: 'serviceaccount',
+}
+
+/** How objects of an API kind of the core group are inspected; undefined: they are not. */
+export function inspectedKind(kind: string): InspectedObject['kind'] | undefined {
+  return KINDS[kind]
+}
+
 /** Whether a Service is the one that the user inspects. */
 export function isInspected(
   kind: InspectedObject['kind'],

@@ -8,7 +8,7 @@ import {
 } from '../../lib/json.ts'
 import type { Describer } from './describer.ts'
 import { unreadable } from './describer.ts'
-import type { Row } from './rows.ts'
+import { byLabel, type Row } from './rows.ts'
 
 const ACCOUNT_ANNOTATIONS = ['kubernetes.io/service-account.name', 'orch.io/service-account.name']
 
@@ -56,10 +56,6 @@ export const describeConfigMap: Describer = (map) => {
     ['Data', { rows: texts.toSorted(byLabel) }],
     ['BinaryData', { rows: sizes.toSorted(byLabel) }],
   ]
-}
-
-function byLabel([one]: Row, [other]: Row): number {
-  return one < other ? -1 : 1
 }
 
 function nameOf(object: JsonObject): string {

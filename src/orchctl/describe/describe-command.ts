@@ -4,7 +4,7 @@ import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { addNodeFlags } from '../nodes/node-flags.ts'
+import { addNodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
 import { severalLines } from '../output/terminal-text.ts'
 import { listObjects, listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
@@ -16,7 +16,7 @@ import type { Related } from './describer.ts'
 import { eventsCell } from './events.ts'
 import { describedKind } from './kinds.ts'
 import { pairs, type Row, rowsText } from './rows.ts'
-import { nodeFlags, type StateFlags, stateRows } from './state.ts'
+import { createStateRows, type StateFlags, type StateRows } from './state.ts'
 
 interface DescribeFlags extends ScopeFlags, StateFlags {
   readonly showEvents: boolean
@@ -44,6 +44,7 @@ async function describe(
   context: CommandContext,
 ): Promise<ExitCode> {
   const selected = await selectedBy(args, await openCatalogue(context))
+  const readers = { related: relatedOf(context, flags), stateRows: createStateRows(flags, context) }
   let code: ExitCode = 0
   let count = 0
   for (const one of selected) {
@@ -53,7 +54,9 @@ async function describe(
         continue
       }
       if (count > 0) context.print('\n\n')
-      context.print(severalLines(await textOf(one.resource, object, flags, context)))
+      context.print(
+        severalLines(await textOf(one.resource, object, { flags, context, ...readers })),
+      )
       count++
     }
   }
@@ -78,15 +81,20 @@ async function selectedObjects(
   return [undefined]
 }
 
+interface Given {
+  readonly flags: DescribeFlags
+  readonly context: CommandContext
+  readonly related: Related
+  readonly stateRows: StateRows
+}
+
 async function textOf(
   resource: ApiResource,
   object: JsonObject,
-  flags: DescribeFlags,
-  context: CommandContext,
+  { flags, context, related, stateRows }: Given,
 ): Promise<string> {
   const { api } = await context.session()
   const { describe: rowsOf, hasEvents = true } = describedKind(resource.group, resource.kind)
-  const related = relatedOf(context, flags)
   const metadata = objectAt(object, 'metadata')
   const namespace = stringAt(metadata, 'namespace')
   const rows: readonly Row[] = [
@@ -95,7 +103,7 @@ async function textOf(
     ['Labels', pairs(objectAt(metadata, 'labels'))],
     ['Annotations', pairs(objectAt(metadata, 'annotations'), ': ')],
     ...(await rowsOf(object, related)),
-    ...(await stateRows(resource, object, flags, context)),
+    ...(await stateRows(resource, object)),
     [
       'Events',
       flags.showEvents && hasEvents ? await eventsCell(api, object, related.now) : undefined,
@@ -118,7 +126,7 @@ function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
     },
     async proxyStatus(node) {
       const [answer] = await readNodes([node], context, {
-        ...nodeFlags(flags),
+        ...nodeFlagsOf(flags),
         ...{ path: '/inspection/v1/status', timeoutMs: NODE_MS },
       })
       if (answer?.result.ok === true) return answer.result

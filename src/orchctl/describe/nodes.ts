@@ -10,7 +10,7 @@ import {
 } from '../../lib/json.ts'
 import { canonicalQuantity, milliQuantity } from '../../resources/quantity.ts'
 import { type Describer, type Read, type Related, rfc1123, unreadable } from './describer.ts'
-import { type Cell, pairs, type Row } from './rows.ts'
+import { byLabel, type Cell, type Row } from './rows.ts'
 
 const ROLE = 'node-role.kubernetes.io/'
 
@@ -34,9 +34,9 @@ export const describeNode: Describer = async (node, related) => {
     return `${key}${value === '' ? '' : `=${value}`}:${effect}`
   })
   const amounts = (field: string): Cell => ({
-    rows: pairs(objectAt(status, field), ' ').map(
-      (pair): Row => pair.split(' ') as [string, string],
-    ),
+    rows: Object.entries(objectAt(status, field))
+      .map(([name, amount]): Row => [name, scalarText(amount)])
+      .toSorted(byLabel),
   })
   return [
     ['Roles', roles.toSorted().join(',') || '<none>'],

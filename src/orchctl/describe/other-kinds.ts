@@ -6,7 +6,7 @@ import {
   scalarText,
   without,
 } from '../../lib/json.ts'
-import type { Cell, Row } from './rows.ts'
+import { byLabel, type Cell, type Row } from './rows.ts'
 
 const HEADER = ['name', 'namespace', 'labels', 'annotations', 'managedFields']
 
@@ -19,7 +19,7 @@ export function rowsOfFields(object: JsonObject): readonly Row[] {
 function fieldRows(fields: JsonObject): readonly Row[] {
   return Object.entries(fields)
     .map(([key, value]): Row => [title(key), cellOf(value)])
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .toSorted(byLabel)
 }
 
 function cellOf(value: Json): Cell {

@@ -36,6 +36,11 @@ export function orElse(text: string, otherwise: string): string {
   return text === '' ? otherwise : text
 }
 
+/** Orders rows by their labels. */
+export function byLabel([one]: Row, [other]: Row): number {
+  return one < other ? -1 : 1
+}
+
 /** A scalar as text; undefined where it is empty, so that its row is left out. */
 export function optional(value: Json | undefined): string | undefined {
   const text = scalarText(value)

@@ -1,10 +1,10 @@
 import { diagnose } from '../../doctor/diagnose.ts'
-import type { InspectedObject } from '../../doctor/evidence/inspected-object.ts'
-import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import { type InspectedObject, inspectedKind } from '../../doctor/evidence/inspected-object.ts'
+import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
 import type { ApiResource } from '../discovery/api-resource.ts'
-import { readEvidence } from '../doctor/read-evidence.ts'
-import type { NodeFlags } from '../nodes/node-flags.ts'
+import { type ReadEvidence, readEvidence } from '../doctor/read-evidence.ts'
+import { type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
 import type { NodeLines } from '../nodes/node-inspection.ts'
 import { type NodeAnswer, readLinesOfNodes } from '../nodes/read-nodes.ts'
 import { listObjects } from '../reading/list-pages.ts'
@@ -17,40 +17,47 @@ export interface StateFlags extends NodeFlags {
   readonly nodes?: boolean
 }
 
-/** What the doctor can inspect. */
-const INSPECTED: Readonly<Record<string, InspectedObject['kind']>> = {
-  Service: 'service',
-  Pod: 'pod',
-  ServiceAccount: 'serviceaccount',
+/** The rows about one object; none for a kind of which nothing more is known. */
+export type StateRows = (resource: ApiResource, object: JsonObject) => Promise<readonly Row[]>
+
+/**
+ * What is wrong with objects, and of Services what the nodes have of them. What is read of the cluster serves all
+ * objects of one command.
+ */
+export function createStateRows(flags: StateFlags, context: CommandContext): StateRows {
+  const evidence = new Map<string, Promise<ReadEvidence>>()
+  let nodes: Promise<readonly JsonObject[]> | undefined
+
+  async function listNodes(): Promise<readonly JsonObject[]> {
+    const { api } = await context.session()
+    return listObjects(api, { path: '/api/v1/nodes' })
+  }
+
+  async function nodesCell(service: string): Promise<Cell> {
+    nodes ??= listNodes()
+    const answers = await readLinesOfNodes(await nodes, context, {
+      ...nodeFlagsOf(flags),
+      ...{ path: '/inspection/v1/entries', query: { service } },
+    })
+    return { table: [['Node', 'Port', 'Backends', 'State'], ...answers.flatMap(entryRows)] }
+  }
+
+  return async ({ group, kind }, object) => {
+    const inspected = group === '' ? inspectedKind(kind) : undefined
+    if (inspected === undefined) return []
+    const namespace = stringAt(object, 'metadata', 'namespace')
+    const key = `${namespace}/${stringAt(object, 'metadata', 'name')}`
+    const isOnNodes = flags.nodes === true && inspected === 'service'
+    const read = (): Promise<ReadEvidence> =>
+      evidence.getOrInsertComputed(namespace, () => readEvidence(namespace, context))
+    return [
+      ['Nodes', isOnNodes ? await nodesCell(key) : undefined],
+      ['Problems', flags.problems ? problems({ kind: inspected, key }, await read()) : undefined],
+    ]
+  }
 }
 
-/** What is wrong with an object, and of a Service what the nodes have of it. */
-export async function stateRows(
-  { group, kind }: ApiResource,
-  object: JsonObject,
-  flags: StateFlags,
-  context: CommandContext,
-): Promise<readonly Row[]> {
-  const inspected = group === '' ? INSPECTED[kind] : undefined
-  if (inspected === undefined) return []
-  const namespace = stringAt(object, 'metadata', 'namespace')
-  const key = `${namespace}/${stringAt(object, 'metadata', 'name')}`
-  const isOnNodes = flags.nodes === true && inspected === 'service'
-  return [
-    ['Nodes', isOnNodes ? await nodesCell(key, flags, context) : undefined],
-    [
-      'Problems',
-      flags.problems ? await problems({ kind: inspected, key }, namespace, context) : undefined,
-    ],
-  ]
-}
-
-async function problems(
-  inspected: InspectedObject,
-  namespace: string,
-  context: CommandContext,
-): Promise<Cell> {
-  const { evidence, unread } = await readEvidence(namespace, context)
+function problems(inspected: InspectedObject, { evidence, unread }: ReadEvidence): Cell {
   const lines = diagnose(evidence, inspected).flatMap(({ symptom, object, cause, remedy }) => [
     `${symptom}: ${object}: ${cause}`,
     `  remedy: ${remedy}`,
@@ -61,42 +68,11 @@ async function problems(
   return all.length === 0 ? '<none>' : { lines: all }
 }
 
-export function nodeFlags({
-  inspectionPort,
-  inspectionCertificateAuthority,
-}: NodeFlags): NodeFlags {
-  return {
-    ...(inspectionPort !== undefined && { inspectionPort }),
-    ...(inspectionCertificateAuthority !== undefined && { inspectionCertificateAuthority }),
-  }
-}
-
-async function nodesCell(
-  service: string,
-  flags: StateFlags,
-  context: CommandContext,
-): Promise<Cell> {
-  const { api } = await context.session()
-  const nodes = await listObjects(api, { path: '/api/v1/nodes' })
-  const answers = await readLinesOfNodes(nodes, context, {
-    ...nodeFlags(flags),
-    ...{ path: '/inspection/v1/entries', query: { service } },
-  })
-  return { table: [['Node', 'Port', 'Backends', 'State'], ...answers.flatMap(entryRows)] }
-}
-
 function entryRows({ node, result }: NodeAnswer<NodeLines>): readonly (readonly string[])[] {
   if (!result.ok) return [[node, '', '', unreadable(result.error.message)]]
   if (result.lines.length === 0) return [[node, '', '', 'the Service is not known there']]
   return result.lines.map((entry) => {
-    const backends = arrayAt(entry, 'backends').map(
-      (one) => `${stringAt(one, 'ip')}:${scalarText(valueAt(one, 'port'))}`,
-    )
-    return [
-      node,
-      stringAt(entry, 'id'),
-      String(backends.length),
-      stringAt(entry, 'status') || 'served',
-    ]
+    const backends = String(arrayAt(entry, 'backends').length)
+    return [node, stringAt(entry, 'id'), backends, stringAt(entry, 'status') || 'served']
   })
 }

@@ -4,7 +4,7 @@ import type { Finding } from '../../doctor/evidence/finding.ts'
 import { decodeNodeFacts, type NodeFacts } from '../../doctor/evidence/node-facts.ts'
 import { unbalancedLoad } from '../../doctor/node-checks/unbalanced-load.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { NodeFlags } from '../nodes/node-flags.ts'
+import { type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
 import { listObjects } from '../reading/list-pages.ts'
 
@@ -17,14 +17,13 @@ const TIMEOUT_MS = 65_000
  */
 export async function diagnoseClusterNodes(
   context: CommandContext,
-  { inspectionPort, inspectionCertificateAuthority }: NodeFlags,
+  flags: NodeFlags,
 ): Promise<readonly Finding[]> {
   const { api } = await context.session()
   const nodes = await listObjects(api, { path: '/api/v1/nodes' })
   const options = {
     ...{ path: '/inspection/v1/facts', timeoutMs: TIMEOUT_MS },
-    ...(inspectionPort === undefined ? {} : { inspectionPort }),
-    ...(inspectionCertificateAuthority === undefined ? {} : { inspectionCertificateAuthority }),
+    ...nodeFlagsOf(flags),
   }
   const known = new Map<string, NodeFacts>()
   for (const { node, result } of await readNodes(nodes, context, options)) {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { diagnose } from '../../doctor/diagnose.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
-import type { InspectedObject } from '../../doctor/evidence/inspected-object.ts'
+import { type InspectedObject, inspectedKind } from '../../doctor/evidence/inspected-object.ts'
 import { findingsText } from '../../doctor/finding-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { runs } from '../command/command-module.ts'
@@ -142,19 +142,13 @@ function ofInspected(
   return inspected?.kind === 'service' ? concerning(findings, inspected.key) : findings
 }
 
-const KINDS: Readonly<Record<string, InspectedObject['kind']>> = {
-  Service: 'service',
-  Pod: 'pod',
-  ServiceAccount: 'serviceaccount',
-}
-
 /** @throws NP_ORCHCTL_USAGE for other kinds, NP_CLIENT_REFUSED when it is not there */
 async function inspectedObject(
   args: readonly string[],
   context: CommandContext,
 ): Promise<InspectedObject> {
   const { resource, name } = await selectedObject(args, await openCatalogue(context))
-  const kind = resource.group === '' ? KINDS[resource.kind] : undefined
+  const kind = resource.group === '' ? inspectedKind(resource.kind) : undefined
   if (kind === undefined) {
     const hint = 'write service/NAME, pod/NAME or serviceaccount/NAME'
     throw usageError(`${quote(resource.kind)} cannot be checked`, hint)

@@ -11,7 +11,7 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import type { CommandContext } from '../command/context.ts'
-import type { NodeFlags } from '../nodes/node-flags.ts'
+import { type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
 import { readLinesOfNodes } from '../nodes/read-nodes.ts'
 
 /**
@@ -33,12 +33,11 @@ async function readTraffic(
   service: string,
   nodes: readonly JsonObject[],
   context: CommandContext,
-  { inspectionPort, inspectionCertificateAuthority }: NodeFlags,
+  flags: NodeFlags,
 ): Promise<readonly TrafficFacts[]> {
   const answers = await readLinesOfNodes(nodes, context, {
     ...{ path: '/inspection/v1/traffic', query: { service } },
-    ...(inspectionPort !== undefined && { inspectionPort }),
-    ...(inspectionCertificateAuthority !== undefined && { inspectionCertificateAuthority }),
+    ...nodeFlagsOf(flags),
   })
   return answers.flatMap(({ node, result }) =>
     result.ok ? result.lines.flatMap((line) => trafficOf(node, service, line)) : [],

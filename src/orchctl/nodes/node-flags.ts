@@ -24,6 +24,17 @@ export function addNodeFlags(command: Command): Command {
     )
 }
 
+/** Those flags of a command that has more; what was not given is absent. */
+export function nodeFlagsOf({
+  inspectionPort,
+  inspectionCertificateAuthority,
+}: NodeFlags): NodeFlags {
+  return {
+    ...(inspectionPort !== undefined && { inspectionPort }),
+    ...(inspectionCertificateAuthority !== undefined && { inspectionCertificateAuthority }),
+  }
+}
+
 /** @throws NP_ORCHCTL_USAGE */
 export function portOf({ inspectionPort: text }: NodeFlags): number {
   if (text === undefined) return DEFAULT_PORT
