@@ -4,7 +4,7 @@ import type { AffinityTable } from './affinity-table.ts'
 
 /** A client that connects to an entry. */
 export interface Visit {
-  /** `contentHash` of the entry's id. */
+  /** `contentHash` of the name by which the entry's clients are remembered. */
   readonly group: number
   /** Its address, 4 or 16 bytes. */
   readonly client: Uint8Array
@@ -55,4 +55,9 @@ export function stickyChoice<Backend extends Sticky>(
  */
 export function tokenOf(ip: IpAddress, port: number): number {
   return contentHash(hostPort(ip, port)) % 2 ** 31
+}
+
+/** The same of a Pod, whatever its port, for entries that share their clients. */
+export function tokenOfPod(ip: IpAddress): number {
+  return contentHash(ip) % 2 ** 31
 }

@@ -49,7 +49,7 @@ test('every field of an entry of a LoadBalancer Service', () => {
       pools: { cluster: [{ ip: '10.0.0.1', port: 8080, weight: 1, local: false }], local: [] },
       whenEmpty: { cluster: 'reject', local: 'reject' },
       draining: [],
-      affinity: { seconds: 60 },
+      affinity: { seconds: 60, isShared: true },
       scheduler: 'wrr',
     },
   ])

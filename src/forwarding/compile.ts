@@ -1,5 +1,6 @@
 import { type Family, familyOf } from '../lib/ip.ts'
 import type { EndpointSource, Service, ServiceKey, ServicePort } from '../resources/types.ts'
+import { shareAffinity } from './affinity.ts'
 import { collectCandidates } from './backends.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { DrainingBackend, ForwardingEntry, RejectedFrontend } from './entry.ts'
@@ -26,9 +27,11 @@ export function compileService(
   if (service === undefined || !isServed(service, node)) return []
   const sources = cluster.endpointSourcesOf(key)
   const families = familiesOf(service)
-  return distinctPorts(service).flatMap((port) =>
+  const entries = distinctPorts(service).flatMap((port) =>
     families.map((family) => compilePort({ service, port, family, sources, node })),
   )
+  const isShared = service.affinitySeconds !== undefined && node.affinityScope === 'service'
+  return isShared ? shareAffinity(entries) : entries
 }
 
 interface PortInput {

@@ -68,6 +68,14 @@ export interface DrainingBackend extends Backend {
   readonly until: number
 }
 
+/** A client keeps its backend. */
+export interface Affinity {
+  /** So long after its last connection. */
+  readonly seconds: number
+  /** Its backends at all entries of the Service and family that share their clients are of one Pod; absent: it has one here alone. */
+  readonly isShared?: true
+}
+
 /**
  * One Service port of one IP family as this node must forward it. Nothing in it depends on the mode; every
  * mode renders the same entry.
@@ -86,8 +94,8 @@ export interface ForwardingEntry {
   readonly whenEmpty: Readonly<Record<Pool, 'reject' | 'drop'>>
   /** Removed backends that keep their connections for a while, sorted by ip and port. */
   readonly draining: readonly DrainingBackend[]
-  /** ClientIP affinity: a client keeps its backend for so many seconds after its last connection. */
-  readonly affinity: { readonly seconds: number } | undefined
+  /** ClientIP affinity; undefined: each connection gets any backend. */
+  readonly affinity: Affinity | undefined
   /** The IPVS scheduler that the Service requests; only the ipvs mode reads it. */
   readonly scheduler: string | undefined
   /** The PROXY protocol version in which backends receive the client's address; absent: none. */

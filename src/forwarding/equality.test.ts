@@ -53,6 +53,7 @@ describe('every field that reaches the kernel counts', () => {
     ['scheduler', { scheduler: undefined }],
     ['PROXY protocol', { proxyProtocol: 'v2' }],
     ['affinity', { affinity: { seconds: 61 } }],
+    ['clients shared with other ports', { affinity: { seconds: 60, isShared: true } }],
     ['no affinity', { affinity: undefined }],
     ['empty cluster', { whenEmpty: { cluster: 'drop', local: 'reject' } }],
     ['empty local', { whenEmpty: { cluster: 'reject', local: 'drop' } }],

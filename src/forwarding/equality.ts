@@ -15,6 +15,7 @@ export function isSameForwarding(a: ForwardingEntry, b: ForwardingEntry): boolea
     a.proxyProtocol === b.proxyProtocol &&
     a.healthCheckPort === b.healthCheckPort &&
     a.affinity?.seconds === b.affinity?.seconds &&
+    a.affinity?.isShared === b.affinity?.isShared &&
     a.whenEmpty.cluster === b.whenEmpty.cluster &&
     a.whenEmpty.local === b.whenEmpty.local &&
     areSame(a.frontends, b.frontends, isSameFrontend) &&

@@ -1,6 +1,10 @@
 import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 import type { Protocol } from '../resources/types.ts'
 
+export const AFFINITY_SCOPES = ['service', 'port'] as const
+
+export type AffinityScope = (typeof AFFINITY_SCOPES)[number]
+
 /** What the compiler knows of the node that it compiles for. */
 export interface NodeContext {
   readonly name: string
@@ -12,6 +16,8 @@ export interface NodeContext {
   readonly allowedExternalIPs: readonly Cidr[] | undefined
   /** The `service-proxy-name` of the Services that are served; undefined: those without one. */
   readonly proxyName: string | undefined
+  /** What a client with session affinity sticks to: one Pod for all ports of a Service, or a backend for each port. */
+  readonly affinityScope: AffinityScope
   /** How long a removed backend keeps its connections; 0: it does not drain. */
   readonly drainSeconds: Readonly<Record<Protocol, number>>
 }

@@ -38,6 +38,7 @@ const node: NodeContext = {
   addresses: { 4: [ip('192.168.0.2')], 6: [] },
   allowedExternalIPs: undefined,
   proxyName: undefined,
+  affinityScope: 'service',
   drainSeconds: { TCP: 0, UDP: 0, SCTP: 0 },
 }
 

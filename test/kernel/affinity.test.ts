@@ -1,13 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import {
   connectAll,
+  deployPorts,
   deploySticky,
   ENDPOINTS,
   expectCrowdSticks,
   moved,
+  podsOf,
+  TARGETS,
 } from '../support/affinity/sticky-service.ts'
-import { isUserspace } from '../support/lab/daemon-config.ts'
+import { isIpvs, isUserspace } from '../support/lab/daemon-config.ts'
+import { reconfigure } from '../support/lab/reconfigure.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 const lab = useLab()
@@ -65,3 +69,50 @@ test.skipIf(isUserspace())(
     expect(moved(first, await connectAll(lab(), clients))).toBe(0)
   },
 )
+
+describe.skipIf(isIpvs())('one Pod for all ports of a Service', () => {
+  test('by whichever port, address and protocol a client comes', async () => {
+    await deployPorts(lab())
+    const clients = await lab().crowd(60)
+    const first = podsOf(await connectAll(lab(), clients))
+    expect(new Set(first).size).toBe(ENDPOINTS.length)
+    for (const target of TARGETS) {
+      const pods = podsOf(await connectAll(lab(), clients, target))
+      expect(moved(first, pods), JSON.stringify(target)).toBe(0)
+    }
+  })
+
+  test('also where its first port is the second, while a port with other Pods comes', async () => {
+    await deployPorts(lab())
+    const clients = await lab().crowd(60)
+    const first = podsOf(await connectAll(lab(), clients, { port: 81 }))
+    const only = ENDPOINTS.slice(0, 1)
+    await deployPorts(lab(), { extra: only })
+    expect(moved(first, podsOf(await connectAll(lab(), clients)))).toBe(0)
+    const extra = podsOf(await connectAll(lab(), clients, { port: 82 }))
+    expect(new Set(extra)).toEqual(new Set(only.map(({ ip }) => ip)))
+    expect(moved(first, podsOf(await connectAll(lab(), clients, { port: 81 })))).toBe(0)
+  })
+
+  test('a client whose Pod leaves gets another one for all ports', async () => {
+    await deployPorts(lab())
+    const clients = await lab().crowd(60)
+    const first = podsOf(await connectAll(lab(), clients))
+    await deployPorts(lab(), { endpoints: ENDPOINTS.slice(1) })
+    const after = podsOf(await connectAll(lab(), clients, { port: 81 }))
+    const stayed = first.flatMap((pod, index) => (pod === ENDPOINTS[0]?.ip ? [] : [index]))
+    expect(stayed.filter((index) => first[index] !== after[index])).toEqual([])
+    expect(moved(after, podsOf(await connectAll(lab(), clients)))).toBe(0)
+  })
+
+  test('a backend for each port, where affinityScope is port', async () => {
+    await reconfigure(lab(), { affinityScope: 'port' })
+    await deployPorts(lab())
+    const clients = await lab().crowd(60)
+    const first = podsOf(await connectAll(lab(), clients))
+    const second = podsOf(await connectAll(lab(), clients, { port: 81 }))
+    expect(moved(first, second)).toBeGreaterThan(0)
+    expect(moved(second, podsOf(await connectAll(lab(), clients, { port: 81 })))).toBe(0)
+    await reconfigure(lab(), {})
+  })
+})

@@ -113,6 +113,7 @@ export function nodeContext(overrides: Partial<NodeContext> = {}): NodeContext {
     addresses: { 4: [ip('192.168.0.2')], 6: [ip('2001:db8::1')] },
     allowedExternalIPs: undefined,
     proxyName: undefined,
+    affinityScope: 'service',
     drainSeconds: { TCP: 0, UDP: 0, SCTP: 0 },
     ...overrides,
   }

@@ -1,3 +1,4 @@
+import { clientsOwner } from '../../forwarding/affinity.ts'
 import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import { hostPort } from '../../lib/ip.ts'
@@ -16,9 +17,10 @@ export const CLIENTS_PER_BACKEND = 262_144
 const BUCKETS_PER_SERVICE = 16_384
 const FEWEST_BUCKETS = 64
 
-/** The set of clients that stick to `backend`. */
-export function setOf(entry: ForwardingEntry, backend: Backend): string {
-  return affinitySet(entry.family, `${entry.id}|${hostPort(backend.ip, backend.port)}`)
+/** The set of clients that stick to `backend`, or to its Pod where entries share their clients. */
+export function setOf(entry: ForwardingEntry, { ip, port }: Backend): string {
+  const member = entry.affinity?.isShared ? ip : hostPort(ip, port)
+  return affinitySet(entry.family, `${clientsOwner(entry)}|${member}`)
 }
 
 /** What every set of a Service is made with. Timeouts come with each added client. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { serviceAt } from '../../../test/support/modes/fake-node.ts'
-import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { digestRules, objectOf } from '../netfilter/chains/object.ts'
 import { backend, frontend, ip, settings } from '../testing/mode-fixtures.ts'
@@ -49,6 +49,26 @@ test('a chain belongs to its entry, a dispatch chain to none', () => {
   const mine = owners.filter(([, owner]) => owner === 'a').map(([key]) => key?.split('-')[0])
   expect(mine).toEqual(['set/NPROXY', 'set/NPROXY', '4/nat/NPROXY'])
   expect(program.ownersOf('4/nat/NPROXY-VIPS' as ObjectKey)).toEqual([])
+})
+
+test('a set that two entries share belongs to both, and stays until neither wants it', () => {
+  const program = new IptablesProgram(settings())
+  const service = 'ns/a' as ServiceKey
+  const sticky = { service, affinity: { seconds: 60, isShared: true } } as const
+  program.replace(id('a'), serviceAt('a', '172.30.0.1', sticky))
+  program.replace(id('b'), serviceAt('b', '172.30.0.2', sticky))
+  const wanted = wantedBy(program)
+  const sets = [...wanted.keys()].filter(isSetKey)
+  expect(sets).toHaveLength(2)
+  expect(sets.map((key) => program.ownersOf(key))).toEqual([
+    ['a', 'b'],
+    ['a', 'b'],
+  ])
+  program.replace(id('a'), undefined)
+  expect([...wantedBy(program, wanted).keys()].filter(isSetKey)).toEqual(sets)
+  expect(sets.map((key) => program.setTypeOf(key)?.type)).toEqual(['hash:ip', 'hash:ip'])
+  program.replace(id('b'), undefined)
+  expect([...wantedBy(program, wanted).keys()].filter(isSetKey)).toEqual([])
 })
 
 test('what is not wanted has neither rules nor options nor an owner', () => {
@@ -102,6 +122,9 @@ test('a claim that moves is served by its new owner, whichever change comes firs
   }
 })
 
+/** By itself, or with other entries of its Service. */
+const STICKY = [{ seconds: 60 }, { seconds: 60, isShared: true }] as const
+
 const change = fc.record({
   name: fc.nat(90),
   address: fc.nat(400),
@@ -129,7 +152,8 @@ function entryOf({
   return serviceAt(`s${name}`, '172.30.0.1', {
     frontends: isNodePort ? [vip, nodePort] : [vip],
     pools: { cluster, local: [] },
-    affinity: isSticky ? { seconds: 60 } : undefined,
+    service: `ns/s${name % 5}` as ServiceKey,
+    affinity: isSticky ? STICKY[name % 2] : undefined,
   })
 }
 

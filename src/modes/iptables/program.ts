@@ -26,7 +26,10 @@ interface EntryObjects {
 export class IptablesProgram implements Program {
   readonly #settings: NetfilterSettings
   readonly #entries = new Map<EntryId, EntryObjects>()
+  /** Of each chain of an entry. */
   readonly #owners = new Map<ObjectKey, EntryId>()
+  /** Of each set: several entries share one where they share their clients. */
+  readonly #setOwners = new Map<ObjectKey, Set<EntryId>>()
   readonly #trees: ReadonlyMap<Family, Trees>
   readonly #base = new Map<ObjectKey, readonly string[]>()
   readonly #ruleCounts = new Map<ObjectKey, number>()
@@ -68,13 +71,14 @@ export class IptablesProgram implements Program {
   }
 
   ownersOf(key: ObjectKey): readonly EntryId[] {
+    if (isSetKey(key)) return [...(this.#setOwners.get(key) ?? [])]
     const owner = this.#owners.get(key)
     return owner === undefined ? [] : [owner]
   }
 
-  /** The entry that a chain or set belongs to; undefined: all share it, or it is not wanted. */
+  /** The entry, or one of the entries, that a chain or set belongs to; undefined: all share it, or it is not wanted. */
   entryOf(key: ObjectKey): ForwardingEntry | undefined {
-    const owner = this.#owners.get(key)
+    const [owner] = this.ownersOf(key)
     return owner === undefined ? undefined : this.#entries.get(owner)?.entry
   }
 
@@ -128,19 +132,27 @@ export class IptablesProgram implements Program {
       const key = setKey(name)
       keys.push(key)
       this.#changes.set(key, SET_DIGEST)
+      const owners = this.#setOwners.get(key)
+      if (owners === undefined) this.#setOwners.set(key, new Set([entry.id]))
+      else owners.add(entry.id)
     }
     for (const [chain, rules] of chains) {
       const key = keyOf({ kind: 'chain', family: entry.family, table: 'nat', chain })
       keys.push(key)
+      this.#owners.set(key, entry.id)
       this.#setChain(key, rules)
     }
-    for (const key of keys) this.#owners.set(key, entry.id)
     return keys
   }
 
   #disown(before: EntryObjects | undefined, wanted: ReadonlySet<ObjectKey>): void {
-    for (const key of before?.keys ?? []) {
+    if (before === undefined) return
+    for (const key of before.keys) {
       if (wanted.has(key)) continue
+      const owners = this.#setOwners.get(key)
+      owners?.delete(before.entry.id)
+      if (owners !== undefined && owners.size > 0) continue
+      this.#setOwners.delete(key)
       this.#owners.delete(key)
       this.#setChain(key, undefined)
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ForwardingEntry } from '../../forwarding/entry.ts'
+import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { render } from './render.ts'
@@ -133,6 +133,17 @@ test('affinity looks up first, then chooses and remembers', () => {
     `-p tcp ${known} -j DNAT --to-destination 10.180.0.2:8080`,
     '-p tcp -j DNAT --to-destination 10.180.0.2:8080',
   ])
+})
+
+test('entries that share their clients have one set for each Pod, whatever its port', () => {
+  const setsOf = (name: string, port: number, isShared?: true) => {
+    const affinity = { seconds: 60, ...(isShared && { isShared }) }
+    const pools = { cluster: [backend('10.180.0.1', { port })], local: [] }
+    const one = entry({ id: `shop/cart:${name}/TCP/4` as EntryId, affinity, pools })
+    return [...render(one, settings()).sets.keys()]
+  }
+  expect(setsOf('http', 8080, true)).toEqual(setsOf('admin', 9090, true))
+  expect(setsOf('http', 8080)).not.toEqual(setsOf('admin', 8080))
 })
 
 test('each backend has its own set, whichever pool it is in', () => {

@@ -4,7 +4,7 @@ import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entr
 import type { ObjectKey } from '../mode.ts'
 import { plan } from '../netfilter/chains/plan.ts'
 import { restoreLines } from '../netfilter/chains/restore-text.ts'
-import { backend, cidr, frontend, ip, settings } from '../testing/mode-fixtures.ts'
+import { AFFINITIES, backend, cidr, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { rankOf } from './chain-rank.ts'
 import { OWNED_CHAINS } from './names.ts'
 import { IptablesProgram } from './program.ts'
@@ -35,10 +35,10 @@ const hostileEntry = fc
     port: fc.integer({ min: 1, max: 65_535 }),
     backends: fc.nat(3),
     isLocal: fc.boolean(),
-    isSticky: fc.boolean(),
+    affinity: fc.constantFrom(...AFFINITIES),
     ranges: fc.option(fc.nat(2), { nil: undefined }),
   })
-  .map(({ id, service, portName, isV6, port, backends, isLocal, isSticky, ranges, ...rest }) => {
+  .map(({ id, service, portName, isV6, port, backends, isLocal, ranges, ...rest }) => {
     const pod = (n: number) => backend(isV6 ? `fd00:10::${n + 1}` : `10.180.0.${n + 1}`)
     const cluster = Array.from({ length: backends }, (_, n) => pod(n))
     const sourceRanges = ['0.0.0.0/0', '192.0.2.0/24'].slice(0, ranges).map(cidr)
@@ -63,7 +63,6 @@ const hostileEntry = fc
       pools: { cluster, local: cluster.slice(0, 1) },
       whenEmpty: { cluster: 'reject', local: 'drop' },
       draining: [],
-      affinity: isSticky ? { seconds: 60 } : undefined,
     } satisfies ForwardingEntry
   })
 

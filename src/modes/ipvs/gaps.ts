@@ -23,6 +23,11 @@ export const GAPS: readonly Gap[] = [
       'they could not be distinguished from those that IPVS still serves, so they are refused until the last one has ended',
   },
   {
+    scenario: 'session affinity: one Pod for all ports of a Service',
+    reason:
+      'the kernel keeps clients for each virtual server, and a virtual server with several ports sends to the port that the client used; a client has a backend for each port and address',
+  },
+  {
     scenario: 'session affinity that is turned on or off while connections are being made',
     reason: 'one of them may get no answer, also when its client sends its first packet again',
   },

@@ -85,6 +85,7 @@ const world: World<Kernel, Failure> = {
   node: {
     ...node,
     ...{ allowedExternalIPs: undefined, proxyName: undefined },
+    affinityScope: 'service',
     drainSeconds: { TCP: 60, UDP: 0, SCTP: 60 },
   },
 }

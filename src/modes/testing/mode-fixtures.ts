@@ -46,6 +46,9 @@ export function backend(address: string, overrides: Partial<Backend> = {}): Back
   return { ip: ip(address), port: 8080, weight: 1, local: false, ...overrides }
 }
 
+/** No affinity; clients of one entry; clients that entries of one Service share. */
+export const AFFINITIES = [undefined, { seconds: 60 }, { seconds: 60, isShared: true }] as const
+
 /** A ClusterIP 172.30.0.41:80 with the cluster pool. */
 export function frontend(overrides: Partial<Frontend> = {}): Frontend {
   return {

@@ -1,4 +1,4 @@
-import type { Backend, EntryId, ServiceKey } from '../../forwarding/entry.ts'
+import type { Affinity, Backend, EntryId, ServiceKey } from '../../forwarding/entry.ts'
 import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
 
 /** Protocols that sockets of this process can forward; SCTP is none of them. */
@@ -36,6 +36,6 @@ export interface Route {
   readonly listeners: readonly RouteListener[]
   readonly pools: Readonly<Record<'cluster' | 'local', readonly Backend[]>>
   readonly balancing: Balancing
-  readonly affinity: { readonly seconds: number } | undefined
+  readonly affinity: Affinity | undefined
   readonly proxyProtocol: ProxyProtocol | undefined
 }

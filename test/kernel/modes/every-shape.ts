@@ -27,6 +27,8 @@ export function everyShape(family: Family): readonly ForwardingEntry[] {
     const clusterIP = frontend({ ip: vip(shapes.length + 1) })
     addShape({ protocol, frontends: [clusterIP] })
     addShape({ protocol, frontends: [{ ...clusterIP, port: 81 }], affinity: { seconds: 10_800 } })
+    const shared = { seconds: 10_800, isShared: true } as const
+    addShape({ protocol, frontends: [{ ...clusterIP, port: 84 }], affinity: shared })
     const none = { cluster: [], local: [] }
     addShape({ protocol, frontends: [{ ...clusterIP, port: 82 }], pools: none })
     addShape({

@@ -4,7 +4,7 @@ import { deploy } from '../flows/deploy.ts'
 import { chiSquareOfEqual } from '../lab/chi-square.ts'
 import { isUserspace } from '../lab/daemon-config.ts'
 import type { Lab } from '../lab/lab.ts'
-import type { EndpointSpec } from '../lab/objects.ts'
+import { type EndpointSpec, type PortSpec, slice } from '../lab/objects.ts'
 
 const VIP = '172.30.14.1'
 
@@ -29,14 +29,64 @@ export function deploySticky(
   })
 }
 
+const LOAD_BALANCER = '203.0.113.14'
+
+/** Ports of one Service: 80, 81 with another number at the Pods, and UDP; `deployPorts` may add 82. */
+const PORTS = [
+  { name: 'a', port: 80, nodePort: 30_080 },
+  { name: 'b', port: 81, nodePort: 30_081, targetPort: 8081 },
+  { name: 'u', port: 80, nodePort: 30_080, protocol: 'UDP' },
+] as const satisfies readonly PortSpec[]
+
+/** Where clients find it, beside its first port at the ClusterIP. */
+export const TARGETS: readonly Target[] = [
+  { port: 81 },
+  { protocol: 'UDP' },
+  { destination: '192.168.0.2', port: 30_080 },
+  { destination: '192.168.0.2', port: 30_081 },
+  { destination: '192.168.0.2', port: 30_080, protocol: 'UDP' },
+  { destination: LOAD_BALANCER, port: 81 },
+]
+
+/** A Service of three ports with affinity; `extra` are the endpoints of a fourth, 82. */
+export async function deployPorts(
+  lab: Lab,
+  { endpoints = ENDPOINTS, extra }: { endpoints?: typeof ENDPOINTS; extra?: typeof ENDPOINTS } = {},
+): Promise<void> {
+  const added = { name: 'c', port: 82, protocol: 'TCP' } as const
+  for (const { ip } of extra ?? []) await lab.serve({ ip, local: false, ports: [added] })
+  if (extra) await lab.api.apply(slice('ns/sticky', extra, { ports: [added], suffix: 'extra' }))
+  await deploy(lab, {
+    ...{ key: 'ns/sticky', clusterIP: VIP, endpoints },
+    ports: PORTS,
+    spec: {
+      ...{ type: 'LoadBalancer', sessionAffinity: 'ClientIP' },
+      ...(extra && { ports: [...PORTS, added] }),
+    },
+    ingress: [{ ip: LOAD_BALANCER }],
+  })
+}
+
+/** Where a client connects to; by default to TCP port 80 of the ClusterIP. */
+interface Target {
+  readonly protocol?: 'TCP' | 'UDP'
+  readonly destination?: string
+  readonly port?: number
+}
+
+/** The Pods of these endpoints. */
+export function podsOf(endpoints: readonly string[]): readonly string[] {
+  return endpoints.map((endpoint) => endpoint.replace(/:\d+$/, ''))
+}
+
 /** The endpoint of each client, which must all be answered. */
 export async function connectAll(
   lab: Lab,
   sources: readonly string[],
-  { destination = VIP, port = 80 } = {},
+  { protocol = 'TCP', destination = VIP, port = 80 }: Target = {},
 ): Promise<readonly string[]> {
   const outcomes = await lab.outside.agent.call('connectEach', {
-    protocol: 'TCP',
+    protocol,
     sources,
     destination,
     port,

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
 import { markOf, markPattern } from '../../../src/modes/ipvs/objects/short-circuit-mark.ts'
 import {
+  AFFINITIES,
   backend,
   cidr,
   entry,
@@ -41,7 +42,7 @@ const shape = fc.record({
   isLocal: fc.boolean(),
   isNodePort: fc.boolean(),
   isRanged: fc.boolean(),
-  isSticky: fc.boolean(),
+  affinity: fc.constantFrom(...AFFINITIES),
   scheduler: fc.constantFrom(undefined, undefined, 'wlc', 'dh', 'missing'),
   cluster: fc.nat(2),
   here: fc.nat(1),
@@ -77,7 +78,7 @@ function entryOf(one: Shape): ForwardingEntry {
         : []),
     ],
     pools: { cluster: pods(one.cluster), local: pods(Math.min(one.here, one.cluster)) },
-    affinity: one.isSticky ? { seconds: 60 } : undefined,
+    affinity: one.affinity,
     ...(one.hasHealthCheck ? { healthCheckPort: 32_000 } : {}),
   })
 }

@@ -5,7 +5,7 @@ import type { ObjectKey } from '../../mode.ts'
 import { entry, frontend, ip } from '../../testing/mode-fixtures.ts'
 import { digestOf } from '../keys/digest.ts'
 import { frontendAddress } from '../keys/encode.ts'
-import { affinityNames, SET, tableOf } from '../keys/names.ts'
+import { clientNames, SET, tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
 
 const ONLY_4 = { settings: { families: [4] } } as const
@@ -111,7 +111,7 @@ test('clients that packets added are no difference', async () => {
   const node = fakeNftablesNode(ONLY_4)
   const sticky = { ...service(1), affinity: { seconds: 60 } }
   await node.sync(sticky)
-  const map = affinityNames(sticky.id).clients('cluster')
+  const map = clientNames(sticky.id).clients('cluster')
   node.namespace.update(table, map, { key: Buffer.alloc(4), data: Buffer.alloc(8), timeout: 9 })
   expect(await node.look()).toEqual([])
   expect(node.nftables.reads).not.toContain(map)

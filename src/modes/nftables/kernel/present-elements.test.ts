@@ -8,10 +8,10 @@ import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Element } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { backend, entry, frontend, ip } from '../../testing/mode-fixtures.ts'
-import { affinityNames, tableOf } from '../keys/names.ts'
+import { clientNames, tableOf } from '../keys/names.ts'
 
 const ID = 'shop/cart' as EntryId
-const names = affinityNames(ID)
+const names = clientNames(ID)
 
 function sticky(family: Family, ...lasts: readonly number[]) {
   const at = (v4: string, v6: string) => (family === 4 ? v4 : v6)

@@ -5,7 +5,7 @@ import { FakeNftables } from '../../../kernel/nftables/testing/fake-nftables.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
 import { backend, entry, frontend, ip, settings } from '../../testing/mode-fixtures.ts'
-import { affinityNames, SET } from '../keys/names.ts'
+import { clientNames, SET, stickyNames } from '../keys/names.ts'
 import { frontendKey, keyOf } from '../keys/object-key.ts'
 import { createManagedState } from './managed-state.ts'
 import { type PresentElements, stepsOf } from './steps.ts'
@@ -16,7 +16,7 @@ const STICKY = entry({
   pools: { cluster: [backend('10.180.0.1')], local: [] },
   affinity: { seconds: 60 },
 })
-const names = affinityNames(STICKY.id)
+const names = { ...clientNames(STICKY.id), ...stickyNames(STICKY.id) }
 const backends = keyOf(4, 'set', names.backends('cluster'))
 const remember = keyOf(4, 'chain', names.remember)
 const atAddress = frontendKey(4, { ip: ip('172.30.0.41'), port: 80, protocol: 'TCP' })

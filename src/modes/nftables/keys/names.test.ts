@@ -2,14 +2,15 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import {
-  affinityNames,
   CHAIN,
   clientMapOf,
+  clientNames,
   commentOf,
   isBackendSet,
   isFilledByPackets,
   portMapOf,
   SET,
+  stickyNames,
   TABLE,
 } from './names.ts'
 
@@ -39,7 +40,7 @@ const WORD = /^[a-zA-Z][a-zA-Z0-9/\\_.-]*$/
 test('names are words of nft, no longer than the kernel takes', () => {
   fc.assert(
     fc.property(hostile, (text) => {
-      const names = affinityNames(text as EntryId)
+      const names = { ...clientNames(text), ...stickyNames(text) }
       const chain = 'inside-node-port-choose-4096-off-cluster'
       const pools = ['cluster', 'local'] as const
       for (const name of [
@@ -85,7 +86,7 @@ test('no name of our own is a keyword of nft', () => {
 
 test('the names of two entries and of their pools differ', () => {
   const all = [id, 'shop/cart:http/TCP/6' as EntryId].flatMap((one) => {
-    const names = affinityNames(one)
+    const names = { ...clientNames(one), ...stickyNames(one) }
     return (['cluster', 'local'] as const).flatMap((pool) => [
       ...[names.clients(pool), names.ports(pool), names.backends(pool)],
       names.sticky(pool, 'choose-1'),
@@ -95,7 +96,7 @@ test('the names of two entries and of their pools differ', () => {
 })
 
 test('a set of backends leads to the maps of its clients, which packets fill', () => {
-  const names = affinityNames(id)
+  const names = clientNames(id)
   for (const pool of ['cluster', 'local'] as const) {
     const backends = names.backends(pool)
     expect([isBackendSet(backends), isFilledByPackets(backends)]).toEqual([true, false])
@@ -106,4 +107,12 @@ test('a set of backends leads to the maps of its clients, which packets fill', (
     expect(filled.map(isFilledByPackets)).toEqual([true, true, true])
     expect([names.clients(pool), names.ports(pool)].map(isBackendSet)).toEqual([false, false])
   }
+})
+
+test('a set of Pods leads to the map of their clients, which has no ports', () => {
+  const names = clientNames('shop/cart/6', true)
+  const pods = names.backends('local')
+  expect([isBackendSet(pods), isFilledByPackets(pods)]).toEqual([true, false])
+  expect(clientMapOf(pods)).toBe(names.clients('local'))
+  expect(portMapOf(pods, 6)).toBeUndefined()
 })

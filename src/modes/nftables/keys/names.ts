@@ -1,4 +1,4 @@
-import type { EntryId, Pool } from '../../../forwarding/entry.ts'
+import type { Pool } from '../../../forwarding/entry.ts'
 import type { Table } from '../../../kernel/nftables/objects.ts'
 import { hashName } from '../../../lib/hash.ts'
 import type { Family } from '../../../lib/ip.ts'
@@ -73,30 +73,45 @@ export function tableOf(family: Family): Table {
   return { family, name: TABLE }
 }
 
-/** Maps, sets and chains of one entry with affinity; 114 bits of a hash of its id keep them apart. */
-export interface AffinityNames {
-  /** Client → backend; in IPv6 client → address of the backend. Filled by packets. */
+/** Maps and sets by which clients are remembered; 114 bits of a hash of their owner's name keep them apart. */
+export interface ClientNames {
+  /** Client → backend; in IPv6, and where entries share their clients, client → its address. Filled by packets. */
   clients(pool: Pool): string
-  /** IPv6: client → port of the backend. */
+  /** IPv6, where the entry has clients of its own: client → port of the backend. */
   ports(pool: Pool): string
-  /** The backends that may be remembered. */
+  /** The backends that may be remembered; where entries share their clients, their addresses. */
   backends(pool: Pool): string
+}
+
+/** Of the entry or the group of entries with this name. */
+export function clientNames(owner: string, isShared = false): ClientNames {
+  const of = affixOf(owner)
+  return {
+    clients: (pool) => `affinity-${of(pool)}`,
+    ports: (pool) => `affinity-${of(pool)}-ports`,
+    backends: (pool) => `${isShared ? 'pods' : 'backends'}-${of(pool)}`,
+  }
+}
+
+/** Chains of one entry with affinity. */
+export interface StickyNames {
   /** The chain that remembers. */
   readonly remember: string
   /** The chain that sends a client of the pool that is known to its backend, and others to `choice`. */
   sticky(pool: Pool, choice: string): string
 }
 
-export function affinityNames(id: EntryId): AffinityNames {
-  const hash = hashName(id, 19)
-  const of = (pool: Pool) => (pool === 'cluster' ? hash : `${hash}-local`)
+export function stickyNames(id: string): StickyNames {
+  const of = affixOf(id)
   return {
-    clients: (pool) => `affinity-${of(pool)}`,
-    ports: (pool) => `affinity-${of(pool)}-ports`,
-    backends: (pool) => `backends-${of(pool)}`,
-    remember: `remember-${hash}`,
+    remember: `remember-${of('cluster')}`,
     sticky: (pool, choice) => `sticky-${of(pool)}-${choice}`,
   }
+}
+
+function affixOf(owner: string): (pool: Pool) => string {
+  const hash = hashName(owner, 19)
+  return (pool) => (pool === 'cluster' ? hash : `${hash}-local`)
 }
 
 /** Whether packets fill this set or map, so that nothing in it is wanted or foreign. */
@@ -104,24 +119,27 @@ export function isFilledByPackets(set: string): boolean {
   return set === SET.connections || set.startsWith('affinity-')
 }
 
-/** A set of the backends of one entry with affinity. */
+const BACKEND_SET = /^(backends|pods)-/
+
+/** A set of the backends, or of the Pods, that clients are remembered with. */
 export function isBackendSet(set: string): boolean {
-  return set.startsWith('backends-')
+  return BACKEND_SET.test(set)
 }
 
 /** The map of the clients that a set of backends guards. */
 export function clientMapOf(backendSet: string): string {
-  return backendSet.replace(/^backends-/, 'affinity-')
+  return backendSet.replace(BACKEND_SET, 'affinity-')
 }
 
-/** IPv6: the map of the ports of the same clients; undefined: the map of clients has them. */
+/** IPv6: the map of the ports of the same clients; undefined: the map of clients has them, or they are not remembered. */
 export function portMapOf(backendSet: string, family: Family): string | undefined {
-  return family === 4 ? undefined : `${clientMapOf(backendSet)}-ports`
+  const hasPorts = family === 6 && backendSet.startsWith('backends-')
+  return hasPorts ? `${clientMapOf(backendSet)}-ports` : undefined
 }
 
 const MAX_COMMENT = 100
 
-/** The id of an entry as nft prints and parses it within quotes: letters, digits and `._/:-`, at most 100. */
-export function commentOf(id: EntryId): string {
-  return id.slice(0, MAX_COMMENT).replaceAll(/[^A-Za-z0-9._/:-]/g, '_')
+/** The id of an entry, or the name of what several share, as nft prints and parses it within quotes: letters, digits and `._/:-`, at most 100. */
+export function commentOf(owner: string): string {
+  return owner.slice(0, MAX_COMMENT).replaceAll(/[^A-Za-z0-9._/:-]/g, '_')
 }

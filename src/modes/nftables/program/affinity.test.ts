@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { EntryId } from '../../../forwarding/entry.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../../testing/mode-fixtures.ts'
 import { showEntry as showWith } from '../testing/show-program.ts'
 import { render } from './render.ts'
@@ -45,6 +46,47 @@ test('a known client goes to its backend, another is chosen one, and is remember
     },
     choices: ['choose-2-off-cluster', 'node-port-choose-2-masquerade'],
   })
+})
+
+test('entries that share their clients remember the Pod, and add their own port', () => {
+  const sharing = (name: string, port: number) =>
+    entry({
+      ...{ id: `shop/cart:${name}/TCP/4` as EntryId, affinity: { seconds: 60, isShared: true } },
+      pools: { cluster: [backend('10.180.0.1', { port })], local: [] },
+    })
+  const one = showEntry(sharing('http', 8080))
+  expect(one.sets).toEqual({ 'affinity-#': [], 'pods-#': ['10.180.0.1'] })
+  expect(one.chains).toEqual({
+    'remember-#': ['daddr @pods-# update @affinity-# { saddr timeout 60000ms : daddr }'],
+    'sticky-#-choose-1-off-cluster': [
+      'saddr/8 != 0a mark set mark & ffffbfff ^ 00004000',
+      'l4proto == 06 dnat to saddr map @affinity-# : 1f90',
+      'goto choose-1-off-cluster',
+    ],
+  })
+  const setsOf = (name: string, port: number) =>
+    [...render(sharing(name, port), settings()).objects.keys()].filter((key) => /set/.test(key))
+  expect(setsOf('http', 8080)).toEqual(setsOf('admin', 9090))
+})
+
+test('IPv6: one map is enough where clients are shared', () => {
+  const one = entry({
+    ...{ family: 6, affinity: { seconds: 60, isShared: true } },
+    frontends: [frontend({ ip: ip('fd00:30::1') })],
+    pools: { cluster: [backend('fd00:180::1')], local: [] },
+  })
+  const { sets, chains } = showEntry(one, settings({ localTraffic: { by: 'none' } }))
+  expect(sets).toEqual({ 'affinity-#': [], 'pods-#': ['fd00:180::1'] })
+  expect(chains['sticky-#-choose-1']?.[0]).toBe(
+    'l4proto == 06 dnat to saddr map @affinity-# : 1f90',
+  )
+})
+
+test('where Pods have different ports, an entry has clients of its own', () => {
+  const cluster = [here, backend('10.180.0.2', { port: 9090 })]
+  const affinity = { seconds: 60, isShared: true } as const
+  const { sets } = showEntry(entry({ affinity, pools: { cluster, local: [] } }))
+  expect(sets['backends-#']).toEqual(['10.180.0.1 . 8080', '10.180.0.2 . 9090'])
 })
 
 test('both pools: a client of the local pool is remembered apart, with a local backend', () => {

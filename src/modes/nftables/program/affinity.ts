@@ -1,8 +1,10 @@
+import { clientsOwner } from '../../../forwarding/affinity.ts'
 import type { Backend, ForwardingEntry, Pool } from '../../../forwarding/entry.ts'
 import type { FieldType, Rule } from '../../../kernel/nftables/objects.ts'
+import type { Family } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { backendData } from '../keys/encode.ts'
-import { type AffinityNames, affinityNames, commentOf } from '../keys/names.ts'
+import { address, backendData, port } from '../keys/encode.ts'
+import { type ClientNames, clientNames, commentOf, stickyNames } from '../keys/names.ts'
 import { DESTINATION_PORT, destinationAddress, sourceAddress } from '../statements/fields.ts'
 import { isProtocol } from '../statements/matches.ts'
 import {
@@ -12,6 +14,7 @@ import {
   type Statement,
   translate,
   translateByTwo,
+  translateToPort,
   update,
 } from '../statements/statements.ts'
 import { markRules } from './choice-chain.ts'
@@ -19,11 +22,29 @@ import type { ChainContent, SetContent } from './content.ts'
 import type { Route } from './routes.ts'
 
 /**
- * Clients that one pool of an entry remembers at most. The kernel allocates buckets in advance for the lowest 16
+ * Clients that one pool remembers at most. The kernel allocates buckets in advance for the lowest 16
  * bits of this number (`nelem_hint` of linux/rhashtable-types.h), which are 0: a map starts with 64 buckets and
  * grows with its clients.
  */
 const MAX_CLIENTS = 2 ** 20
+
+/** How the clients of an entry are remembered. */
+interface Memory {
+  /** The name of the entry, or of what shares its clients. */
+  readonly owner: string
+  readonly names: ClientNames
+  /** The port of all backends, where clients are shared, with their Pods' addresses alone. */
+  readonly sharedPort: number | undefined
+}
+
+/** Clients are shared where all backends have one port: a rule can add it to an address, but not look it up by one. */
+function memoryOf(entry: ForwardingEntry): Memory {
+  const ports = new Set([...entry.pools.cluster, ...entry.pools.local].map((one) => one.port))
+  const isShared = entry.affinity?.isShared === true && ports.size === 1
+  const owner = isShared ? clientsOwner(entry) : entry.id
+  const [sharedPort] = isShared ? ports : []
+  return { owner, names: clientNames(owner, isShared), sharedPort }
+}
 
 /**
  * The maps, sets and chains of an entry with affinity. Each pool that packets reach has a map of its own: the
@@ -35,20 +56,21 @@ export function affinityObjects(
   routes: readonly Route[],
   settings: NetfilterSettings,
 ): readonly (SetContent | ChainContent)[] {
-  const names = affinityNames(entry.id)
+  const memory = memoryOf(entry)
+  const names = stickyNames(entry.id)
   const pools = [...new Set(routes.map(({ pool }) => pool))].toSorted()
   const sticky = new Map(routes.map((route) => [names.sticky(route.pool, route.chain), route]))
   return [
-    ...pools.flatMap((pool) => setsOf(entry, pool, names)),
+    ...pools.flatMap((pool) => setsOf(entry, pool, memory)),
     {
       kind: 'chain',
       name: names.remember,
       spec: {},
-      rules: pools.map((pool) => rememberRule(entry, pool, names)),
+      rules: pools.map((pool) => rememberRule(entry, pool, memory)),
     },
     ...[...sticky].map(([name, route]): ChainContent => {
       const marks = markRules(route.mark, settings, entry.family)
-      const rules = [...marks, ...knownClients(entry, route.pool, names)]
+      const rules = [...marks, ...knownClients(entry, route.pool, memory)]
       return {
         kind: 'chain',
         name,
@@ -59,38 +81,40 @@ export function affinityObjects(
   ]
 }
 
-function setsOf(entry: ForwardingEntry, pool: Pool, names: AffinityNames): readonly SetContent[] {
-  const { family, id } = entry
-  const comment = commentOf(id)
+function setsOf(entry: ForwardingEntry, pool: Pool, memory: Memory): readonly SetContent[] {
+  const { family } = entry
+  const { names, owner, sharedPort } = memory
+  const comment = commentOf(owner)
   const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
-  const elements = distinct(entry.pools[pool]).map((one) => ({ key: backendData(one) }))
   const map = (name: string, data: readonly FieldType[]): SetContent => {
     const flags = { isDynamic: true, hasTimeouts: true } as const
     const spec = { key: [ip], data, ...flags, size: MAX_CLIENTS, comment }
     return { kind: 'set', name, spec, elements: [] }
   }
-  return [
-    ...(family === 4
+  const backends = (key: readonly FieldType[], dataOf: (one: Backend) => Buffer): SetContent => {
+    const elements = distinct(entry.pools[pool]).map((one) => ({ key: dataOf(one) }))
+    return { kind: 'set', name: names.backends(pool), spec: { key, comment }, elements }
+  }
+  if (sharedPort !== undefined) {
+    return [map(names.clients(pool), [ip]), backends([ip], (one) => address(one.ip))]
+  }
+  const maps =
+    family === 4
       ? [map(names.clients(pool), [ip, 'inet_service'])]
-      : [map(names.clients(pool), [ip]), map(names.ports(pool), ['inet_service'])]),
-    {
-      kind: 'set',
-      name: names.backends(pool),
-      spec: { key: [ip, 'inet_service'], comment },
-      elements,
-    },
-  ]
+      : [map(names.clients(pool), [ip]), map(names.ports(pool), ['inet_service'])]
+  return [...maps, backends([ip, 'inet_service'], backendData)]
 }
 
 /** In postrouting, where the destination is a backend. */
-function rememberRule(entry: ForwardingEntry, pool: Pool, names: AffinityNames): Rule {
+function rememberRule(entry: ForwardingEntry, pool: Pool, memory: Memory): Rule {
   const timeout = (entry.affinity?.seconds ?? 0) * 1_000
-  const target = [destinationAddress(entry.family), DESTINATION_PORT]
-  const updates = clientMaps(entry, pool, names).map(({ map, element }) =>
+  const backend = destinationAddress(entry.family)
+  const target = memory.sharedPort === undefined ? [backend, DESTINATION_PORT] : [backend]
+  const updates = clientMaps(entry, pool, memory).map(({ map, element }) =>
     update(map, { ...element, timeout }),
   )
   return {
-    expressions: [...isIn(names.backends(pool), ...target), ...updates.flat()],
+    expressions: [...isIn(memory.names.backends(pool), ...target), ...updates.flat()],
     comment: commentOf(entry.id),
   }
 }
@@ -102,35 +126,45 @@ function rememberRule(entry: ForwardingEntry, pool: Pool, names: AffinityNames):
 function knownClients(
   { family, id, protocol }: ForwardingEntry,
   pool: Pool,
-  names: AffinityNames,
+  memory: Memory,
 ): readonly Rule[] {
-  const comment = commentOf(id)
+  const maps = clientMaps({ family }, pool, memory)
+  const send: Rule = {
+    expressions: [...isProtocol(protocol), ...sendKnown(family, pool, memory)],
+    comment: commentOf(id),
+  }
+  if (maps.length === 1) return [send]
+  const forget = maps.map(({ map, element }) => remove(map, element))
+  return [send, { expressions: forget.flat() }]
+}
+
+function sendKnown(family: Family, pool: Pool, { names, sharedPort }: Memory): Statement {
   const client = sourceAddress(family)
   const [addresses, ports] = [names.clients(pool), names.ports(pool)]
-  const send: Statement =
-    family === 4
-      ? translate(family, addresses, client)
-      : translateByTwo(family, { addresses, ports }, client)
-  const forget = clientMaps({ family }, pool, names).map(({ map, element }) => remove(map, element))
-  return [
-    { expressions: [...isProtocol(protocol), ...send], comment },
-    ...(family === 4 ? [] : [{ expressions: forget.flat() }]),
-  ]
+  if (sharedPort !== undefined) {
+    return translateToPort(family, { addresses, port: port(sharedPort).subarray(0, 2) }, client)
+  }
+  if (family === 4) return translate(family, addresses, client)
+  return translateByTwo(family, { addresses, ports }, client)
 }
 
 /**
  * What a packet adds for its client. nft 1.0.6 cannot parse rules that add an IPv6 address with a port as data,
  * so in IPv6 the ports have a map of their own.
  */
-function clientMaps({ family }: Pick<ForwardingEntry, 'family'>, pool: Pool, names: AffinityNames) {
+function clientMaps(
+  { family }: Pick<ForwardingEntry, 'family'>,
+  pool: Pool,
+  { names, sharedPort }: Memory,
+) {
   const key = [sourceAddress(family)]
   const backend = destinationAddress(family)
-  if (family === 4) {
-    return [{ map: names.clients(pool), element: { key, data: [backend, DESTINATION_PORT] } }]
-  }
+  const [map, ports] = [names.clients(pool), names.ports(pool)]
+  if (sharedPort !== undefined) return [{ map, element: { key, data: [backend] } }]
+  if (family === 4) return [{ map, element: { key, data: [backend, DESTINATION_PORT] } }]
   return [
-    { map: names.clients(pool), element: { key, data: [backend] } },
-    { map: names.ports(pool), element: { key, data: [DESTINATION_PORT] } },
+    { map, element: { key, data: [backend] } },
+    { map: ports, element: { key, data: [DESTINATION_PORT] } },
   ]
 }
 

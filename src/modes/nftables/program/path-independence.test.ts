@@ -3,7 +3,15 @@ import { expect, test } from 'vitest'
 import type { EntryId, ForwardingEntry, Frontend } from '../../../forwarding/entry.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
-import { backend, cidr, entry, frontend, ip, settings } from '../../testing/mode-fixtures.ts'
+import {
+  AFFINITIES,
+  backend,
+  cidr,
+  entry,
+  frontend,
+  ip,
+  settings,
+} from '../../testing/mode-fixtures.ts'
 import { keyOfElement, objectOf } from '../keys/object-key.ts'
 import { digestOfContent } from './content.ts'
 import { NftablesProgram } from './program.ts'
@@ -27,7 +35,7 @@ const change = fc.record({
   isNodePort: fc.boolean(),
   isLimited: fc.boolean(),
   isLocal: fc.boolean(),
-  isSticky: fc.boolean(),
+  affinity: fc.constantFrom(...AFFINITIES),
 })
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never
 
@@ -54,7 +62,7 @@ function entryOf({ family, address, ...given }: Change): ForwardingEntry {
         : []),
     ],
     pools: { cluster, local: given.isLocal ? cluster.slice(0, 1) : [] },
-    affinity: given.isSticky ? { seconds: 60 } : undefined,
+    affinity: given.affinity,
   })
 }
 

@@ -64,7 +64,9 @@ export class NftablesProgram implements Program {
 
   ownersOf(key: ObjectKey): readonly EntryId[] {
     const owner = this.#owners.get(key)
-    return owner === undefined ? [] : [owner]
+    if (owner === undefined) return []
+    const sharing = objectOf(key).kind === 'set' ? this.#rivals.get(key) : undefined
+    return [...(sharing ?? [owner])]
   }
 
   /** Rules are those of the chain as it should be. */

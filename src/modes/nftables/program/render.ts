@@ -6,7 +6,7 @@ import type { ObjectKey } from '../../mode.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 import { backendData, disjoint, frontendAddress, indexed } from '../keys/encode.ts'
-import { affinityNames, CHAIN, commentOf, SET, TRAFFIC_SETS } from '../keys/names.ts'
+import { CHAIN, commentOf, SET, stickyNames, TRAFFIC_SETS } from '../keys/names.ts'
 import { frontendKey, keyOf } from '../keys/object-key.ts'
 import { affinityObjects } from './affinity.ts'
 import { FIRST_INDEX } from './choice-chain.ts'
@@ -69,7 +69,7 @@ function frontendElements(
   const { ip } = frontend
   const { affinity, protocol, whenEmpty } = entry
   const key = frontendAddress(ip, protocol, frontend.port)
-  const names = affinity && affinityNames(entry.id)
+  const names = affinity && stickyNames(entry.id)
   const elements: PlacedElement[] = []
   const add = (set: string, element: Element) => elements.push({ set, element })
   for (const { isInside, pool, choices, mark, chain } of routes) {

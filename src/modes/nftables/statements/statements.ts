@@ -70,6 +70,22 @@ export function translateByTwo(
   ]
 }
 
+/** Translates the destination to the address that the map has for the fields, and to this port. */
+export function translateToPort(
+  family: Family,
+  { addresses, port }: { readonly addresses: string; readonly port: Buffer },
+  ...fields: readonly Field[]
+): Statement {
+  const { expressions, first } = loadAll(fields)
+  const behind = FIRST_REGISTER + wordsOf(family)
+  return [
+    ...expressions,
+    { type: 'lookup', set: addresses, key: first, to: FIRST_REGISTER },
+    { type: 'load', value: port, to: behind },
+    { type: 'nat', to: 'destination', family, address: FIRST_REGISTER, port: behind },
+  ]
+}
+
 /** An element of a map that rules fill. */
 interface MapElement {
   readonly key: readonly Field[]

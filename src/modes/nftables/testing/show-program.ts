@@ -59,5 +59,5 @@ function setsOf(given: NetfilterSettings, family: Family): ReadonlyMap<string, S
 }
 
 function short(text: string): string {
-  return text.replaceAll(/(affinity|backends|remember|sticky)-[\w-]{19}/g, '$1-#')
+  return text.replaceAll(/(affinity|backends|pods|remember|sticky)-[\w-]{19}/g, '$1-#')
 }

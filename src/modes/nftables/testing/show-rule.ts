@@ -119,7 +119,7 @@ function nameOf(one: Load): string {
     case 'random':
       return `random mod ${one.modulus}${one.offset === undefined ? '' : ` offset ${one.offset}`}`
     case 'load':
-      return one.type
+      return one.value.toString('hex')
   }
 }
 

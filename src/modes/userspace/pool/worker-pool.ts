@@ -1,5 +1,6 @@
 import { createAffinityMemory } from '../../../affinity/affinity-memory.ts'
 import { AffinityTable } from '../../../affinity/affinity-table.ts'
+import { clientsOwner } from '../../../forwarding/affinity.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import { contentHash } from '../../../lib/hash.ts'
 import { systemRandom } from '../../../lib/random.ts'
@@ -78,17 +79,31 @@ export class WorkerPool {
   }
 }
 
-/** The routes with session affinity. */
+/** The groups by which clients of routes are remembered, each with the number of routes that use it. */
 class StickyRoutes {
-  readonly #ids = new Set<EntryId>()
+  readonly #groups = new Map<EntryId, number>()
+  readonly #users = new Map<number, number>()
 
-  /** Returns the affinity groups (`contentHash` of the entry's id) whose route lost its affinity. */
+  /** Returns the groups (`contentHash` of `clientsOwner`) that no route uses any more. */
   apply(changes: ReadonlyMap<EntryId, Route | undefined>): ReadonlySet<number> {
-    const lost = new Set<number>()
+    const left = new Set<number>()
     for (const [id, route] of changes) {
-      if (route?.affinity) this.#ids.add(id)
-      else if (this.#ids.delete(id)) lost.add(contentHash(id))
+      const before = this.#groups.get(id)
+      const group = route?.affinity && contentHash(clientsOwner(route))
+      if (group === before) continue
+      if (group === undefined) this.#groups.delete(id)
+      else this.#groups.set(id, group)
+      this.#count(group, 1)
+      this.#count(before, -1)
+      if (before !== undefined) left.add(before)
     }
-    return lost
+    return new Set([...left].filter((group) => !this.#users.has(group)))
+  }
+
+  #count(group: number | undefined, more: 1 | -1): void {
+    if (group === undefined) return
+    const users = (this.#users.get(group) ?? 0) + more
+    if (users === 0) this.#users.delete(group)
+    else this.#users.set(group, users)
   }
 }

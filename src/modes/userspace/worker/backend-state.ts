@@ -13,8 +13,8 @@ export class BackendState {
   /** Its weight may change while it has connections. */
   backend: Backend
   readonly address: SocketAddress
-  /** The token under which the affinity table remembers it. */
-  readonly token: number
+  /** The token under which the affinity table remembers it; its own, or its Pod's. */
+  token: number
   readonly sessions = new Set<Session>()
   /** Undefined while it may get new clients; else when its last connections are ended (ms, epoch). */
   leavesAt: number | undefined

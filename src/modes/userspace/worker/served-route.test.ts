@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { EntryId } from '../../../forwarding/entry.ts'
 import { backend } from '../../testing/mode-fixtures.ts'
 import type { BackendState } from './backend-state.ts'
 import type { ServedRoute } from './served-route.ts'
@@ -84,4 +85,29 @@ test('with the route all of its backends leave', () => {
   target.drain(10)
   expect([...target.states()].map(({ leavesAt }) => leavesAt)).toEqual([10 + DRAIN_MS])
   expect([target.pool('cluster').size, target.isEmpty]).toEqual([0, false])
+})
+
+test('routes that share their clients have one group and a token for each Pod, whatever its port', () => {
+  const sharing = (id: string, port: number, isShared?: true) => {
+    const affinity = { seconds: 60, ...(isShared && { isShared }) }
+    const pools = { cluster: [backend('10.1.0.1', { port })], local: [] }
+    const target = served({ id: id as EntryId, affinity, pools })
+    return [target.group, ...target.pool('cluster').keys()]
+  }
+  const http = sharing('shop/cart:http/TCP/4', 8080, true)
+  expect(sharing('shop/cart:admin/TCP/4', 9090, true)).toEqual(http)
+  const alone = sharing('shop/cart:http/TCP/4', 8080)
+  expect(alone.filter((number) => http.includes(number))).toEqual([])
+  expect(sharing('shop/cart:admin/TCP/4', 9090)).not.toEqual(alone)
+})
+
+test('a route that begins to share its clients keeps its connections', () => {
+  const target = served({ affinity: { seconds: 60 } })
+  const state = stateOf(target, one)
+  state.sessions.add(new FakeSession())
+  const [group, token] = [target.group, state.token]
+  target.update(route({ ...target.route, affinity: { seconds: 60, isShared: true } }), 10)
+  expect(stateOf(target, one)).toBe(state)
+  expect([target.group === group, state.token === token]).toEqual([false, false])
+  expect(target.pool('cluster').get(state.token)).toBe(state)
 })

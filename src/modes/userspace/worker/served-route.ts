@@ -1,3 +1,5 @@
+import { tokenOf, tokenOfPod } from '../../../affinity/sticky-choice.ts'
+import { clientsOwner } from '../../../forwarding/affinity.ts'
 import type { Backend } from '../../../forwarding/entry.ts'
 import { contentHash } from '../../../lib/hash.ts'
 import { hostPort } from '../../../lib/ip.ts'
@@ -21,17 +23,15 @@ export interface RouteEnvironment {
 
 /** A served route: its backends by pool, whose state outlives changes of the route. */
 export class ServedRoute {
-  /** For affinity: 52 bits that stand for the id. */
-  readonly group: number
   /** With backends that are gone. */
   readonly tally = new RunningTally()
   readonly #environment: RouteEnvironment
   readonly #states = new Map<string, BackendState>()
   #route: Route
+  #group = 0
   #pools: Readonly<Record<PoolName, Pool>> = { cluster: new Map(), local: new Map() }
 
   constructor(route: Route, now: number, environment: RouteEnvironment) {
-    this.group = contentHash(route.id)
     this.#environment = environment
     this.#route = route
     this.update(route, now)
@@ -39,6 +39,11 @@ export class ServedRoute {
 
   get route(): Route {
     return this.#route
+  }
+
+  /** For affinity: 52 bits that stand for the name by which its clients are remembered. */
+  get group(): number {
+    return this.#group
   }
 
   pool(name: PoolName): Pool {
@@ -63,6 +68,7 @@ export class ServedRoute {
   /** Takes a changed route over; its id and protocol are the same. */
   update(route: Route, now: number): void {
     this.#route = route
+    this.#group = contentHash(clientsOwner(route))
     const active = new Set<BackendState>()
     const poolOf = (backends: readonly Backend[]): Pool => {
       const states = backends.filter(isUsable).map((backend) => this.#state(backend))
@@ -95,12 +101,15 @@ export class ServedRoute {
   }
 
   #state(backend: Backend): BackendState {
-    const key = hostPort(backend.ip, backend.port)
-    const known = this.#states.get(key)
-    if (known !== undefined) {
-      known.backend = backend
-      return known
-    }
+    const { ip, port } = backend
+    const key = hostPort(ip, port)
+    const state = this.#states.get(key) ?? this.#newState(key, backend)
+    state.backend = backend
+    state.token = this.#route.affinity?.isShared ? tokenOfPod(ip) : tokenOf(ip, port)
+    return state
+  }
+
+  #newState(key: string, backend: Backend): BackendState {
     const state = new BackendState(backend, this.tally)
     state.credit = (this.#environment.random.below(1_000) / 1_000) * backend.weight
     this.#states.set(key, state)

@@ -1,3 +1,4 @@
+import type { AffinityScope } from '../../../forwarding/node-context.ts'
 import type { Cidr, IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from '../../../modes/netfilter/settings/configuration.ts'
 import type { SocketAddress } from '../../../settings/network-types.ts'
@@ -51,6 +52,7 @@ export interface CommonConfiguration extends NetfilterConfiguration {
   }
   /** Empty: every externalIP is allowed. */
   readonly allowedExternalIPs: readonly Cidr[]
+  readonly affinityScope: AffinityScope
   readonly oomScoreAdj: number
   readonly conntrack: {
     readonly maxPerCore: number

@@ -1,3 +1,4 @@
+import { AFFINITY_SCOPES } from '../../../forwarding/node-context.ts'
 import { DETECT_LOCAL_MODES } from '../../../modes/netfilter/settings/configuration.ts'
 import { cidrList, cidrPair } from '../../../settings/network-types.ts'
 import { oneOf, text } from '../../../settings/scalar-types.ts'
@@ -12,6 +13,7 @@ export const trafficFields: FieldsOf<
   | 'nodePortAddresses'
   | 'serviceCIDRs'
   | 'allowedExternalIPs'
+  | 'affinityScope'
 > = {
   detectLocalMode: {
     flag: 'detect-local-mode',
@@ -61,6 +63,13 @@ export const trafficFields: FieldsOf<
     type: cidrList,
     fallback: [],
     doc: 'External IPs outside these networks are refused, with an event. Empty: all are allowed (CVE-2020-8554: then every client that may write a Service can draw traffic).',
+    reload: 'live',
+  },
+  affinityScope: {
+    flag: 'affinity-scope',
+    type: oneOf(AFFINITY_SCOPES),
+    fallback: 'service',
+    doc: 'What a client of a Service with sessionAffinity ClientIP sticks to: one Pod for all ports of the Service (service), or an endpoint for each of its ports (port, as kube-proxy). docs/semantics.md names the modes that cannot do the former.',
     reload: 'live',
   },
 }

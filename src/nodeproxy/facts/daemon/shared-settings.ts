@@ -11,6 +11,7 @@ const SHARED = [
   'detectLocal.interfaceNamePrefix',
   'clusterCIDR',
   'allowedExternalIPs',
+  'affinityScope',
   'iptables.masqueradeBit',
   'iptables.masqueradeAll',
   'nftables.masqueradeAll',

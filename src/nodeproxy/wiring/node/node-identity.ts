@@ -37,6 +37,7 @@ export function nodeContext(
     allowedExternalIPs:
       config.allowedExternalIPs.length > 0 ? config.allowedExternalIPs : undefined,
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
+    affinityScope: config.affinityScope,
     drainSeconds: NO_DRAINING,
   }
 }

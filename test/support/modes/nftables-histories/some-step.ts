@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import type { EntryId, ForwardingEntry, Frontend } from '../../../../src/forwarding/entry.ts'
 import type { Family } from '../../../../src/lib/ip.ts'
-import { backend, cidr, entry, frontend, ip } from '../../../../src/modes/testing/mode-fixtures.ts'
+import {
+  AFFINITIES,
+  backend,
+  cidr,
+  entry,
+  frontend,
+  ip,
+} from '../../../../src/modes/testing/mode-fixtures.ts'
 
 export type ForeignKind = (typeof FOREIGN)[number]
 
@@ -56,7 +63,7 @@ const entryStep: fc.Arbitrary<EntryStep> = fc
     isExternal: fc.boolean(),
     ranges: fc.constantFrom(undefined, undefined, ['/24'], ['/24', '/25'], ['/0'], []),
     isLocal: fc.boolean(),
-    isSticky: fc.boolean(),
+    affinity: fc.constantFrom(...AFFINITIES),
     whenEmpty: fc.constantFrom('reject', 'drop'),
   })
   .map(entryOf)
@@ -76,7 +83,7 @@ function entryOf(given: {
   readonly isExternal: boolean
   readonly ranges: readonly string[] | undefined
   readonly isLocal: boolean
-  readonly isSticky: boolean
+  readonly affinity: ForwardingEntry['affinity']
   readonly whenEmpty: 'reject' | 'drop'
 }): EntryStep {
   const { family, protocol, address, whenEmpty, first } = given
@@ -109,7 +116,7 @@ function entryOf(given: {
       ],
       pools: { cluster, local: given.isLocal ? cluster.slice(0, 1) : [] },
       whenEmpty: { cluster: whenEmpty, local: 'drop' },
-      affinity: given.isSticky ? { seconds: 60 } : undefined,
+      affinity: given.affinity,
     }),
   }
 }
