@@ -3,8 +3,7 @@ import type { EndpointSource, Service, ServiceKey, ServicePort } from '../resour
 import { shareAffinity } from './affinity.ts'
 import { collectCandidates } from './backends.ts'
 import type { ClusterView } from './cluster-view.ts'
-import type { DrainingBackend, ForwardingEntry, RejectedFrontend } from './entry.ts'
-import { entryId } from './entry-id.ts'
+import type { DrainingBackend, EntryId, ForwardingEntry, RejectedFrontend } from './entry.ts'
 import { frontendsOf } from './frontends.ts'
 import { hasHealthCheck } from './health-check.ts'
 import type { NodeContext } from './node-context.ts'
@@ -32,6 +31,11 @@ export function compileService(
   )
   const isShared = service.affinitySeconds !== undefined && node.affinityScope === 'service'
   return isShared ? shareAffinity(entries) : entries
+}
+
+/** `namespace/name:port/protocol/family`; the port name is empty for an unnamed port. */
+function entryId(service: ServiceKey, { name, protocol }: ServicePort, family: Family): EntryId {
+  return `${service}:${name}/${protocol}/${family}` as EntryId
 }
 
 interface PortInput {

@@ -27,7 +27,7 @@ test('the comment of an ordinary entry is its id', () => {
 test('a comment never has more than 100 characters, and none that ends a quoted text', () => {
   fc.assert(
     fc.property(hostile, (text) => {
-      const comment = commentOf(text as EntryId)
+      const comment = commentOf(text)
       expect(comment).toMatch(/^[A-Za-z0-9._/:-]*$/)
       expect(comment).toHaveLength(Math.min(text.length, 100))
     }),
