@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const IN_SHOP = ['-n', 'shop'] as const
 
-/** Ages differ by the moment, and lines under titles have no text of their own. */
+/** Ages, of events too, differ by the moment, and lines under titles have no text of their own. */
 function linesOf(text: string): readonly string[] {
   return text
     .split('\n')
@@ -32,7 +32,8 @@ function linesOf(text: string): readonly string[] {
         .trim()
         .replaceAll(/\s+/g, ' ')
         .replace(/^- /, '')
-        .replace(/ \d+[smh]$/, ''),
+        .replace(/ \d+[smh]$/, '')
+        .replace(/^((?:Normal|Warning) \S+) \S+/, '$1'),
     )
     .filter((line) => /[^-= ]/.test(line))
     .map((line) => line.replace(/:$/, ''))
