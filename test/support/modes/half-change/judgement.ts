@@ -1,0 +1,45 @@
+import type { Backend } from '../../../../src/forwarding/entry.ts'
+import type { Addresses, Packet } from './some-service.ts'
+
+/** How a packet ends that reaches no backend. */
+export const UNSERVED: readonly string[] = ['rejected', 'dropped', 'passed']
+
+/** Behind the backend of a packet whose source is replaced. */
+export const MASQUERADED = ' masqueraded'
+
+/**
+ * Whether a packet that is at work during a change may end so, by the ends that it may have before the change and after it: as
+ * there, or answered instead of served where one of both does not serve it.
+ */
+export function asBeforeOrAfter(ends: readonly string[]): (end: string) => boolean {
+  const isServed = ends.every((end) => !UNSERVED.includes(end))
+  const expected = new Set(isServed ? ends : [...ends, 'rejected', 'dropped'])
+  return (end) => expected.has(end)
+}
+
+/** A packet, and what it has to do with both sides of a change. */
+export interface MixedChange {
+  /** Of before and of after. */
+  readonly backends: readonly Backend[]
+  readonly at: Addresses
+  readonly packet: Packet
+  /** Where it may end before the change and after it. */
+  readonly ends: readonly string[]
+}
+
+/**
+ * Whether it may end so where it decides in more than one reading: by the verdict of before and the choice of after, at a
+ * backend of one of both whose replies come back to this node. Those of Pods here do, and those of others where the source is
+ * a Pod here, the node, or masqueraded. A source that neither of both masquerades keeps its address.
+ */
+export function isMixture({ backends, at, packet, ends }: MixedChange): (end: string) => boolean {
+  const isEverMasqueraded = ends.some((end) => end.endsWith(MASQUERADED))
+  const isInside = packet.from === at.pod || packet.from === at.node
+  return (end) => {
+    const target = end.replace(MASQUERADED, '')
+    const reached = backends.filter((one) => `${one.ip}:${one.port}` === target)
+    if (reached.length === 0) return false
+    if (end.endsWith(MASQUERADED)) return isEverMasqueraded
+    return isInside || reached.every(({ local }) => local)
+  }
+}
