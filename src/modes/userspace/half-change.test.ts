@@ -6,7 +6,7 @@ import {
   entryOf,
   packetsOf,
   type SomeService,
-  someService,
+  someChange,
   V4,
   V6,
 } from '../../../test/support/modes/half-change/some-service.ts'
@@ -27,7 +27,7 @@ test.each([
   const ports = new FakeForwarder().ports.get(at.family)!
   const entriesOf = (given: Given) => (given === undefined ? [] : [entryOf(given, at)])
   await fc.assert(
-    fc.asyncProperty(someService, someService, fc.boolean(), async (one, other, knowsRanges) => {
+    fc.asyncProperty(someChange, fc.boolean(), async ([one, other], knowsRanges) => {
       const netfilter = knowsRanges ? { serviceRanges: [cidr(at.services)] } : {}
       const { mode, sync, states } = new RecordedUserspace({ at, packets, netfilter })
       await sync(...entriesOf(one))
@@ -38,8 +38,8 @@ test.each([
       const strange: string[] = []
       for (const packet of packets) {
         const endsIn = (some: typeof states) => userspaceEnds(some, packet, { at, ports })
-        const still = [...(await endsIn(states.slice(0, 1))), ...(await endsIn(states.slice(-1)))]
-        const mayBe = asBeforeOrAfter(still)
+        const [before, after] = [await endsIn(states.slice(0, 1)), await endsIn(states.slice(-1))]
+        const mayBe = asBeforeOrAfter({ before: [...before], after: [...after] })
         for (const end of await endsIn(states)) {
           if (!mayBe(end)) strange.push(`${packet.from} to ${packet.to}: ${end}`)
         }

@@ -7,13 +7,25 @@ export const UNSERVED: readonly string[] = ['rejected', 'dropped', 'passed']
 /** Behind the backend of a packet whose source is replaced. */
 export const MASQUERADED = ' masqueraded'
 
+/** Where a packet may end before a change, and after it. */
+export interface StillEnds {
+  readonly before: readonly string[]
+  readonly after: readonly string[]
+}
+
 /**
- * Whether a packet that is at work during a change may end so, by the ends that it may have before the change and after it: as
- * there, or answered instead of served where one of both does not serve it.
+ * Whether a packet that is at work during a change may end so: as before or as after it. Where one of both does not serve it
+ * it may be dropped, since its sender repeats it; and refused where it is not served any more, or was not and was
+ * answered. Who connects to a Service that is new meets no refusal.
  */
-export function asBeforeOrAfter(ends: readonly string[]): (end: string) => boolean {
-  const isServed = ends.every((end) => !UNSERVED.includes(end))
-  const expected = new Set(isServed ? ends : [...ends, 'rejected', 'dropped'])
+export function asBeforeOrAfter({ before, after }: StillEnds): (end: string) => boolean {
+  const isUnserved = (ends: readonly string[]) => ends.some((end) => UNSERVED.includes(end))
+  const isAnswered = before.some((end) => end === 'rejected' || end === 'dropped')
+  const expected = new Set([
+    ...[...before, ...after],
+    ...(isUnserved(before) || isUnserved(after) ? ['dropped'] : []),
+    ...(isAnswered || isUnserved(after) ? ['rejected'] : []),
+  ])
   return (end) => expected.has(end)
 }
 

@@ -12,6 +12,8 @@ import {
 /** As many as the choices that a Service has at most. */
 export const CHOICES = 4
 
+/** Of a Service of `someService`. */
+const FIELDS = 10
 const NODE_PORTS = [30_080, 30_081] as const
 
 /** A Service as it is before or after a change; undefined: there is none. */
@@ -38,6 +40,15 @@ export const someService = fc.option(
 
 /** What `someService` makes, where there is one. */
 export type SomeService = NonNullable<typeof someService extends fc.Arbitrary<infer T> ? T : never>
+
+/** A Service before and after a change of all of it, or of a few things. */
+export const someChange = fc
+  .tuple(someService, someService, fc.array(fc.boolean(), { minLength: FIELDS, maxLength: FIELDS }))
+  .map(([before, other, isKept]): readonly [SomeService | undefined, SomeService | undefined] => {
+    if (before === undefined || other === undefined || isKept.every(Boolean)) return [before, other]
+    const kept = Object.entries(before).filter((_, field) => isKept[field] === true)
+    return [before, { ...other, ...Object.fromEntries(kept) }]
+  })
 
 /** The addresses of one family, of a node with Pods and of a Service. */
 export interface Addresses {
