@@ -184,7 +184,12 @@ describe.each([
           for (const packet of packetsAt(at)) {
             const still = await ends.still(packet)
             const backends = [...before, ...after].flatMap(({ pools }) => pools.cluster)
-            const isMixed = isMixture({ backends, at, packet, ends: [...still.before, ...still.after] })
+            const isMixed = isMixture({
+              backends,
+              at,
+              packet,
+              ends: [...still.before, ...still.after],
+            })
             const isExpected = asBeforeOrAfter(still)
             const mayBe = (end: string) => isExpected(end) || isMixed(end)
             expect(await ends.strange(packet, mayBe)).toEqual([])

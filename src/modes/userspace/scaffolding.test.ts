@@ -74,6 +74,8 @@ FORWARD: -m conntrack --ctstate NEW -j FILTER
 FILTER: -m set --match-set 4-ADMIT dst,dst -j ACCEPT
 FILTER: -m conntrack --ctdir ORIGINAL -m connmark --mark 0x2000/0x2000 -j RETURN
 FILTER: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
+FILTER: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -j DROP
+FILTER: -m addrtype --src-type LOCAL -m set --match-set 4-SHORTCUT dst,dst -j DROP
 FILTER: -p tcp -m set --match-set 4-REJECT dst,dst -j REJECT --reject-with tcp-reset
 FILTER: -m set --match-set 4-REJECT dst,dst -j REJECT --reject-with icmp-port-unreachable
 FILTER: -m mark --mark 0x40/0x40 -j RETURN
@@ -122,6 +124,7 @@ const ABOUT_PODS = [
   `NEW: ${FROM}${inSet('REJECT')} ${UNLESS_SHORTCUT} -j RETURN`,
   `NEW: ! ${FROM}${inSet('REJECT')} -j RETURN`,
   `REDIRECT: ${FROM}-g PODS`,
+  `FILTER: ${FROM}${inSet('SHORTCUT')} -j DROP`,
 ]
 
 test('where pods cannot be recognised, only the node is of their side', () => {

@@ -18,6 +18,7 @@ interface BaseChain {
 }
 
 const NEW = '-m conntrack --ctstate NEW '
+const FROM_NODE = '-m addrtype --src-type LOCAL '
 const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
 
 /**
@@ -171,10 +172,13 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
  */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
+  const pods = fromPods(settings, family)
   return [
     `${isIn('ADMIT')}-j ACCEPT`,
     `${isTaken(settings)}-j RETURN`,
     `${isNotIn('SERVICES')}-j RETURN`,
+    ...(pods ? [`${pods.source}${pods.interface}${isIn('SHORTCUT')}-j DROP`] : []),
+    `${FROM_NODE}${isIn('SHORTCUT')}-j DROP`,
     `-p tcp ${isIn('REJECT')}-j REJECT --reject-with tcp-reset`,
     `${isIn('REJECT')}-j REJECT --reject-with ${portUnreachable(family)}`,
     `${isOwn(settings)}-j RETURN`,

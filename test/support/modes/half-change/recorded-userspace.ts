@@ -133,7 +133,9 @@ export class RecordedUserspace {
     const { sourceRanges, pools } = match.listener
     if (sourceRanges?.some((range) => cidrContains(range, from)) === false) return ['rejected']
     const pool = [...match.served.pool(pools[side]).values()]
-    return pool.length === 0 ? ['rejected'] : pool.map((one) => `${one.backend.ip}:${one.backend.port}`)
+    return pool.length === 0
+      ? ['rejected']
+      : pool.map((one) => `${one.backend.ip}:${one.backend.port}`)
   }
 }
 

@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import type { EntryId, ForwardingEntry, Frontend } from '../../../../src/forwarding/entry.ts'
 import type { Family, IpAddress } from '../../../../src/lib/ip.ts'
-import {
-  backend,
-  cidr,
-  entry,
-  frontend,
-  ip,
-} from '../../../../src/modes/testing/mode-fixtures.ts'
+import { backend, cidr, entry, frontend, ip } from '../../../../src/modes/testing/mode-fixtures.ts'
 
 /** As many as the choices that a Service has at most. */
 export const CHOICES = 4
@@ -113,7 +107,14 @@ export function entryOf(given: SomeService, at: Addresses): ForwardingEntry {
         ? [frontend({ kind: 'loadBalancerIP', ip: ip(at.external), ...outside, ...ranges })]
         : []),
       ...(given.hasNodePort
-        ? [frontend({ kind: 'nodePort', ip: 'node', port: NODE_PORTS[given.nodePort]!, ...outside })]
+        ? [
+            frontend({
+              kind: 'nodePort',
+              ip: 'node',
+              port: NODE_PORTS[given.nodePort]!,
+              ...outside,
+            }),
+          ]
         : []),
     ],
     pools: { cluster, local: cluster.filter(({ local }) => local) },
@@ -159,4 +160,3 @@ export function packetsOf(
     targets.map(([to, port]) => ({ from: ip(from), to: ip(to), port })),
   )
 }
-

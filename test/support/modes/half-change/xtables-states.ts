@@ -1,6 +1,6 @@
-import { type Ruleset, parseRuleset } from '../../../../src/explain/xtables/model/ruleset.ts'
-import type { FakeIptables } from '../../../../src/kernel/iptables/testing/fake-iptables.ts'
+import { parseRuleset, type Ruleset } from '../../../../src/explain/xtables/model/ruleset.ts'
 import type { Iptables, TableName } from '../../../../src/kernel/iptables/iptables.ts'
+import type { FakeIptables } from '../../../../src/kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../../../src/lib/ip.ts'
 
 const TABLES: readonly TableName[] = ['mangle', 'nat', 'filter']

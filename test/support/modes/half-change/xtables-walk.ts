@@ -65,15 +65,15 @@ export class XtablesWalk {
   }
 
   /** Where the packet may end, by any chance: `10.180.0.1:8080 masqueraded`, `rejected`, `dropped`, or `passed`. */
-  async ends(
-    packet: Packet,
-    readings: Readings,
-    remembers: Remembers,
-  ): Promise<readonly string[]> {
+  async ends(packet: Packet, readings: Readings, remembers: Remembers): Promise<readonly string[]> {
     const { family, node } = this.#at
     const { from: src, to: dst, port: dstPort } = packet
     const outcomes = await walkPacket(
-      { functions: this.#functions(readings, remembers), routing: this.#routing, facts: this.#facts },
+      {
+        functions: this.#functions(readings, remembers),
+        routing: this.#routing,
+        facts: this.#facts,
+      },
       {
         ...{ family, protocol: 'TCP', src, srcPort: undefined, dst, dstPort },
         inInterface: src === node ? undefined : this.#isPod(packet) ? 'cbr0' : 'eth0',
