@@ -31,7 +31,7 @@ import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import { cidr } from '../testing/mode-fixtures.ts'
 
 /** Each takes some tens of milliseconds. */
-const RUNS = Number(process.env['NP_HISTORIES'] ?? 40)
+const RUNS = Number(process.env['NP_HISTORIES'] ?? 30)
 /** With so many chains that a table is not written at once; each takes some hundreds of milliseconds. */
 const LARGE_RUNS = Math.ceil(RUNS / 10)
 const NEIGHBOURS = 180
