@@ -1,0 +1,164 @@
+import { chooseServers, findService } from '../../../../src/explain/ipvs/choose-servers.ts'
+import { ipvsFunctions } from '../../../../src/explain/ipvs/ipvs-functions.ts'
+import type { ListedService } from '../../../../src/explain/ipvs/ipvs-snapshot.ts'
+import type { HookFunction } from '../../../../src/explain/packet/hook-function.ts'
+import type { Hook, PacketState } from '../../../../src/explain/packet/packet-state.ts'
+import { fakeFacts } from '../../../../src/explain/testing/fake-world.ts'
+import type { Routing } from '../../../../src/explain/walk/routing.ts'
+import type { WalkOutcome } from '../../../../src/explain/walk/walk-outcome.ts'
+import { walkPacket } from '../../../../src/explain/walk/walk-packet.ts'
+import type { IpSet } from '../../../../src/explain/xtables/model/ip-set.ts'
+import { parseRuleset, type Ruleset } from '../../../../src/explain/xtables/model/ruleset.ts'
+import { xtablesFunctions } from '../../../../src/explain/xtables/xtables-functions.ts'
+import type { Family, IpAddress } from '../../../../src/lib/ip.ts'
+import { routingBit } from '../../../../src/modes/netfilter/mark.ts'
+import {
+  type FirstPacket,
+  MASQUERADED,
+} from '../../../../src/modes/testing/half-changed-service.ts'
+import type { FakeKernel } from '../fake-ipvs-node.ts'
+import { type Choose, everyChoice } from './every-choice.ts'
+import { type IpvsState, nameOf } from './ipvs-states.ts'
+import { Readings } from './readings.ts'
+
+/** What does not change while Services do. */
+export interface FixedPart {
+  readonly family: Family
+  readonly node: IpAddress
+  /** Whose packets come from Pods of this node. */
+  readonly pod: IpAddress
+  readonly ruleset: Ruleset
+}
+
+/** The rules that a kernel holds now, as the fixed part of a node. */
+export function rulesetOf({ iptables }: FakeKernel, family: Family): Ruleset {
+  const listing = iptables
+    .dump()
+    .split('\n')
+    .map((line) => line.replace(`# ${family}/`, '*').replace(/^# .*/, '*other'))
+  return new Map([...parseRuleset(listing.join('\n'))].filter(([name]) => name !== 'other'))
+}
+
+/**
+ * Where a packet may end that is at work while the kernel goes from state to state: `10.180.0.1:8080`, with `masqueraded`
+ * behind it where the backend sees this node as the client; `rejected`, `dropped`, or `passed` untranslated.
+ */
+export async function endsOf(
+  fixed: FixedPart,
+  states: readonly IpvsState[],
+  packet: FirstPacket,
+): Promise<ReadonlySet<string>> {
+  const { from, node, pod } = { ...fixed, ...packet }
+  const inInterface = from === pod ? 'cbr0' : 'eth0'
+  const ends = await everyChoice(async (choose) => {
+    const readings = new Readings(states, choose)
+    const [outcome] = await walkPacket(worldOf(fixed, { readings, choose, packet }), {
+      ...{ family: fixed.family, protocol: 'TCP', src: from, srcPort: 40_000 },
+      ...{ dst: packet.to, dstPort: packet.port },
+      inInterface: from === node ? undefined : inInterface,
+    })
+    return endOf(outcome!, packet)
+  })
+  return new Set(ends)
+}
+
+interface Walking {
+  readonly readings: Readings<IpvsState>
+  readonly choose: Choose
+  readonly packet: FirstPacket
+}
+
+function worldOf({ family, node, ruleset }: FixedPart, walking: Walking) {
+  const facts = fakeFacts({ local: [node], routes: [], listening: [] })
+  const sets = readSets(walking)
+  const listing = { family, program: 'iptables', ruleset }
+  const functions = [
+    ...xtablesFunctions(listing, { facts, sets }),
+    ...(['input', 'output'] as const).map((hook) => virtualServers(hook, facts, walking)),
+  ]
+  return { functions, facts, routing: routingOf(node) }
+}
+
+/** The policy route delivers what has the routing bit. */
+function routingOf(node: IpAddress): Routing {
+  const bit = routingBit({ masqueradeBit: 14 })
+  return {
+    route: async ({ dst, mark }) => {
+      const isHere = dst === node || (mark & bit) !== 0
+      if (isHere) return { kind: 'local', source: node }
+      return { kind: 'unicast', outInterface: 'eth0', gateway: undefined, source: node }
+    },
+  }
+}
+
+/** A set, each time it is looked at; what differs is what it says of the packet's destination. */
+function readSets({ readings, packet }: Walking): ReadonlyMap<string, IpSet> {
+  const point = `${packet.to},tcp:${packet.port}`
+  const about = (set: IpSet | undefined) =>
+    set?.elements
+      .filter(({ text }) => text === point || text.startsWith(`${point},`))
+      .map(({ text, mark }) => `${text} ${mark?.value}`)
+      .toSorted()
+  const sets = new Map<string, IpSet>()
+  sets.get = (name) =>
+    readings.read((state) => JSON.stringify(about(state.sets.get(name)))).sets.get(name)
+  return sets
+}
+
+/** The kernel finds the virtual server first, and then reads its real servers; one that was deleted meanwhile has none. */
+function virtualServers(
+  hook: Hook,
+  facts: ReturnType<typeof fakeFacts>,
+  { readings, choose }: Walking,
+): HookFunction {
+  const fixed = { templates: [], tracksConnections: true, expiresQuiescent: true }
+  const priority = hook === 'input' ? 99 : -98
+  return {
+    ...{ hook, families: [4, 6], priority, isNat: false, source: 'ipvs' },
+    apply: (packet) => {
+      const found = findIn(readings, packet)
+      if (found === undefined || packet.virtualServer !== undefined) {
+        return [{ packet, verdict: { kind: 'continue' }, probability: 1, steps: [] }]
+      }
+      const listed = { service: found.service, servers: serversOf(readings, found) }
+      const snapshot = { ...fixed, services: [listed] }
+      const { length } = chooseServers(snapshot, listed, packet) ?? []
+      const one = ipvsFunctions(snapshot, facts).find((each) => each.hook === hook)!
+      const branches = one.apply(packet)
+      return [{ ...(length === 0 ? branches[0]! : choose(branches)), probability: 1 }]
+    },
+  }
+}
+
+function findIn(readings: Readings<IpvsState>, packet: PacketState): ListedService | undefined {
+  const find = (state: IpvsState) => findService(snapshotOf(state), packet)
+  const textOf = (found: ListedService | undefined) =>
+    found === undefined ? '' : `${nameOf(found)} ${JSON.stringify(found.service.settings)}`
+  return find(readings.read((state) => textOf(find(state))))
+}
+
+function serversOf(readings: Readings<IpvsState>, found: ListedService) {
+  const read = ({ services }: IpvsState) =>
+    services.find((one) => nameOf(one) === nameOf(found))?.servers ?? []
+  return read(readings.read((state) => JSON.stringify(read(state))))
+}
+
+function snapshotOf({ services }: IpvsState) {
+  return { services, templates: [], tracksConnections: true, expiresQuiescent: true }
+}
+
+function endOf(outcome: WalkOutcome, { from, to }: FirstPacket): string {
+  switch (outcome.kind) {
+    case 'refused':
+      return 'rejected'
+    case 'silent':
+      return 'dropped'
+    case 'uncertain':
+      throw new Error(outcome.reason)
+    case 'delivered': {
+      const { dst, src } = outcome
+      if (dst.ip === to) return 'passed'
+      return `${dst.ip}:${dst.port}${src === from ? '' : MASQUERADED}`
+    }
+  }
+}
