@@ -33,4 +33,10 @@ export const GAPS: readonly Gap[] = [
     reason:
       'it remembers a connection for 10 s after a reset and for 2 minutes after a close; IPVS makes no new entry for one that comes again (before Linux 5.9 without affinity, too), and finds the connection of an answer by client and backend alone, the newest entry first: the answer comes from the other address, and the client does not take it',
   },
+  {
+    scenario:
+      'session affinity of Pods and processes of the node at node ports and load balancer addresses under policy Local',
+    reason:
+      'with persistence the kernel would send them to the port that they connect to; their backend is a hash of their address, whatever timeoutSeconds says, so it may be another one when endpoints change',
+  },
 ]

@@ -16,21 +16,25 @@ import {
   type FixedPart,
   rulesetOf,
 } from '../../../test/support/modes/half-change/ipvs-walk.ts'
+import {
+  isMixture,
+  MASQUERADED,
+  UNSERVED,
+} from '../../../test/support/modes/half-change/judgement.ts'
+import {
+  type Addresses,
+  entryOf,
+  type Packet,
+  packetsOf,
+  podsOf,
+  type SomeService,
+  someChange,
+  V4,
+  V6,
+} from '../../../test/support/modes/half-change/some-service.ts'
 import type { ListedService } from '../../explain/ipvs/ipvs-snapshot.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import { virtualServerKey } from '../../kernel/ipvs/ipvs.ts'
-import {
-  type Addresses,
-  type ChangingService,
-  entryOf,
-  type FirstPacket,
-  judge,
-  packetsOf,
-  podsOf,
-  someService,
-  V4,
-  V6,
-} from '../testing/half-changed-service.ts'
 import { ip, settings } from '../testing/mode-fixtures.ts'
 
 const RUNS = Number(process.env['NP_HISTORIES'] ?? 40)
@@ -54,8 +58,10 @@ const someCircumstances = fc.record({
 type Circumstances = typeof someCircumstances extends fc.Arbitrary<infer T> ? T : never
 const CALM: Circumstances = { isBusy: false, schedulers: ['rr', 'rr'] }
 
+type Given = readonly [before: SomeService | undefined, after: SomeService | undefined]
+
 async function change(
-  given: readonly [before: ChangingService | undefined, after: ChangingService | undefined],
+  given: Given,
   { isBusy, schedulers }: Circumstances,
   at: Addresses,
 ): Promise<Change> {
@@ -105,14 +111,37 @@ async function occupy({ ipvs }: FakeKernel): Promise<void> {
   }
 }
 
+interface Judged {
+  readonly at: Addresses
+  readonly packet: Packet
+  /** Where it may end before the change and after it. */
+  readonly ends: readonly string[]
+}
+
+/**
+ * Whether a packet that is at work meanwhile may end so: as before or as after, unserved where one of both does not serve it, or
+ * as a mixture of both. Who is hidden once there are backends may be hidden before.
+ */
+function judge(entries: Change['entries'], { at, packet, ends }: Judged): (end: string) => boolean {
+  const isServed = ends.every((end) => !UNSERVED.includes(end))
+  const frontends = entries.flatMap((one) => one?.frontends ?? [])
+  const hides = !isServed && frontends.some(({ masquerade }) => masquerade === 'always')
+  const all = entries.flatMap((one) => one?.pools.cluster ?? [])
+  const backends = all.filter(({ weight }) => weight > 0)
+  const seen = [...ends, ...(hides ? [MASQUERADED] : [])]
+  const isMixed = isMixture({ backends, at, packet, ends: seen })
+  const expected = new Set(isServed ? ends : [...ends, ...UNSERVED])
+  return (end) => expected.has(end) || isMixed(end)
+}
+
 /** The ends that no packet may have. While a scheduler is exchanged it may be dropped: its client sends it again. */
 async function strangeEnds({ entries, fixed, states, requests }: Change, at: Addresses) {
   const strange: string[] = []
+  const mayWait = isRescheduled(states)
   for (const packet of packetsOf(at)) {
     const still = await reached(fixed, [states.slice(0, 1), states.slice(-1)], packet)
-    const mayEnd = judge({ entries, ends: [...still] }, at, packet)
-    const mayWait = entries[0]?.scheduler !== entries[1]?.scheduler
-    const ends = await reached(fixed, isLasting(states, packet) ? [states] : requests, packet)
+    const mayEnd = judge(entries, { ends: [...still], at, packet })
+    const ends = await reached(fixed, isLasting(states, at, packet) ? [states] : requests, packet)
     for (const end of ends)
       if (!mayEnd(end) && !(mayWait && end === 'dropped'))
         strange.push(`${packet.from} to ${packet.to}: ${end}`)
@@ -120,11 +149,19 @@ async function strangeEnds({ entries, fixed, states, requests }: Change, at: Add
   return strange
 }
 
+/** Whether the kernel exchanges a scheduler in between. */
+function isRescheduled(states: readonly IpvsState[]): boolean {
+  const [before, after] = [states[0]!, states.at(-1)!].map(
+    ({ services }) => new Map(services.map((one) => [nameOf(one), one.service.settings.scheduler])),
+  )
+  return [...before!].some(([name, scheduler]) => (after!.get(name) ?? scheduler) !== scheduler)
+}
+
 /** Where a packet may end that sees any of these. */
 async function reached(
   fixed: FixedPart,
   seen: readonly (readonly IpvsState[])[],
-  packet: FirstPacket,
+  packet: Packet,
 ): Promise<ReadonlySet<string>> {
   const ends = new Set<string>()
   for (const states of seen) for (const end of await endsOf(fixed, states, packet)) ends.add(end)
@@ -132,12 +169,19 @@ async function reached(
 }
 
 /**
- * Whether the virtual servers that a packet may find are there all the time, or never. Where one is made, deleted or rescheduled, a packet
- * that rules have let pass before may find it otherwise than they do: of such a change each packet meets one request.
+ * Whether the virtual servers that a packet may find serve all the time, or never. Where one is made, deleted, emptied or
+ * rescheduled, a packet that rules have let pass before may find it otherwise than they do: of such a change each packet
+ * meets one request.
  */
-function isLasting(states: readonly IpvsState[], { family, to, port }: FirstPacket): boolean {
+function isLasting(
+  states: readonly IpvsState[],
+  { family }: Addresses,
+  { to, port }: Packet,
+): boolean {
   const key = virtualServerKey({ family, protocol: 'TCP', ip: to, port })
-  const isMet = (one: ListedService) => nameOf(one) === key || 'mark' in one.service.id
+  const isMet = ({ service, servers }: ListedService) =>
+    (virtualServerKey(service.id) === key || 'mark' in service.id) &&
+    servers.some(({ weight }) => weight > 0)
   const textOf = (one: ListedService) => `${nameOf(one)} ${one.service.settings.scheduler}`
   const found = states.map(({ services }) => services.filter(isMet).map(textOf))
   return new Set(found.map((names) => names.toSorted().join())).size === 1
@@ -150,8 +194,8 @@ test.each([
   'a packet of %s that meets half a change ends where it did before or does after it',
   async (_, at) => {
     await fc.assert(
-      fc.asyncProperty(someService, someService, someCircumstances, async (one, other, how) => {
-        expect(await strangeEnds(await change([one, other], how, at), at)).toEqual([])
+      fc.asyncProperty(someChange, someCircumstances, async (given, how) => {
+        expect(await strangeEnds(await change(given, how, at), at)).toEqual([])
       }),
       { numRuns: RUNS },
     )
@@ -159,13 +203,13 @@ test.each([
 )
 
 test('the walk knows every kind of end, and who takes the short circuit', async () => {
-  const base: ChangingService = {
+  const base: SomeService = {
     ...{ weights: [1, 1], pods: 0, isLocal: false, isLimited: true, isSticky: false, name: 0 },
-    ...{ hasNodePort: true, hasExternalIP: true, drops: true },
+    ...{ hasNodePort: true, nodePort: 0, hasExternalIP: true, drops: true },
   }
-  const endsWith = async (given: Partial<ChangingService>, from: readonly string[]) => {
+  const endsWith = async (given: Partial<SomeService>, from: readonly string[]) => {
     const { fixed, states } = await change([undefined, { ...base, ...given }], CALM, V4)
-    const packets = packetsOf(V4).filter((packet) => from.includes(packet.from))
+    const packets = packetsOf(V4, from).filter(({ port }) => port !== 30_081)
     const ends = packets.map((packet) => reached(fixed, [states.slice(-1)], packet))
     return new Set((await Promise.all(ends)).flatMap((some) => [...some]))
   }

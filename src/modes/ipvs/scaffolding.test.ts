@@ -37,6 +37,7 @@ ROUTE: -m conntrack ! --ctstate NEW -m set --match-set 4-LEAVING dst,dst -g TAKE
 ROUTE: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
 ROUTE: -m conntrack --ctstate NEW -g NEW
 ROUTE: -g TAKE
+NEW: -m set --match-set 4-PAUSED dst,dst -j DROP
 NEW: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -m set --match-set 4-RANGED dst,dst -j DROP
 NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g TAKE
 NEW: -s 10.0.0.0/8 -m set --match-set 4-DROP dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -j DROP
@@ -51,6 +52,7 @@ OUTPUT: -m mark --mark 0x10a5/0x70ff -m addrtype --src-type LOCAL -j MARK --set-
 OUTPUT: -m mark --mark 0x10a5/0x70ff -j MARK --set-xmark 0x0/0xffffffff
 OUTPUT: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
 OUTPUT: -m conntrack ! --ctstate NEW -j RETURN
+OUTPUT: -m set --match-set 4-PAUSED dst,dst -j DROP
 OUTPUT: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -m set --match-set 4-RANGED dst,dst -j DROP
 OUTPUT: -m set --match-set 4-DROP dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -m set --match-set 4-DROP dst,dst -j DROP
 OUTPUT: -m set --match-set 4-SHORTCUT dst,dst -j SET --map-set 4-SHORTCUT dst,dst --map-mark

@@ -98,6 +98,7 @@ function arrival(settings: NetfilterSettings, family: Family): readonly BaseChai
       table: 'mangle',
       chain: CHAIN.fresh,
       rules: [
+        `${isIn('PAUSED')}-j DROP`,
         outsideRanges(family),
         ...dropped(settings, family),
         `${isIn('REJECT')}-j RETURN`,
@@ -156,6 +157,7 @@ function departure(settings: NetfilterSettings, family: Family): readonly BaseCh
     `${shortCircuit}-j MARK --set-xmark 0x0/0xffffffff`,
     `${isNotIn('SERVICES')}-j RETURN`,
     '-m conntrack ! --ctstate NEW -j RETURN',
+    `${isIn('PAUSED')}-j DROP`,
     outsideRanges(family),
     `${isIn('DROP')}${isNotIn('SHORTCUT')}${isIn('DROP')}-j DROP`,
     `${isIn('SHORTCUT')}${mapMark(family)}`,

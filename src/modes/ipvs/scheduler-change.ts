@@ -1,9 +1,8 @@
 import type { ObjectKey } from '../mode.ts'
 import { memberKey, memberOf } from '../netfilter/objects/object-key.ts'
-import { familyOfSet } from '../netfilter/sets/set-name.ts'
 import type { ManagedState } from './managed-state.ts'
 import { pointText } from './objects/member.ts'
-import { type SetRole, setName } from './objects/names.ts'
+import { setName } from './objects/names.ts'
 import { serverIdOf } from './objects/object.ts'
 import { splitText } from './servers/server-spec.ts'
 
@@ -26,30 +25,18 @@ export async function whilePaused(
   state: PausingState,
   write: () => Promise<void>,
 ): Promise<void> {
-  const { sets, program } = state
-  const isIn = (key: ObjectKey) => sets.has(memberOf(key).set, memberOf(key).member)
-  const points = servers.flatMap((server) => pointsOf(server, state))
-  const dropped = inSet(points, 'DROP').filter((key) => !isIn(key))
-  const shortcuts = inSet(points, 'SHORTCUT').filter(isIn)
-  await sets.add(dropped)
-  await sets.delete(shortcuts)
+  const { sets } = state
+  const paused = [...new Set(servers.flatMap((server) => pausedKeys(server, state)))]
+  await sets.add(paused)
   await write()
-  const marked = shortcuts.filter((key) => program.markOf(key) !== undefined)
-  await sets.add(marked, (key) => program.markOf(key))
-  await sets.delete(dropped)
+  await sets.delete(paused)
 }
 
-/** Members of SERVICES: the point of a virtual server, or all points at which the short circuit leads to its mark. */
-function pointsOf(server: ObjectKey, { sets }: PausingState): readonly ObjectKey[] {
+/** The point of a virtual server, or all points at which the short circuit leads to its mark. */
+function pausedKeys(server: ObjectKey, { sets }: PausingState): readonly ObjectKey[] {
   const id = serverIdOf(server)
-  if (!('mark' in id)) return [memberKey(setName(id.family, 'SERVICES'), pointText(id))]
-  return sets.keysIn(setName(id.family, 'SHORTCUT'), id.mark)
-}
-
-function inSet(members: readonly ObjectKey[], role: SetRole): readonly ObjectKey[] {
-  const keys = members.map((key) => {
-    const { set, member } = memberOf(key)
-    return memberKey(setName(familyOfSet(set), role), member)
-  })
-  return [...new Set(keys)]
+  const name = setName(id.family, 'PAUSED')
+  if (!('mark' in id)) return [memberKey(name, pointText(id))]
+  const led = sets.keysIn(setName(id.family, 'SHORTCUT'), id.mark)
+  return led.map((key) => memberKey(name, memberOf(key).member))
 }

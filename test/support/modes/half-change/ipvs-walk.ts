@@ -1,4 +1,4 @@
-import { chooseServers, findService } from '../../../../src/explain/ipvs/choose-servers.ts'
+import { findService } from '../../../../src/explain/ipvs/choose-servers.ts'
 import { ipvsFunctions } from '../../../../src/explain/ipvs/ipvs-functions.ts'
 import type { ListedService } from '../../../../src/explain/ipvs/ipvs-snapshot.ts'
 import type { HookFunction } from '../../../../src/explain/packet/hook-function.ts'
@@ -12,14 +12,11 @@ import { parseRuleset, type Ruleset } from '../../../../src/explain/xtables/mode
 import { xtablesFunctions } from '../../../../src/explain/xtables/xtables-functions.ts'
 import type { Family, IpAddress } from '../../../../src/lib/ip.ts'
 import { routingBit } from '../../../../src/modes/netfilter/mark.ts'
-import {
-  type FirstPacket,
-  MASQUERADED,
-} from '../../../../src/modes/testing/half-changed-service.ts'
 import type { FakeKernel } from '../fake-ipvs-node.ts'
-import { type Choose, everyChoice } from './every-choice.ts'
 import { type IpvsState, nameOf } from './ipvs-states.ts'
-import { Readings } from './readings.ts'
+import { MASQUERADED } from './judgement.ts'
+import { everyWay } from './moments.ts'
+import type { Packet } from './some-service.ts'
 
 /** What does not change while Services do. */
 export interface FixedPart {
@@ -46,26 +43,28 @@ export function rulesetOf({ iptables }: FakeKernel, family: Family): Ruleset {
 export async function endsOf(
   fixed: FixedPart,
   states: readonly IpvsState[],
-  packet: FirstPacket,
+  packet: Packet,
 ): Promise<ReadonlySet<string>> {
-  const { from, node, pod } = { ...fixed, ...packet }
-  const inInterface = from === pod ? 'cbr0' : 'eth0'
-  const ends = await everyChoice(async (choose) => {
-    const readings = new Readings(states, choose)
-    const [outcome] = await walkPacket(worldOf(fixed, { readings, choose, packet }), {
-      ...{ family: fixed.family, protocol: 'TCP', src: from, srcPort: 40_000 },
-      ...{ dst: packet.to, dstPort: packet.port },
-      inInterface: from === node ? undefined : inInterface,
+  const { from: src, to: dst, port: dstPort } = packet
+  const { family, node, pod } = fixed
+  const inInterface = src === pod ? 'cbr0' : 'eth0'
+  const ends = await everyWay(states.length, async (moments) => {
+    const read: Read = (textOf) => states[moments.read((state) => textOf(states[state]!))]!
+    const outcomes = await walkPacket(worldOf(fixed, { read, packet }), {
+      ...{ family, protocol: 'TCP', src, srcPort: 40_000, dst, dstPort },
+      inInterface: src === node ? undefined : inInterface,
     })
-    return endOf(outcome!, packet)
+    return outcomes.map((outcome) => endOf(outcome, packet))
   })
-  return new Set(ends)
+  return new Set(ends.flat())
 }
 
+/** One reading; `textOf` is equal for states in which the packet reads the same. */
+type Read = (textOf: (state: IpvsState) => string) => IpvsState
+
 interface Walking {
-  readonly readings: Readings<IpvsState>
-  readonly choose: Choose
-  readonly packet: FirstPacket
+  readonly read: Read
+  readonly packet: Packet
 }
 
 function worldOf({ family, node, ruleset }: FixedPart, walking: Walking) {
@@ -92,7 +91,7 @@ function routingOf(node: IpAddress): Routing {
 }
 
 /** A set, each time it is looked at; what differs is what it says of the packet's destination. */
-function readSets({ readings, packet }: Walking): ReadonlyMap<string, IpSet> {
+function readSets({ read, packet }: Walking): ReadonlyMap<string, IpSet> {
   const point = `${packet.to},tcp:${packet.port}`
   const about = (set: IpSet | undefined) =>
     set?.elements
@@ -100,8 +99,7 @@ function readSets({ readings, packet }: Walking): ReadonlyMap<string, IpSet> {
       .map(({ text, mark }) => `${text} ${mark?.value}`)
       .toSorted()
   const sets = new Map<string, IpSet>()
-  sets.get = (name) =>
-    readings.read((state) => JSON.stringify(about(state.sets.get(name)))).sets.get(name)
+  sets.get = (name) => read((state) => JSON.stringify(about(state.sets.get(name)))).sets.get(name)
   return sets
 }
 
@@ -109,45 +107,42 @@ function readSets({ readings, packet }: Walking): ReadonlyMap<string, IpSet> {
 function virtualServers(
   hook: Hook,
   facts: ReturnType<typeof fakeFacts>,
-  { readings, choose }: Walking,
+  { read }: Walking,
 ): HookFunction {
   const fixed = { templates: [], tracksConnections: true, expiresQuiescent: true }
   const priority = hook === 'input' ? 99 : -98
   return {
     ...{ hook, families: [4, 6], priority, isNat: false, source: 'ipvs' },
     apply: (packet) => {
-      const found = findIn(readings, packet)
-      if (found === undefined || packet.virtualServer !== undefined) {
+      const found = packet.virtualServer === undefined ? findIn(read, packet) : undefined
+      if (found === undefined) {
         return [{ packet, verdict: { kind: 'continue' }, probability: 1, steps: [] }]
       }
-      const listed = { service: found.service, servers: serversOf(readings, found) }
-      const snapshot = { ...fixed, services: [listed] }
-      const { length } = chooseServers(snapshot, listed, packet) ?? []
-      const one = ipvsFunctions(snapshot, facts).find((each) => each.hook === hook)!
-      const branches = one.apply(packet)
-      return [{ ...(length === 0 ? branches[0]! : choose(branches)), probability: 1 }]
+      const services = [{ service: found.service, servers: serversOf(read, found) }]
+      const one = ipvsFunctions({ ...fixed, services }, facts).find((each) => each.hook === hook)
+      return one!.apply(packet)
     },
   }
 }
 
-function findIn(readings: Readings<IpvsState>, packet: PacketState): ListedService | undefined {
+function findIn(read: Read, packet: PacketState): ListedService | undefined {
   const find = (state: IpvsState) => findService(snapshotOf(state), packet)
   const textOf = (found: ListedService | undefined) =>
     found === undefined ? '' : `${nameOf(found)} ${JSON.stringify(found.service.settings)}`
-  return find(readings.read((state) => textOf(find(state))))
+  return find(read((state) => textOf(find(state))))
 }
 
-function serversOf(readings: Readings<IpvsState>, found: ListedService) {
-  const read = ({ services }: IpvsState) =>
+function serversOf(read: Read, found: ListedService) {
+  const servers = ({ services }: IpvsState) =>
     services.find((one) => nameOf(one) === nameOf(found))?.servers ?? []
-  return read(readings.read((state) => JSON.stringify(read(state))))
+  return servers(read((state) => JSON.stringify(servers(state))))
 }
 
 function snapshotOf({ services }: IpvsState) {
   return { services, templates: [], tracksConnections: true, expiresQuiescent: true }
 }
 
-function endOf(outcome: WalkOutcome, { from, to }: FirstPacket): string {
+function endOf(outcome: WalkOutcome, { from, to }: Packet): string {
   switch (outcome.kind) {
     case 'refused':
       return 'rejected'
