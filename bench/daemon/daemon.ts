@@ -16,7 +16,7 @@ const STOP_MS = 10_000
 const RECORD_LENGTH = 400
 
 /** A mode, or the iptables mode with one iptables variant. */
-export type Proxy = 'ipvs' | 'nftables' | Backend
+export type Proxy = 'ipvs' | 'nftables' | 'userspace' | Backend
 
 export interface DaemonOptions {
   readonly namespace: string
@@ -102,8 +102,10 @@ function configText({ proxy, settings }: DaemonOptions): string {
 }
 
 function modeOf(proxy: Proxy): object {
-  if (proxy === 'ipvs' || proxy === 'nftables') return { mode: proxy }
-  return { mode: 'iptables', iptables: { backend: proxy } }
+  if (proxy === 'nft' || proxy === 'legacy') {
+    return { mode: 'iptables', iptables: { backend: proxy } }
+  }
+  return { mode: proxy }
 }
 
 async function isReady(): Promise<boolean> {

@@ -5,6 +5,7 @@ export const { functions: libc } = dlopen('libc.so.6', {
   setns: { return: 'i32', arguments: ['i32', 'i32'] },
   socket: { return: 'i32', arguments: ['i32', 'i32', 'i32'] },
   setsockopt: { return: 'i32', arguments: ['i32', 'i32', 'i32', 'buffer', 'u32'] },
+  getsockopt: { return: 'i32', arguments: ['i32', 'i32', 'i32', 'buffer', 'buffer'] },
   bind: { return: 'i32', arguments: ['i32', 'buffer', 'u32'] },
   listen: { return: 'i32', arguments: ['i32', 'i32'] },
   connect: { return: 'i32', arguments: ['i32', 'buffer', 'u32'] },

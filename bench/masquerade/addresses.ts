@@ -2,17 +2,28 @@ import { ipBatch } from '../lab/namespace.ts'
 import { CLIENT, endpointAddress, TARGET_PORT, toNumber, toText } from '../lab/plan.ts'
 import type { Topology } from '../lab/topology.ts'
 
-export const NODE_PORT = 30_080
 /** Few, so that a connection often meets the endpoint at which another one ended. */
 export const ENDPOINTS = 3
 
-export const ENDPOINT_ADDRESSES = Array.from({ length: ENDPOINTS }, (_, n) => ({
-  ip: toText(endpointAddress(0, n, ENDPOINTS)),
-  port: TARGET_PORT,
-}))
+const NODE_PORTS = 30_080
+const CLIENTS = toNumber('10.251.16.0')
+const NODES = toNumber('10.251.128.0')
+/** Most clients of one load. */
+const STRIDE = 256
 
-const CLIENTS = toNumber('10.251.1.0')
-const NODES = toNumber('10.251.2.0')
+/** The node port of the load with this number; each has a Service, endpoints and clients of its own. */
+export function nodePortOf(load: number): number {
+  return NODE_PORTS + load
+}
+
+export function endpointsOf(
+  load: number,
+): readonly { readonly ip: string; readonly port: number }[] {
+  return Array.from({ length: ENDPOINTS }, (_, n) => ({
+    ip: toText(endpointAddress(load, n, ENDPOINTS)),
+    port: TARGET_PORT,
+  }))
+}
 
 /**
  * A client, and the address of the node that it alone connects to: so the route chooses the source address, and
@@ -23,10 +34,10 @@ export interface Client {
   readonly node: string
 }
 
-export function clientsOf(count: number): readonly Client[] {
+export function clientsOf(load: number, count: number): readonly Client[] {
   return Array.from({ length: count }, (_, n) => ({
-    source: toText(CLIENTS + 1 + n),
-    node: toText(NODES + 1 + n),
+    source: toText(CLIENTS + load * STRIDE + 1 + n),
+    node: toText(NODES + load * STRIDE + 1 + n),
   }))
 }
 

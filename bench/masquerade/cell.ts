@@ -1,31 +1,22 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { inside, writeSysctls } from '../lab/namespace.ts'
+import { writeSysctls } from '../lab/namespace.ts'
 import { buildTopology, type Topology } from '../lab/topology.ts'
-import { addClients, clientsOf } from './addresses.ts'
+import type { Load, MasqueradeCell } from '../report/masquerade/results.ts'
+import { addClients, type Client, clientsOf, nodePortOf } from './addresses.ts'
+import { grownBy, readCounters } from './counters.ts'
 import type { LoadOrder, LoadReport } from './load-main.ts'
 import type { Subject } from './subject.ts'
+import { SynTrace } from './trace.ts'
 
-/** One figure: how many clients connect how often, and whether they bind before. */
-export interface Load extends Omit<LoadOrder, 'clients'> {
-  readonly clients: number
-}
-
-/** What became of the connections, and what the kernel counted. */
-export interface Cell extends LoadReport {
-  /** Of the clients. */
-  readonly repeatedSyns: number
-  /** Packets that met the TIME_WAIT of another connection at an endpoint, with a time stamp older than that one's. */
-  readonly rejectedByTimeWait: number
-  /** First packets that were dropped since connection tracking had their addresses and ports already. */
-  readonly insertFailed: number
-}
+type Measured = Omit<MasqueradeCell, 'kernel'>
 
 const SERVER = new URL('./backend-main.ts', import.meta.url).pathname
 const LOAD = new URL('./load-main.ts', import.meta.url).pathname
+const TIMEOUT_MS = 20_000
+const TRIES = 30
 
 /** As in a node: the bench's own topology forgets sooner. */
 const USUAL = {
@@ -33,52 +24,74 @@ const USUAL = {
   'net/netfilter/nf_conntrack_tcp_timeout_close': 10,
 } as const
 
-/** Measures in a topology of its own, so that no socket and no tracked connection is left of another figure. */
+/** A kernel with little memory discards them beyond some thousand. */
+const MANY_TIME_WAITS = { 'net/ipv4/tcp_max_tw_buckets': 262_144 } as const
+
+/**
+ * Measures one load after the other through one subject, in the lab of this process. Each load has a Service with endpoints
+ * of its own, and clients: so it meets no TIME_WAIT and no tracked connection of those before.
+ */
 export async function measure(
-  serial: number,
-  { clients: count, ...rest }: Load,
+  { loads, folder }: { readonly loads: readonly Load[]; readonly folder: string },
   subject: Subject,
-): Promise<Cell> {
-  const topology = buildTopology(serial)
+  onCell: (cell: Measured) => void,
+): Promise<void> {
+  const topology = buildTopology(0)
   try {
-    const clients = clientsOf(count)
     writeSysctls(topology.node, USUAL)
-    addClients(topology, clients)
-    const stop = await subject.start(topology)
+    writeSysctls(topology.backends, MANY_TIME_WAITS)
+    const clients = loads.map((load, n) => clientsOf(n, load.clients))
+    addClients(topology, clients.flat())
+    const stop = await subject.start(topology, { loads: loads.length, folder })
     const server = start(topology.backends, [SERVER])
     await once(server.stdout, 'data')
-    await isServed(topology, clients)
-    const before = countersOf(topology)
-    const report = await load(topology, { ...rest, clients })
-    const after = countersOf(topology)
-    await stop()
-    const grown = (name: keyof typeof after) => after[name] - before[name]
-    const repeatedSyns = grown('repeatedSyns')
-    return {
-      ...report,
-      // Where the load generator was late, connections look slow that did not wait.
-      waits: Math.min(report.waits, repeatedSyns),
-      repeatedSyns,
-      rejectedByTimeWait: grown('rejectedByTimeWait'),
-      insertFailed: grown('insertFailed'),
+    for (const [n, load] of loads.entries()) {
+      const mine = { clients: clients[n] ?? [], port: nodePortOf(n) }
+      await isServed(topology, mine)
+      onCell(await measureLoad(topology, { ...load, ...mine, timeoutMs: TIMEOUT_MS }, subject))
     }
+    await stop()
   } finally {
     topology.remove()
   }
 }
 
+async function measureLoad(
+  topology: Topology,
+  order: LoadOrder,
+  { name, connectsItself = false }: Subject,
+): Promise<Measured> {
+  const { client, backends, node } = topology
+  const sender = connectsItself
+    ? { namespace: node, device: 'backends' }
+    : { namespace: client, device: 'eth0' }
+  const before = readCounters(topology, sender.namespace)
+  const trace = new SynTrace(sender, { namespace: backends, device: 'eth0' })
+  const report = await connectAll(topology, order)
+  const grown = grownBy(before, readCounters(topology, sender.namespace))
+  const unreadPackets = trace.close()
+  const { causes, ports } = trace.record
+  const { perSecond, binds, seconds } = order
+  const load: Load = { perSecond, clients: order.clients.length, binds, seconds }
+  return { subject: name, ...load, ...report, ...grown, ports, causes, unreadPackets }
+}
+
 /** A proxy that does not report when it is ready is ready when a connection succeeds. */
-async function isServed(topology: Topology, clients: LoadOrder['clients']): Promise<void> {
-  const order: LoadOrder = { clients: clients.slice(0, 1), perSecond: 1, seconds: 1, binds: false }
-  for (let tries = 0; tries < 30; tries++) {
-    const { failures } = await load(topology, order)
+async function isServed(
+  topology: Topology,
+  { clients, port }: { readonly clients: readonly Client[]; readonly port: number },
+): Promise<void> {
+  const one = { clients: clients.slice(0, 1), port, perSecond: 1, seconds: 1, binds: false }
+  const order: LoadOrder = { ...one, timeoutMs: 2_000 }
+  for (let tries = 0; tries < TRIES; tries++) {
+    const { failures } = await connectAll(topology, order)
     if (failures === 0) return
     await delay(1_000)
   }
   throw new Error('the node port is not served')
 }
 
-async function load({ client }: Topology, order: LoadOrder): Promise<LoadReport> {
+async function connectAll({ client }: Topology, order: LoadOrder): Promise<LoadReport> {
   const report = await text(start(client, [LOAD, JSON.stringify(order)]).stdout)
   return JSON.parse(report) as LoadReport
 }
@@ -88,35 +101,4 @@ function start(namespace: string, args: readonly string[]) {
   return spawn('ip', ['netns', 'exec', namespace, ...node], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-}
-
-function countersOf({ client, backends, node }: Topology) {
-  const netstat = (name: string) =>
-    inside(name, () => readFileSync('/proc/thread-self/net/netstat', 'utf8'))
-  const timeWait = netstat(backends)
-  return {
-    repeatedSyns: tcpCounter(netstat(client), 'TCPSynRetrans'),
-    // Kernels before 6.16 count both in one.
-    rejectedByTimeWait: tcpCounter(timeWait, 'PAWSTimewait') || tcpCounter(timeWait, 'PAWSEstab'),
-    insertFailed: insertFailures(
-      inside(node, () => readFileSync('/proc/thread-self/net/stat/nf_conntrack', 'utf8')),
-    ),
-  }
-}
-
-/** Of `/proc/net/netstat`: two lines, names and values. */
-function tcpCounter(netstat: string, name: string): number {
-  const [names, values] = netstat.split('\n').filter((line) => line.startsWith('TcpExt:'))
-  const column = names?.split(' ').indexOf(name) ?? -1
-  return column < 0 ? 0 : Number(values?.split(' ')[column])
-}
-
-/** Of `/proc/net/stat/nf_conntrack`: a line of names, then one of hexadecimal numbers for each processor. */
-function insertFailures(stat: string): number {
-  const [names = '', ...processors] = stat.trim().split('\n')
-  const column = names.trim().split(/\s+/).indexOf('insert_failed')
-  return processors.reduce(
-    (sum, line) => sum + Number.parseInt(line.trim().split(/\s+/)[column] ?? '0', 16),
-    0,
-  )
 }

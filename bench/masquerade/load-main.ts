@@ -1,67 +1,99 @@
-import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Client, NODE_PORT } from './addresses.ts'
+import {
+  AF_INET,
+  checked,
+  libc,
+  SOCK_CLOEXEC,
+  SOCK_NONBLOCK,
+  SOCK_STREAM,
+  socketAddress,
+} from '../lab/libc.ts'
+import { toNumber } from '../lab/plan.ts'
+import type { Load } from '../report/masquerade/results.ts'
+import type { Client } from './addresses.ts'
 
-/** What the client's process is to do; the clients take turns. */
-export interface LoadOrder {
+/** What the clients' process is to do; the clients take turns. */
+export interface LoadOrder extends Omit<Load, 'clients'> {
   readonly clients: readonly Client[]
-  readonly perSecond: number
-  readonly seconds: number
-  /** Whether bind(2) chooses the source port, before the destination is known. */
-  readonly binds: boolean
+  readonly port: number
+  /** For one connection. */
+  readonly timeoutMs: number
 }
 
 /** What became of the connections. */
 export interface LoadReport {
   readonly connections: number
   readonly failures: number
-  /** Connected only after 0.9 seconds: a second SYN by the timer of the first one. */
-  readonly waits: number
+  /** Until the last one was started. */
+  readonly tookSeconds: number
 }
 
-const WAIT_MS = 900
-const TIMEOUT_MS = 20_000
+interface Connection {
+  readonly socket: number
+  readonly deadline: number
+  isServed: boolean
+}
+
 const TICK_MS = 5
+/** After a rest that was too long: more sockets at once would make it longer to find a free port. */
+const MAX_AT_ONCE = 50
+const SOL_SOCKET = 1
+const SO_REUSEADDR = 2
+const ONE = Buffer.from([1, 0, 0, 0])
+const received = Buffer.alloc(16)
 
-if (process.argv[2] !== undefined) {
-  const report = await perform(JSON.parse(process.argv[2]) as LoadOrder)
-  process.stdout.write(`${JSON.stringify(report)}\n`)
-}
+const report = await perform(JSON.parse(process.argv[2] ?? '') as LoadOrder)
+process.stdout.write(`${JSON.stringify(report)}\n`)
 
 /** Connects at an even rate, whatever becomes of the connections before. */
-async function perform({ clients, perSecond, seconds, binds }: LoadOrder): Promise<LoadReport> {
-  const ms: number[] = []
-  const open: Promise<void>[] = []
+async function perform({ clients, timeoutMs, ...order }: LoadOrder): Promise<LoadReport> {
+  const open = new Set<Connection>()
   let failures = 0
-  const total = perSecond * seconds
+  let tookSeconds = 0
+  const connections = order.perSecond * order.seconds
   const began = performance.now()
-  for (let sent = 0; sent < total; await delay(TICK_MS)) {
-    const due = Math.min(total, ((performance.now() - began) / 1_000) * perSecond)
+  for (let sent = 0; sent < connections || open.size > 0; await delay(TICK_MS)) {
+    const now = performance.now()
+    const due = Math.min(connections, ((now - began) / 1_000) * order.perSecond, sent + MAX_AT_ONCE)
     for (; sent < due; sent++) {
       const client = clients[sent % clients.length]
       if (client === undefined) continue
-      const one = exchange(client, binds, (took) => ms.push(took))
-      open.push(one.catch(() => void failures++))
+      open.add({ socket: begin(client, order), deadline: now + timeoutMs, isServed: false })
+      tookSeconds = (performance.now() - began) / 1_000
+    }
+    for (const one of open) {
+      if (!isOver(one)) continue
+      open.delete(one)
+      libc.close(one.socket)
+      if (!one.isServed) failures++
     }
   }
-  await Promise.all(open)
-  return { connections: total, failures, waits: ms.filter((took) => took >= WAIT_MS).length }
+  return { connections, failures, tookSeconds }
+}
+
+/** Binding as Node does, with SO_REUSEADDR. */
+function begin(
+  { source, node }: Client,
+  { port, binds }: Pick<LoadOrder, 'port' | 'binds'>,
+): number {
+  const kind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC
+  const socket = checked(libc.socket(AF_INET, kind, 0), 'socket')
+  if (binds) {
+    libc.setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, ONE, ONE.length)
+    const address = socketAddress(toNumber(source), 0)
+    checked(libc.bind(socket, address, address.length), 'bind')
+  }
+  const address = socketAddress(toNumber(node), port)
+  libc.connect(socket, address, address.length)
+  return socket
 }
 
 /** The server closes first, so its side keeps the TIME_WAIT. */
-function exchange(
-  { source, node }: Client,
-  binds: boolean,
-  onConnect: (ms: number) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const began = performance.now()
-    const bound = binds ? { localAddress: source } : {}
-    const socket = connect({ host: node, port: NODE_PORT, ...bound })
-    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('timeout')))
-    socket.once('connect', () => onConnect(performance.now() - began))
-    socket.once('error', reject)
-    socket.once('close', resolve)
-    socket.resume()
-  })
+function isOver(one: Connection): boolean {
+  for (;;) {
+    const length = Number(libc.recv(one.socket, received, BigInt(received.length), 0))
+    if (length < 0) return performance.now() > one.deadline
+    if (length === 0) return true
+    one.isServed = true
+  }
 }

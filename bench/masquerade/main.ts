@@ -1,78 +1,85 @@
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { bootKernel } from '../../src/uml/start-kernel.ts'
 import { hasIpvs } from '../ipvs/here.ts'
-import { enterLab } from '../lab/enter-lab.ts'
-import { type Load, measure } from './cell.ts'
-import { kubeProxy, nodeProxy } from './proxies.ts'
-import { RULES } from './rules.ts'
+import { busyPercent } from '../measure/busy-percent.ts'
+import { readMasqueradeResults, saveMasqueradeResults } from '../report/files.ts'
+import type { MasqueradeCell, MasqueradeResults } from '../report/masquerade/results.ts'
+import type { CellOrder } from './cell-order.ts'
+import { describeMachine } from './machine.ts'
+import { type Options, parseOptions, USAGE } from './options.ts'
+import { nextOrder, ordersOf } from './plan.ts'
+import { runCells } from './run-cell.ts'
+import { needsIpvs } from './subjects.ts'
 
 /**
  * How often a masqueraded connection meets the TIME_WAIT of another one, by the way in which its source port is chosen.
- * One line of JSON for each figure.
- *
- *     scripts/node bench/masquerade/main.ts --seconds=30 --rates=100 --clients=1,2 --binds=no --subjects=iptables,nft
- *
- * `--subjects`: beginnings of names; default: all. `--kernel=uml`: the same in User-mode Linux, for ipvs mode.
  */
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const MEMORY_MIB = 2_048
-const MAX_SUBJECTS = 30
-/** Beyond the seconds of a figure. */
-const OVERHEAD_MS = 120_000
+try {
+  const options = parseOptions(process.argv.slice(2))
+  if (options === 'help') process.stdout.write(USAGE)
+  else await run(options)
+} catch (error) {
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '180' },
-    rates: { type: 'string', default: '20,100,500' },
-    clients: { type: 'string', default: '1,2,10,100' },
-    binds: { type: 'string', default: 'no,yes' },
-    subjects: { type: 'string', default: '' },
-    kernel: { type: 'string', default: '' },
-  },
-})
-const numbers = (text: string) => text.split(',').map(Number)
-const loads = numbers(values.rates).flatMap((perSecond) =>
-  numbers(values.clients).flatMap((clients) =>
-    values.binds.split(',').map((binds): Load => {
-      const seconds = Number(values.seconds)
-      return { perSecond, clients, binds: binds === 'yes', seconds }
-    }),
-  ),
-)
-
-if (values.kernel === 'uml') await inUml()
-else await here()
-
-async function here(): Promise<void> {
-  const folder = enterLab()
-  const modes = ['nft', 'legacy', 'nftables', ...(hasIpvs() ? (['ipvs'] as const) : [])] as const
-  const proxies = modes.flatMap((mode) =>
-    (['keep', 'random'] as const).map((ports) => nodeProxy(mode, ports, folder)),
-  )
-  const subjects = [...RULES, ...proxies, ...kubeProxy()].filter(({ name }) =>
-    values.subjects.split(',').some((begin) => name.startsWith(begin)),
-  )
-  let serial = 0
-  for (const load of loads) {
-    for (const subject of subjects) {
-      const cell = await measure(serial++, load, subject)
-      process.stdout.write(`${JSON.stringify({ subject: subject.name, ...load, ...cell })}\n`)
+/** Results are saved after every cell; a process that fails leaves the others. */
+async function run({ plan, limits, keep, into }: Options): Promise<void> {
+  if (process.getuid?.() !== 0) throw new Error('needs root, for network namespaces')
+  const { signal } = endedBySignals()
+  const waiting = [...ordersOf(plan)]
+  const running = new Map<CellOrder, Promise<void>>()
+  let results: MasqueradeResults = {
+    startedAt: new Date().toISOString().slice(0, 10),
+    machine: describeMachine(),
+    busyPercent: await busyPercent(),
+    cells: (keep && readMasqueradeResults(into)?.cells) || [],
+  }
+  const onCell = (cell: MasqueradeCell) => {
+    results = { ...results, cells: [...results.cells.filter((old) => !isSame(old, cell)), cell] }
+    saveMasqueradeResults(into, results)
+    log(`${nameOf(cell)}: ${cell.repeatedSyns} SYNs repeated`)
+  }
+  let turn = 0
+  const start = async (order: CellOrder) => {
+    const uml = needsIpvs(order.subject) && !hasIpvs() ? { turn: turn++ } : undefined
+    try {
+      await runCells({ order, uml, onCell, signal })
+    } catch (error) {
+      log(`${order.subject} failed: ${error instanceof Error ? error.message : String(error)}`)
+      process.exitCode = 1
+    }
+    running.delete(order)
+  }
+  while (waiting.length > 0 || running.size > 0) {
+    const order = nextOrder(waiting, [...running.keys()], limits)
+    if (order === undefined) await Promise.race(running.values())
+    else {
+      waiting.splice(waiting.indexOf(order), 1)
+      running.set(order, start(order))
     }
   }
 }
 
-/** This program with the same arguments, in a kernel that has ip_vs. */
-async function inUml(): Promise<void> {
-  const args = process.argv.slice(2).filter((word) => !word.startsWith('--kernel'))
-  const silenceMs = Number(values.seconds) * 1_000 + OVERHEAD_MS
-  const { status } = await bootKernel({
-    command: join(ROOT, 'scripts/node'),
-    args: ['--disable-warning=ExperimentalWarning', 'bench/masquerade/main.ts', ...args],
-    ...{ cwd: ROOT, memory: MEMORY_MIB, silenceMs },
-    timeoutMs: loads.length * MAX_SUBJECTS * silenceMs,
-    onOutput: (text) => process.stdout.write(text),
-  })
-  process.exitCode = status
+/** No process goes on when this one is ended. */
+function endedBySignals(): AbortController {
+  const ending = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      ending.abort()
+      process.exit(130)
+    })
+  }
+  return ending
+}
+
+function isSame(one: MasqueradeCell, other: MasqueradeCell): boolean {
+  const names = ['subject', 'perSecond', 'clients', 'binds'] as const
+  return names.every((name) => one[name] === other[name])
+}
+
+function nameOf({ subject, perSecond, clients, binds }: MasqueradeCell): string {
+  return `${subject}, ${perSecond}/s of ${clients}, ${binds ? 'binds' : 'connects'}`
+}
+
+function log(what: string): void {
+  process.stderr.write(`bench: ${what}\n`)
 }

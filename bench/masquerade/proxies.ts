@@ -15,27 +15,34 @@ import {
 import { type Proxy, startDaemon } from '../daemon/daemon.ts'
 import { ENDPOINT_NET } from '../lab/plan.ts'
 import type { Topology } from '../lab/topology.ts'
-import { ENDPOINTS, NODE_PORT } from './addresses.ts'
-import type { Subject } from './subject.ts'
+import { ENDPOINTS, nodePortOf } from './addresses.ts'
+import type { Subject, SubjectOptions } from './subject.ts'
 
-const READY_MS = 60_000
+const READY_MS = 300_000
 const PROGRAMS =
   process.env['NP_UPSTREAM_PROGRAMS'] ??
   fileURLToPath(new URL('../../node_modules/.cache/upstream', import.meta.url))
 const KUBE_PROXY = join(PROGRAMS, 'kube-proxy')
 
-/** node-proxy in a mode, with a value of `iptables.masqueradePorts`. */
-export function nodeProxy(
-  proxy: Proxy,
-  masqueradePorts: 'keep' | 'random',
-  folder: string,
-): Subject {
+/** Modes, with the variants of iptables as modes of their own. */
+const MODES: Readonly<Record<Proxy, string>> = {
+  nft: 'iptables',
+  legacy: 'iptables-legacy',
+  nftables: 'nftables',
+  ipvs: 'ipvs',
+  userspace: 'userspace',
+}
+
+/** node-proxy in a mode, with a value of `iptables.masqueradePorts` where that has any effect. */
+export function nodeProxy(proxy: Proxy, masqueradePorts?: 'keep' | 'random'): Subject {
   const backend = proxy === 'legacy' || proxy === 'nft' ? { backend: proxy } : {}
+  const ports = masqueradePorts === undefined ? {} : { masqueradePorts }
   return {
-    name: `node-proxy ${proxy} ${masqueradePorts}`,
-    async start({ node }: Topology) {
-      const cluster = await clusterWithNodePort()
-      const settings = { clusterCIDR: ENDPOINT_NET, iptables: { ...backend, masqueradePorts } }
+    name: ['node-proxy', MODES[proxy], ...Object.values(ports)].join(' '),
+    connectsItself: proxy === 'userspace',
+    async start({ node }: Topology, { loads, folder }: SubjectOptions) {
+      const cluster = await clusterWithNodePorts(loads)
+      const settings = { clusterCIDR: ENDPOINT_NET, iptables: { ...backend, ...ports } }
       const daemon = startDaemon({ namespace: node, url: cluster.url, proxy, folder, settings })
       if (!(await daemon.untilReady(READY_MS))) throw new Error(daemon.complaints().join('\n'))
       return async () => {
@@ -52,8 +59,11 @@ export function kubeProxy(): readonly Subject[] {
   return [{ name: 'kube-proxy 1.20 iptables', start: startKubeProxy }]
 }
 
-async function startKubeProxy({ node }: Topology): Promise<() => Promise<void>> {
-  const cluster = await clusterWithNodePort()
+async function startKubeProxy(
+  { node }: Topology,
+  { loads }: SubjectOptions,
+): Promise<() => Promise<void>> {
+  const cluster = await clusterWithNodePorts(loads)
   const flags = [
     `--master=${cluster.url}`,
     `--cluster-cidr=${ENDPOINT_NET}`,
@@ -71,21 +81,23 @@ async function startKubeProxy({ node }: Topology): Promise<() => Promise<void>> 
   }
 }
 
-/** An API server with one Service that has a node port. */
-async function clusterWithNodePort() {
+/** An API server with a Service for each load, which has a node port. */
+async function clusterWithNodePorts(loads: number) {
   const cluster = await startCluster(ENDPOINTS)
-  const service = serviceObject(0) as { readonly spec: { readonly ports: readonly object[] } }
-  const ports = service.spec.ports.map((port) => ({ ...port, nodePort: NODE_PORT }))
-  const objects = [
-    [SERVICES_PATH, { ...service, spec: { ...service.spec, type: 'NodePort', ports } }],
-    [SLICES_PATH, sliceObject(0, firstEndpoints(0, ENDPOINTS))],
-  ] as const
-  for (const [path, object] of objects) {
-    const headers = { 'content-type': 'application/json' }
-    const options = { method: 'POST', headers, body: JSON.stringify(object) } as const
-    const { statusCode, body } = await request(cluster.url + path, options)
-    const answer = await body.text()
-    if (statusCode >= 300) throw new Error(`POST ${path}: ${statusCode} ${answer}`)
+  for (let load = 0; load < loads; load++) {
+    const service = serviceObject(load) as { readonly spec: { readonly ports: readonly object[] } }
+    const ports = service.spec.ports.map((port) => ({ ...port, nodePort: nodePortOf(load) }))
+    const spec = { ...service.spec, type: 'NodePort', ports }
+    await post(cluster.url + SERVICES_PATH, { ...service, spec })
+    await post(cluster.url + SLICES_PATH, sliceObject(load, firstEndpoints(load, ENDPOINTS)))
   }
   return cluster
+}
+
+async function post(url: string, object: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const options = { method: 'POST', headers, body: JSON.stringify(object) } as const
+  const { statusCode, body } = await request(url, options)
+  const answer = await body.text()
+  if (statusCode >= 300) throw new Error(`POST ${url}: ${statusCode} ${answer}`)
 }

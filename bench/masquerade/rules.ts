@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { BACKENDS } from '../lab/plan.ts'
-import { ENDPOINT_ADDRESSES, NODE_PORT } from './addresses.ts'
+import { ENDPOINTS, endpointsOf, nodePortOf } from './addresses.ts'
 import type { Subject } from './subject.ts'
 
 const OUT = 'backends'
@@ -31,18 +31,23 @@ const BY_NFT = {
 /** Ways to choose the source port of a masqueraded connection, by hand-written rules. */
 export const RULES: readonly Subject[] = [
   ...Object.entries(BY_IPTABLES).map(([name, target]) =>
-    byRules(`iptables ${name}`, ['iptables-restore'], iptablesRules(target)),
+    byRules(`iptables ${name}`, ['iptables-restore'], (loads) => iptablesRules(target, loads)),
   ),
   ...Object.entries(BY_NFT).map(([name, [choice, masquerade]]) =>
-    byRules(`nft ${name}`, ['nft', '-f', '-'], nftRules(choice, masquerade)),
+    byRules(`nft ${name}`, ['nft', '-f', '-'], (loads) => nftRules([choice, masquerade], loads)),
   ),
 ]
 
-function byRules(name: string, program: readonly string[], rules: string): Subject {
+function byRules(
+  name: string,
+  program: readonly string[],
+  rulesFor: (loads: number) => string,
+): Subject {
   return {
     name,
-    async start({ node }) {
+    async start({ node }, { loads }) {
       const command = ['netns', 'exec', node, ...program]
+      const rules = rulesFor(loads)
       const { status, stderr } = spawnSync('ip', command, { input: rules, encoding: 'utf8' })
       if (status !== 0) throw new Error(`${name}: ${stderr}\n${rules}`)
       return async () => {}
@@ -50,23 +55,28 @@ function byRules(name: string, program: readonly string[], rules: string): Subje
   }
 }
 
-function iptablesRules(target: string): string {
-  const match = `-A PREROUTING -p tcp --dport ${NODE_PORT} -m addrtype --dst-type LOCAL`
-  const choices = ENDPOINT_ADDRESSES.map(({ ip, port }, n) => {
-    const left = ENDPOINT_ADDRESSES.length - n
-    const chance = left === 1 ? '' : `-m statistic --mode random --probability ${1 / left} `
-    return `${match} ${chance}-j DNAT --to-destination ${ip}:${port}`
+function iptablesRules(target: string, loads: number): string {
+  const choices = numbersBelow(loads).flatMap((load) => {
+    const match = `-A PREROUTING -p tcp --dport ${nodePortOf(load)} -m addrtype --dst-type LOCAL`
+    return endpointsOf(load).map(({ ip, port }, n) => {
+      const left = ENDPOINTS - n
+      const chance = left === 1 ? '' : `-m statistic --mode random --probability ${1 / left} `
+      return `${match} ${chance}-j DNAT --to-destination ${ip}:${port}`
+    })
   })
   return ['*nat', ...choices, `-A POSTROUTING -o ${OUT} ${target}`, 'COMMIT', ''].join('\n')
 }
 
-function nftRules(choice: string, masquerade: string): string {
-  const targets = ENDPOINT_ADDRESSES.map(({ ip, port }, n) => `${n} : ${ip} . ${port}`)
-  const chosen = `${choice} ${targets.length} map { ${targets.join(', ')} }`
+function nftRules([choice, masquerade]: readonly [string, string], loads: number): string {
+  const rules = numbersBelow(loads).map((load) => {
+    const targets = endpointsOf(load).map(({ ip, port }, n) => `${n} : ${ip} . ${port}`)
+    const chosen = `${choice} ${targets.length} map { ${targets.join(', ')} }`
+    return `fib daddr type local tcp dport ${nodePortOf(load)} dnat to ${chosen}`
+  })
   return `table ip measured {
   chain prerouting {
     type nat hook prerouting priority dstnat;
-    fib daddr type local tcp dport ${NODE_PORT} dnat to ${chosen}
+    ${rules.join('\n    ')}
   }
   chain postrouting {
     type nat hook postrouting priority srcnat;
@@ -74,4 +84,8 @@ function nftRules(choice: string, masquerade: string): string {
   }
 }
 `
+}
+
+function numbersBelow(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, n) => n)
 }

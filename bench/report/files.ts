@@ -7,6 +7,7 @@ import type { ClusterPageResults } from './cluster-page/results.ts'
 import type { DnsResults } from './dns/results.ts'
 import type { InspectionResults } from './inspection/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
+import type { MasqueradeResults } from './masquerade/results.ts'
 import type { NftablesResults } from './nftables/results.ts'
 import { resultsPage } from './page.ts'
 import type { Results } from './results.ts'
@@ -23,6 +24,7 @@ const DNS = 'results/dns.json'
 const INSPECTION = 'results/inspection.json'
 const PAGE = 'results/page.json'
 const CLUSTER_PAGE = 'results/cluster-page.json'
+const MASQUERADE = 'results/masquerade.json'
 
 export function readResults(into: string): Results | undefined {
   return read(join(into, IPTABLES)) as Results | undefined
@@ -62,6 +64,10 @@ function readBrowserResults(into: string): BrowserResults | undefined {
 
 function readClusterPageResults(into: string): ClusterPageResults | undefined {
   return read(join(into, CLUSTER_PAGE)) as ClusterPageResults | undefined
+}
+
+export function readMasqueradeResults(into: string): MasqueradeResults | undefined {
+  return read(join(into, MASQUERADE)) as MasqueradeResults | undefined
 }
 
 export function saveResults(into: string, results: Results): void {
@@ -104,6 +110,10 @@ export function saveClusterPageResults(into: string, results: ClusterPageResults
   save(into, CLUSTER_PAGE, resultsText(results))
 }
 
+export function saveMasqueradeResults(into: string, results: MasqueradeResults): void {
+  save(into, MASQUERADE, resultsText(results))
+}
+
 /** The page is made from the files, so that it can be made again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
@@ -119,6 +129,7 @@ function save(into: string, name: string, text: string): void {
     inspection: readInspectionResults(into),
     browser: readBrowserResults(into),
     clusterPage: readClusterPageResults(into),
+    masquerade: readMasqueradeResults(into),
   })
   writeFileSync(join(into, 'RESULTS.md'), page)
 }

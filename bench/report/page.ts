@@ -12,6 +12,8 @@ import type { InspectionResults } from './inspection/results.ts'
 import { inspectionSection } from './inspection/section.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import { ipvsSection } from './ipvs/section.ts'
+import type { MasqueradeResults } from './masquerade/results.ts'
+import { masqueradeSection } from './masquerade/section.ts'
 import type { NftablesResults } from './nftables/results.ts'
 import { nftablesSection } from './nftables/section.ts'
 import type { Results } from './results.ts'
@@ -41,6 +43,7 @@ export interface AllResults {
   readonly inspection: InspectionResults | undefined
   readonly browser: BrowserResults | undefined
   readonly clusterPage: ClusterPageResults | undefined
+  readonly masquerade: MasqueradeResults | undefined
 }
 
 /** The results as a Markdown page; of a mode that was never measured there is nothing. */
@@ -56,6 +59,7 @@ export function resultsPage(all: AllResults): string {
     all.inspection && inspectionSection(all.inspection),
     all.browser && browserSection(all.browser),
     all.clusterPage && clusterPageSection(all.clusterPage),
+    all.masquerade && masqueradeSection(all.masquerade),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results
