@@ -4,7 +4,8 @@ import type { Gap } from '../mode.ts'
 export const GAPS: readonly Gap[] = [
   { scenario: 'IPVS schedulers', reason: 'the choice is always random' },
   {
-    scenario: 'session affinity: one Pod for all ports, where Pods have different numbers for one port name',
+    scenario:
+      'session affinity: one Pod for all ports, where Pods have different numbers for one port name',
     reason:
       'a rule can add a port to the address that is remembered, but not look it up by that address; such a port has clients of its own',
   },
