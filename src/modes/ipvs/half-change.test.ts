@@ -204,7 +204,7 @@ test.each([
 
 test('the walk knows every kind of end, and who takes the short circuit', async () => {
   const base: SomeService = {
-    ...{ weights: [1, 1], pods: 0, isLocal: false, isLimited: true, isSticky: false, name: 0 },
+    ...{ weights: [1, 1], pods: 0, isLocal: false, isLimited: true, affinity: undefined, name: 0 },
     ...{ hasNodePort: true, nodePort: 0, hasExternalIP: true, drops: true },
   }
   const endsWith = async (given: Partial<SomeService>, from: readonly string[]) => {

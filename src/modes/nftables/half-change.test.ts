@@ -35,7 +35,8 @@ function stateOf(given: Service | undefined, at: Addresses): State {
   if (one) program.replace(one.id, one)
   const first = one?.pools.cluster.find(({ weight, local }) => weight > 0 && local)
   const clients: Element[] = []
-  if (first && at.family === 4) {
+  // In IPv6 an entry with clients of its own has two maps, with other data.
+  if (first && (at.family === 4 || one?.affinity?.isShared)) {
     for (const from of [at.pod, at.client]) {
       clients.push({ key: address(ip(from)), data: backendData(first) })
     }
@@ -108,7 +109,7 @@ test.each([
 
 test('the walk knows every kind of end', () => {
   const base: Service = {
-    ...{ weights: [1, 1], pods: 0, isLocal: false, isLimited: true, isSticky: false, name: 0 },
+    ...{ weights: [1, 1], pods: 0, isLocal: false, isLimited: true, affinity: undefined, name: 0 },
     ...{ hasNodePort: true, nodePort: 0, hasExternalIP: true, drops: true },
   }
   const endsOf = (given: Partial<Service>) => {

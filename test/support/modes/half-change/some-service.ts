@@ -1,7 +1,19 @@
 import fc from 'fast-check'
-import type { EntryId, ForwardingEntry, Frontend } from '../../../../src/forwarding/entry.ts'
+import type {
+  EntryId,
+  ForwardingEntry,
+  Frontend,
+  ServiceKey,
+} from '../../../../src/forwarding/entry.ts'
 import type { Family, IpAddress } from '../../../../src/lib/ip.ts'
-import { backend, cidr, entry, frontend, ip } from '../../../../src/modes/testing/mode-fixtures.ts'
+import {
+  AFFINITIES,
+  backend,
+  cidr,
+  entry,
+  frontend,
+  ip,
+} from '../../../../src/modes/testing/mode-fixtures.ts'
 
 /** As many as the choices that a Service has at most. */
 export const CHOICES = 4
@@ -20,7 +32,7 @@ export const someService = fc.option(
     pods: fc.nat(1),
     isLocal: fc.boolean(),
     isLimited: fc.boolean(),
-    isSticky: fc.boolean(),
+    affinity: fc.constantFrom(...AFFINITIES),
     hasNodePort: fc.boolean(),
     /** Which one of `NODE_PORTS`. */
     nodePort: fc.nat(1),
@@ -100,6 +112,7 @@ export function entryOf(given: SomeService, at: Addresses): ForwardingEntry {
   const ranges = given.isLimited ? { sourceRanges: [cidr(at.range)] } : {}
   return entry({
     id: `shop/s${given.name}:http/TCP/${at.family}` as EntryId,
+    service: `shop/s${given.name}` as ServiceKey,
     family: at.family,
     frontends: [
       frontend({ ip: ip(at.cluster) }),
@@ -121,7 +134,7 @@ export function entryOf(given: SomeService, at: Addresses): ForwardingEntry {
     whenEmpty: given.drops
       ? { cluster: 'reject', local: 'drop' }
       : { cluster: 'reject', local: 'reject' },
-    affinity: given.isSticky ? { seconds: 60 } : undefined,
+    affinity: given.affinity,
   })
 }
 
