@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { executionsIn, isExecuted, isMention } from '../support/pages/executed-commands.ts'
 import {
   commandsOf,
+  commandsOfBlocks,
   type PageCommand,
   PROGRAMS,
   programOf,
@@ -94,6 +95,22 @@ describe('the check', () => {
     expect(isMention(said, [run])).toBe(true)
     expect(isMention({ ...said, text: 'dig @127' }, [run])).toBe(false)
     expect(isMention(run, [run])).toBe(false)
+  })
+
+  test('a quoted text, a function, a document and a backslash go on in the next line', () => {
+    const block = [
+      ...['run() {', '  docker run "$@"', '}', "jq '", "  .a' file   # why", 'nft a \\', '  b'],
+      ...["apply <<'YAML'", 'it: one', 'YAML', '', '# all of it', 'curl c'],
+    ]
+    const text = ['', '```sh', ...block, '```', ''].join('\n')
+    const found = commandsOfBlocks('dns.md', [{ heading: 'Run it', text }])
+    expect(found.map((one) => one.text)).toEqual([
+      'run() { docker run "$@" }',
+      "jq ' .a' file",
+      'nft a b',
+      "apply <<'YAML' it: one YAML",
+      'curl c',
+    ])
   })
 
   test('a test of two pages names the page of each block', () => {

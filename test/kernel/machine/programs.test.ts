@@ -79,7 +79,7 @@ describe.runIf(hasSystemd())('the programs on a machine', () => {
     await run('install -D /var/lib/orch-server/admin.kubeconfig /etc/orch-dns/kubeconfig')
     const answered = await run(blockOf('dns.md', 'Run it', 1))
     expect(answered).toMatch(
-      /^kubernetes\.default\.svc\.cluster\.local\.\t5\tIN\tA\t10\.96\.0\.1$/m,
+      /^kubernetes\.default\.svc\.cluster\.local\.\s+5\s+IN\s+A\s+10\.96\.0\.1$/m,
     )
   })
 })

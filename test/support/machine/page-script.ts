@@ -25,7 +25,7 @@ PATH=$PATH:/opt/node-proxy/bin
 daemon() {
   local program; program=$(realpath --no-symlinks "$(command -v "$1")"); shift
   systemd-run --quiet --collect --unit="page-\${program##*/}" --working-directory="$PWD" \\
-    --setenv=PATH="$PATH" "$program" "$@"
+    --setenv=PATH="$PATH" --uid="$USER" "$program" "$@"
 }
 `
 

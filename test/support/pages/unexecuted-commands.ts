@@ -211,7 +211,7 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
       { page: 'upgrade.md', commands: ['iptables-restore --test'] },
       { page: 'security.md', commands: ['kubectl version'] },
       { page: 'encryption.md', commands: ['kubectl delete secret'] },
-      { page: 'orch-server.md', commands: ['kubectl logs'] },
+      { page: 'orch-server.md', commands: ['kubectl logs', 'kubectl config'] },
       { page: 'masquerade.md', commands: ['conntrack -S'] },
       { page: 'troubleshooting.md', commands: ['kubectl exec'] },
     ],
@@ -219,6 +219,20 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
   [
     'has no test yet',
     [
+      {
+        page: 'ipvs.md',
+        commands: [
+          'ipvsadm -Ln',
+          'ipvsadm -Lnc',
+          'ipset list NPVS-4-SERVICES',
+          'ipset list NPVS-4-REJECT',
+          'iptables-save -t filter | grep NPVS-RANGES || true',
+          'iptables-save | grep NPVS-',
+          'ip rule; ip route show table 28272',
+          'ipvsadm -Ln --stats',
+          'ipvsadm -C',
+        ],
+      },
       { page: 'audit.md', commands: ['jq \'select(.kind == "Event")\''] },
       { page: 'nftables.md', commands: ['nft -j list table ip node-proxy'] },
       {
