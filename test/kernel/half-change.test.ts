@@ -47,7 +47,7 @@ async function change(): Promise<readonly Made[]> {
   return made
 }
 
-/** A connection that nobody answered. */
+/** A connection without an answer. */
 type Unanswered = TimedReport['unanswered'][number] & { readonly target: Target }
 
 /** The changes that were at work at some time of a connection, with the one before them. */
@@ -82,7 +82,7 @@ test('no connection is refused or lost while its Service changes', async () => {
   expect(count).toBeGreaterThan(CHANGES)
   if (process.env['NP_CHANGES'] !== undefined) {
     const seconds = Math.round((performance.now() - start) / 1000)
-    const excused = `${unanswered.length} unanswered while nobody was served`
+    const excused = `${unanswered.length} unanswered while no client was served`
     console.info(`${count} connections over ${CHANGES} changes in ${seconds} s, ${excused}`)
   }
 }, 3_600_000)

@@ -83,7 +83,7 @@ export interface LoadReport {
 /** What became of many connections. */
 export interface TimedReport {
   readonly attempts: number
-  /** Those that nobody answered, each from its start to its outcome, in milliseconds since the epoch. */
+  /** Those without an answer, each from its start to its outcome, in milliseconds since the epoch. */
   readonly unanswered: readonly {
     readonly outcome: ConnectOutcome
     readonly from: number

@@ -10,7 +10,7 @@ export interface ServiceChange {
   readonly kind: string
   /** Undefined: the Service is deleted. */
   readonly deployment: Deployment | undefined
-  /** Where it serves nobody in this state. */
+  /** Where it serves no client in this state. */
   readonly unserved: readonly Target[]
 }
 
@@ -65,7 +65,7 @@ const SERVED: readonly Kind[] = [
   ...[replaced, weights, affinity, added, removed, policy, toOne, added, affinity, replaced],
   ...[weights, policy, removed, added, replaced],
 ]
-/** After so many turns through those that serve, those follow in which nobody is served. */
+/** After so many turns through those that serve, those follow in which no client is served. */
 const TURNS = 4
 
 /** Without end; the same at each call. */

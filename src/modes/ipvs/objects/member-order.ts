@@ -10,7 +10,7 @@ export function inOrderOfAddition(members: readonly ObjectKey[]): readonly Objec
   return members.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
-/** The reverse: nobody is turned away any more before those are deleted who may pass. */
+/** The reverse: clients are turned away no more before those are deleted who may pass. */
 export function inOrderOfRemoval(members: readonly ObjectKey[]): readonly ObjectKey[] {
   return members.toSorted((a, b) => rankOf(b) - rankOf(a))
 }

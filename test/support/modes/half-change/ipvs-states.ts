@@ -15,7 +15,7 @@ export interface IpvsState {
   readonly services: readonly ListedService[]
 }
 
-/** Told of what a mode does with its kernel. */
+/** What records what a mode does with its kernel. */
 export interface Watching {
   /** A request begins; it may have many commands. */
   request(): void
