@@ -42,7 +42,7 @@ export interface MixedChange {
 /**
  * Whether it may end so where it decides in more than one reading: by the verdict of before and the choice of after, at a
  * backend of one of both whose replies come back to this node. Those of Pods here do, and those of others where the source is
- * a Pod here, the node, or masqueraded. A source that neither of both masquerades keeps its address.
+ * a Pod here, the node, or masqueraded. A source that neither of both masquerades keeps its address, unless it is the backend.
  */
 export function isMixture({ backends, at, packet, ends }: MixedChange): (end: string) => boolean {
   const isEverMasqueraded = ends.some((end) => end.endsWith(MASQUERADED))
@@ -51,7 +51,9 @@ export function isMixture({ backends, at, packet, ends }: MixedChange): (end: st
     const target = end.replace(MASQUERADED, '')
     const reached = backends.filter((one) => `${one.ip}:${one.port}` === target)
     if (reached.length === 0) return false
-    if (end.endsWith(MASQUERADED)) return isEverMasqueraded
+    if (end.endsWith(MASQUERADED)) {
+      return isEverMasqueraded || reached.some((one) => one.ip === packet.from)
+    }
     return isInside || reached.every(({ local }) => local)
   }
 }
