@@ -136,7 +136,14 @@ function packetsAt(at: Addresses): readonly Packet[] {
 /** Services with three chains or more each, all of which differ between the two kinds. */
 function crowdAt(at: Addresses, isLocal: boolean): readonly ForwardingEntry[] {
   const service: SomeService = {
-    ...{ weights: [1], pods: isLocal ? 0 : 1, isLocal, isLimited: true, affinity: undefined, name: 0 },
+    ...{
+      weights: [1],
+      pods: isLocal ? 0 : 1,
+      isLocal,
+      isLimited: true,
+      affinity: undefined,
+      name: 0,
+    },
     ...{ hasNodePort: false, nodePort: 0, hasExternalIP: true, drops: false },
   }
   return neighboursOf(at, NEIGHBOURS).map((near, n) => ({
