@@ -75,7 +75,8 @@ describe.runIf(hasSystemd())('the programs on a machine', () => {
   test('names of Services', async () => {
     await run(blockOf('dns.md', 'Run it', 0))
     const name = 'kubernetes.default.svc.cluster.local'
-    expect(await run(`dig +short @10.0.0.1 ${name}`)).toBe('10.96.0.1\n')
+    const address = () => run(`dig +short @10.0.0.1 ${name}`)
+    await expect.poll(address, { timeout: 30_000 }).toBe('10.96.0.1\n')
     await run('install -D /var/lib/orch-server/admin.kubeconfig /etc/orch-dns/kubeconfig')
     const answered = await run(blockOf('dns.md', 'Run it', 1))
     expect(answered).toMatch(

@@ -90,6 +90,8 @@ function inside(pid: string, words: readonly string[], input: string): Promise<s
     (failure, out, err) =>
       failure === null ? resolve(out) : reject(new Error(`${out}${err}`, { cause: failure })),
   )
+  // A script that ends without reading it is no failure.
+  child.stdin?.on('error', () => undefined)
   child.stdin?.end(input)
   return promise
 }
