@@ -113,15 +113,15 @@ function difference(given: Partial<NetfilterSettings>) {
 }
 
 const inSet = (role: SetRole) => `-m set --match-set 4-${role} dst,dst`
-const UNLESS_SHORTCUT = '-m set ! --match-set 4-SHORTCUT dst,dst'
+const NO_SHORT_CIRCUIT = '-m set ! --match-set 4-SHORTCUT dst,dst'
 const FROM = '-s 10.0.0.0/8 '
 
 /** In the order in which they stand in their chains. */
 const ABOUT_PODS = [
   `NEW: ${FROM}${inSet('SHORTCUT')} -g DIVERT`,
-  `NEW: ${FROM}${inSet('DROP')} ${UNLESS_SHORTCUT} -j DROP`,
+  `NEW: ${FROM}${inSet('DROP')} ${NO_SHORT_CIRCUIT} -j DROP`,
   `NEW: ! ${FROM}${inSet('DROP')} -j DROP`,
-  `NEW: ${FROM}${inSet('REJECT')} ${UNLESS_SHORTCUT} -j RETURN`,
+  `NEW: ${FROM}${inSet('REJECT')} ${NO_SHORT_CIRCUIT} -j RETURN`,
   `NEW: ! ${FROM}${inSet('REJECT')} -j RETURN`,
   `REDIRECT: ${FROM}-g PODS`,
   `FILTER: ${FROM}${inSet('SHORTCUT')} -j DROP`,

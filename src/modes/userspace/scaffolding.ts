@@ -104,7 +104,7 @@ function arrival(settings: NetfilterSettings): readonly string[] {
 }
 
 /**
- * SHORTCUT is asked for before DROP and REJECT and again after them: a client has it while its member is added before
+ * SHORTCUT is looked up before DROP and REJECT and again after them: a client has it while its member is added before
  * those and deleted after them, whenever its packet comes.
  */
 function fresh(settings: NetfilterSettings, family: Family): readonly string[] {
@@ -186,7 +186,7 @@ function answers(settings: NetfilterSettings, family: Family): readonly string[]
   ]
 }
 
-/** RANGED is asked for twice, as its member is deleted before those of ALLOWED. */
+/** RANGED is looked up twice, as its member is deleted before those of ALLOWED. */
 function outsideRanges(family: Family): string {
   const { isIn, isNotIn } = sets(family)
   return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}${isIn('RANGED')}-j DROP`

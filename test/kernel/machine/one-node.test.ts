@@ -183,9 +183,9 @@ describe.runIf(hasSystemd())('node-proxy on a machine', () => {
   })
 
   test('serves addresses of its own as an ordinary user', async () => {
-    await run('install -D -o nobody /root/admin.kubeconfig /tmp/home/.kube/config')
+    await run('install -D -o daemon /root/admin.kubeconfig /tmp/home/.kube/config')
     const bind = blockOf('userspace.md', 'Bind: as any user, at addresses of your own', 0)
-    const here = await run(`HOME=/tmp/home USER=nobody\n${bind}`)
+    const here = await run(`HOME=/tmp/home USER=daemon\n${bind}`)
     expect(here).toContain('Directory listing')
     const query = 'dig +short @127.0.0.1 -p 5353 web.shop.svc.cluster.local'
     expect(await run(query)).toBe('10.96.0.10\n')

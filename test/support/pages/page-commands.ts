@@ -20,7 +20,18 @@ export const PROGRAMS: readonly string[] = [
   ...['docker', 'debootstrap', 'systemctl', 'journalctl', 'runuser', 'adduser', 'apt-get', 'fuser'],
   ...['npm', 'npx', 'git', 'tar', 'ssh', 'scp', 'install', 'ln', 'mv', 'cp', 'rm', 'chown', 'ss'],
   ...['curl', 'jq', 'dig', 'openssl', 'etcdctl', 'etcdutl', 'touch', 'mkdir', 'cd', 'head', 'cat'],
-  ...['scripts/setup', '.ci/run', 'run', 'echo', 'source', 'timeout', 'kill', 'python3', 'strip'],
+  ...[
+    'scripts/setup',
+    'scripts/node',
+    '.ci/run',
+    'run',
+    'echo',
+    'source',
+    'timeout',
+    'kill',
+    'python3',
+    'strip',
+  ],
 ]
 
 /** Words before which no program stands, and what is no word of a command. */

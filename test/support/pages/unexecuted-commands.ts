@@ -217,6 +217,18 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
     ],
   ],
   [
+    'measures for an hour',
+    [
+      {
+        page: 'masquerade.md',
+        commands: [
+          'scripts/node bench/masquerade/main.ts --processes=5',
+          "scripts/node bench/masquerade/main.ts --keep --rates=100 --clients=1,2,10 --subjects='node-proxy ipvs'",
+        ],
+      },
+    ],
+  ],
+  [
     'has no test yet',
     [
       {

@@ -6,7 +6,7 @@ const MAX_WAYS = 20_000
  * state than the one before.
  */
 export interface Moments {
-  /** The state that is read, as one of those that are told apart by `versionOf`. */
+  /** The state that is read, as one of those that are distinguished by `versionOf`. */
   read(versionOf: (state: number) => unknown): number
 }
 
