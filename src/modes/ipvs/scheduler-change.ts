@@ -28,8 +28,11 @@ export async function whilePaused(
   const { sets } = state
   const paused = [...new Set(servers.flatMap((server) => pausedKeys(server, state)))]
   await sets.add(paused)
-  await write()
-  await sets.delete(paused)
+  try {
+    await write()
+  } finally {
+    await sets.delete(paused)
+  }
 }
 
 /** The point of a virtual server, or all points at which the short circuit leads to its mark. */
