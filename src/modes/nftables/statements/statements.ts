@@ -70,14 +70,14 @@ export function translateByTwo(
   ]
 }
 
-/** Translates the destination to the address that the map has for the fields, and to this port. */
+/** Translates the destination to the address that the map has for the fields, and to this port, in the registers that nft takes. */
 export function translateToPort(
   family: Family,
   { addresses, port }: { readonly addresses: string; readonly port: Buffer },
   ...fields: readonly Field[]
 ): Statement {
   const { expressions, first } = loadAll(fields)
-  const behind = FIRST_REGISTER + wordsOf(family)
+  const behind = nextBlock(FIRST_REGISTER + wordsOf(family))
   return [
     ...expressions,
     { type: 'lookup', set: addresses, key: first, to: FIRST_REGISTER },
