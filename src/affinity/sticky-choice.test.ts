@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ip } from '../forwarding/testing/fixtures.ts'
+import { hostPort } from '../lib/ip.ts'
 import { stickyChoice, tokenOf } from './sticky-choice.ts'
 import { client, tableFor } from './testing/fixtures.ts'
 
@@ -21,7 +22,7 @@ function setUp(seconds: number | undefined = 10) {
     const { now, seconds } = entry
     const who = { group: 1, client: client(address), seconds, now }
     const usable = entry.pool.filter((backend) => !failing.includes(backend))
-    const pool = usable.map((address) => ({ token: tokenOf(ip(address), 80), address }))
+    const pool = usable.map((address) => ({ token: tokenOf(hostPort(ip(address), 80)), address }))
     return stickyChoice(table, who, {
       find: (token) => pool.find((backend) => backend.token === token),
       choose() {
@@ -142,7 +143,7 @@ test('tokens distinguish addresses and ports, in 31 bits', () => {
     ['10.0.0.18', 0],
     ['fd00::1', 80],
   ] as const
-  const tokens = backends.map(([address, port]) => tokenOf(ip(address), port))
+  const tokens = backends.map(([address, port]) => tokenOf(hostPort(ip(address), port)))
   expect(new Set(tokens).size).toBe(4)
   expect(tokens.every((token) => Number.isInteger(token) && token >= 0 && token < 2 ** 31)).toBe(
     true,

@@ -1,5 +1,4 @@
 import { contentHash } from '../lib/hash.ts'
-import { hostPort, type IpAddress } from '../lib/ip.ts'
 import type { AffinityTable } from './affinity-table.ts'
 
 /** A client that connects to an entry. */
@@ -49,15 +48,10 @@ export function stickyChoice<Backend extends Sticky>(
 }
 
 /**
- * A backend in 31 bits, the same in every thread and after every change of its
- * Service. Two of 1,000 backends share a token once in 4,000 Services; then
- * their clients stick to one of the two.
+ * A backend in 31 bits, by what it is remembered (`stickyTarget`): the same in every thread and after every
+ * change of its Service. Two of 1,000 backends share a token once in 4,000 Services; then their clients stick
+ * to one of the two.
  */
-export function tokenOf(ip: IpAddress, port: number): number {
-  return contentHash(hostPort(ip, port)) % 2 ** 31
-}
-
-/** The same of a Pod, whatever its port, for entries that share their clients. */
-export function tokenOfPod(ip: IpAddress): number {
-  return contentHash(ip) % 2 ** 31
+export function tokenOf(target: string): number {
+  return contentHash(target) % 2 ** 31
 }

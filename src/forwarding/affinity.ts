@@ -1,3 +1,4 @@
+import { hostPort } from '../lib/ip.ts'
 import type { Affinity, Backend, ForwardingEntry, Pool } from './entry.ts'
 
 /** An entry as far as its clients stick to backends. */
@@ -27,6 +28,14 @@ export function shareAffinity(entries: readonly ForwardingEntry[]): readonly For
 /** By what an entry's clients are remembered: all entries with the same owner share them. */
 export function clientsOwner({ id, service, family, affinity }: StickyEntry): string {
   return affinity?.isShared ? `${service}:${family}` : id
+}
+
+/** By what a backend is remembered: its address where clients are shared, since that is its Pod, else with its port. */
+export function stickyTarget(
+  { affinity }: Pick<StickyEntry, 'affinity'>,
+  { ip, port }: Pick<Backend, 'ip' | 'port'>,
+): string {
+  return affinity?.isShared ? ip : hostPort(ip, port)
 }
 
 /** The Pods of a pool as one text, which says of each whether it gets new clients; undefined: one has two ports. */

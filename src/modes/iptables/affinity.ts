@@ -1,7 +1,6 @@
-import { clientsOwner } from '../../forwarding/affinity.ts'
+import { clientsOwner, stickyTarget } from '../../forwarding/affinity.ts'
 import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { SetType } from '../../kernel/ipset/sets.ts'
-import { hostPort } from '../../lib/ip.ts'
 import { affinitySet } from './names.ts'
 
 /** Members of one set at most, however many buckets it has. */
@@ -18,9 +17,8 @@ const BUCKETS_PER_SERVICE = 16_384
 const FEWEST_BUCKETS = 64
 
 /** The set of clients that stick to `backend`, or to its Pod where entries share their clients. */
-export function setOf(entry: ForwardingEntry, { ip, port }: Backend): string {
-  const member = entry.affinity?.isShared ? ip : hostPort(ip, port)
-  return affinitySet(entry.family, `${clientsOwner(entry)}|${member}`)
+export function setOf(entry: ForwardingEntry, backend: Backend): string {
+  return affinitySet(entry.family, `${clientsOwner(entry)}|${stickyTarget(entry, backend)}`)
 }
 
 /** What every set of a Service is made with. Timeouts come with each added client. */

@@ -65,8 +65,8 @@ export class NftablesProgram implements Program {
   ownersOf(key: ObjectKey): readonly EntryId[] {
     const owner = this.#owners.get(key)
     if (owner === undefined) return []
-    const sharing = objectOf(key).kind === 'set' ? this.#rivals.get(key) : undefined
-    return [...(sharing ?? [owner])]
+    const rivals = this.#rivals.get(key)
+    return rivals && objectOf(key).kind === 'set' ? [...rivals] : [owner]
   }
 
   /** Rules are those of the chain as it should be. */

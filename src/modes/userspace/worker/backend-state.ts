@@ -1,6 +1,7 @@
 import { tokenOf } from '../../../affinity/sticky-choice.ts'
 import type { Backend } from '../../../forwarding/entry.ts'
 import { type SocketAddress, socketAddress } from '../../../kernel/sockets/socket-address.ts'
+import { hostPort } from '../../../lib/ip.ts'
 import { RunningTally } from './running-tally.ts'
 import type { Session } from './session.ts'
 
@@ -30,7 +31,7 @@ export class BackendState {
     this.#routeTally = routeTally
     this.backend = backend
     this.address = socketAddress(backend.ip, backend.port)
-    this.token = tokenOf(backend.ip, backend.port)
+    this.token = tokenOf(hostPort(backend.ip, backend.port))
   }
 
   /** A client has a connection or a flow. */

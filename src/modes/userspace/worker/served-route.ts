@@ -1,5 +1,5 @@
-import { tokenOf, tokenOfPod } from '../../../affinity/sticky-choice.ts'
-import { clientsOwner } from '../../../forwarding/affinity.ts'
+import { tokenOf } from '../../../affinity/sticky-choice.ts'
+import { clientsOwner, stickyTarget } from '../../../forwarding/affinity.ts'
 import type { Backend } from '../../../forwarding/entry.ts'
 import { contentHash } from '../../../lib/hash.ts'
 import { hostPort } from '../../../lib/ip.ts'
@@ -67,8 +67,12 @@ export class ServedRoute {
 
   /** Takes a changed route over; its id and protocol are the same. */
   update(route: Route, now: number): void {
+    const sharedBefore = this.#route.affinity?.isShared
     this.#route = route
     this.#group = contentHash(clientsOwner(route))
+    if (route.affinity?.isShared !== sharedBefore) {
+      for (const state of this.#states.values()) this.#identify(state)
+    }
     const active = new Set<BackendState>()
     const poolOf = (backends: readonly Backend[]): Pool => {
       const states = backends.filter(isUsable).map((backend) => this.#state(backend))
@@ -101,19 +105,21 @@ export class ServedRoute {
   }
 
   #state(backend: Backend): BackendState {
-    const { ip, port } = backend
-    const key = hostPort(ip, port)
-    const state = this.#states.get(key) ?? this.#newState(key, backend)
-    state.backend = backend
-    state.token = this.#route.affinity?.isShared ? tokenOfPod(ip) : tokenOf(ip, port)
+    const key = hostPort(backend.ip, backend.port)
+    const known = this.#states.get(key)
+    if (known !== undefined) {
+      known.backend = backend
+      return known
+    }
+    const state = new BackendState(backend, this.tally)
+    state.credit = (this.#environment.random.below(1_000) / 1_000) * backend.weight
+    if (this.#route.affinity?.isShared) this.#identify(state)
+    this.#states.set(key, state)
     return state
   }
 
-  #newState(key: string, backend: Backend): BackendState {
-    const state = new BackendState(backend, this.tally)
-    state.credit = (this.#environment.random.below(1_000) / 1_000) * backend.weight
-    this.#states.set(key, state)
-    return state
+  #identify(state: BackendState): void {
+    state.token = tokenOf(stickyTarget(this.#route, state.backend))
   }
 }
 
