@@ -88,7 +88,7 @@ function nftablesRig(): Rig {
 }
 
 function ipvsRig(): Rig {
-  const kernel = fakeKernel({ schedulers: ['rr', 'wlc', 'dh', 'missing'] })
+  const kernel = fakeKernel({ schedulers: ['rr', 'wlc', 'dh', 'sh', 'missing'] })
   const given = ipvsSettings({ netfilter: settings({ localhostNodePorts: true }) })
   return {
     clock: kernel.clock,

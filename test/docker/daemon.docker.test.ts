@@ -1,12 +1,47 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { COMMANDS } from '../../src/nodeproxy/commands/commands.ts'
+import { kubeconfigText } from '../support/lab/kubeconfig.ts'
 import { CLUSTER_IP, Cluster, exec } from './containers/cluster.ts'
-import { daemonContainer } from './containers/manifest.ts'
+import { daemonContainer, dnsContainer } from './containers/manifest.ts'
 import { outputOf, TestContainer } from './containers/test-container.ts'
 import { describeWithEngine } from './with-engine.ts'
 
 const GRACE_S = 10
+
+interface Answer {
+  readonly words: (cluster: Cluster) => readonly string[]
+  readonly says: RegExp
+  readonly exitCode?: number
+}
+
+/** What each subcommand prints in the container of the daemon, with its rights and its files. */
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  explain: {
+    words: () => ['10.244.0.9', `${CLUSTER_IP}:80`],
+    says: /^TCP from 10\.244\.0\.9[^]*100 % {2}\S+:8080 gets it/,
+  },
+  status: {
+    words: () => ['-o', 'json'],
+    says: /^\{\s+"version": "\d+\.\d+\.\d+",\s+"nodeName": "node",/,
+  },
+  entries: { words: () => [], says: /^default\/web:http\/TCP\/4: Done\n/m },
+  traffic: { words: () => [], says: /^default\/web +[1-9]/m },
+  record: { words: () => ['/tmp/record.tar.gz'], says: /^reading the kernel …/ },
+  plan: {
+    words: ({ server }) => [
+      `--master=${server}`,
+      '--hostname-override=node',
+      '--cluster-cidr=10.244.0.0/16',
+    ],
+    says: /^mode iptables on node: .*nothing would change/m,
+  },
+  doctor: { words: () => [], says: /^nothing was found\r?\n$/ },
+  facts: { words: () => ['-o', 'json'], says: /^\{"format":1,.*"node":"node"/ },
+}
 
 describeWithEngine('the daemon in a container', ({ images, run }) => {
   let cluster: Cluster
@@ -71,37 +106,47 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
     await expect(exec(cluster.client, `${ready}:10249/metrics`)).rejects.toThrow('000')
   })
 
-  test('is read by every subcommand and by its page, in the image', async () => {
-    const inside = async (...command: readonly string[]) => {
-      const { exitCode, output } = await daemon.exec([...command])
-      return { exitCode, output }
-    }
-    const needed: Readonly<Record<string, readonly string[]>> = {
-      explain: ['10.244.0.9', `${CLUSTER_IP}:80`],
-      record: ['/tmp/record.json'],
-      plan: [
-        `--master=${cluster.server}`,
-        '--hostname-override=node',
-        '--cluster-cidr=10.244.0.0/16',
-      ],
-    }
-    for (const { name } of COMMANDS) {
-      const { exitCode, output } = await inside('node-proxy', name, ...(needed[name] ?? []))
-      expect([name, exitCode, output]).toEqual([
-        ...[name, expect.toBeOneOf([0, 1])],
-        expect.not.stringMatching(/ERR_MODULE_NOT_FOUND|Cannot find (?:module|package)/),
-      ])
-      expect([name, output.length > 0 || name === 'record']).toEqual([name, true])
-    }
-    const status = await inside('node-proxy', 'status', '-o', 'json')
-    expect(status.exitCode).toBe(0)
-    expect(JSON.parse(status.output)).toMatchObject({ version: expect.any(String) })
+  test.each(Object.entries(ANSWERS))('answers %s in the image', async (name, answer) => {
+    const { exitCode, output } = await daemon.exec(['node-proxy', name, ...answer.words(cluster)])
+    expect([exitCode, output]).toEqual([answer.exitCode ?? 0, expect.stringMatching(answer.says)])
+  })
+
+  test('has an answer of every subcommand', () => {
+    expect(Object.keys(ANSWERS)).toEqual(COMMANDS.map(({ name }) => name))
+  })
+
+  test('serves its page to the node', async () => {
     const page = await exec(cluster.node, 'curl -sSf http://127.0.0.1:10247/')
     const assets = [...page.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(([, path]) => path)
     expect(assets.length).toBeGreaterThan(0)
     for (const path of assets) {
       await exec(cluster.node, `curl -sSf -o /dev/null http://127.0.0.1:10247/${path}`)
     }
+  })
+
+  test('orch-dns of the same image answers names of Services', async () => {
+    const { user, line } = dnsContainer()
+    const [program = '', ...flags] = line
+    const folder = mkdtempSync(join(tmpdir(), 'np-dns-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    chmodSync(folder, 0o755)
+    writeFileSync(join(folder, 'kubeconfig'), kubeconfigText({ url: cluster.server }))
+    const dns = await new TestContainer(images.daemon, `${run}-dns`)
+      .readOnly()
+      .inside(cluster.node)
+      .withUser(user)
+      .withDroppedCapabilities('ALL')
+      .withSecurityOpt('no-new-privileges')
+      .withBindMounts([{ source: folder, target: '/etc/orch-dns', mode: 'ro' }])
+      .withEntrypoint([program])
+      .withCommand([...flags, '--kubeconfig=/etc/orch-dns/kubeconfig'])
+      .start()
+    onTestFinished(() => dns.stop().then(() => undefined))
+    const query = `const resolver = new (require('node:dns').promises.Resolver)()
+      resolver.setServers(['${cluster.addressOf(cluster.node)}:10053'])
+      resolver.resolve4('web.default.svc.cluster.local').then((found) => console.log(found.join()))`
+    const resolve = () => exec(cluster.client, `node --eval "${query}"`)
+    await expect.poll(resolve, { timeout: 30_000 }).toBe(`${CLUSTER_IP}\n`)
   })
 
   test('ends at SIGTERM by itself, before it would be killed; packets still flow', async () => {

@@ -133,3 +133,23 @@ test('affinity switched on and off while connections are kept', async () => {
   expect((await agent.call('holdCheck', { id })).lost).toEqual([])
   await agent.call('holdEnd', { id, how: 'reset' })
 })
+
+/** A gap of the mode (gaps.ts): when the last connection is answered, the gap is none any more. */
+test.each([
+  { spec: {}, sourcePort: 20_001, last: 'answered' },
+  { spec: { sessionAffinity: 'ClientIP' } as const, sourcePort: 20_002, last: 'timeout' },
+])('a port used at an address, at another one of the backend, and again: $last', async (given) => {
+  const { spec, sourcePort, last } = given
+  const endpoints = ENDPOINTS.slice(0, 1)
+  const other = '172.30.41.2'
+  await deploy(lab(), { key: 'ns/sticky', clusterIP: VIP, endpoints, spec })
+  await deploy(lab(), { key: 'ns/other', clusterIP: other, endpoints, spec })
+  const { agent } = await lab().site('pod', '10.0.0.2')
+  const kinds: string[] = []
+  for (const destination of [VIP, other, VIP]) {
+    const client = { protocol: 'TCP', source: '10.0.0.2', sourcePort, timeoutMs: 5000 } as const
+    const [outcome] = await agent.call('connect', { ...client, destination, port: 80 })
+    kinds.push(outcome?.kind ?? '')
+  }
+  expect(kinds).toEqual(['answered', 'answered', last])
+})

@@ -14,14 +14,14 @@ const keys = (overrides = {}) => {
   ])
 }
 
-test('nat sees every packet, filter every new connection', () => {
+test('nat sees every packet, filter every new connection that leaves or is for an address of this node', () => {
   const places = jumps(settings(), 4).map(({ table, chain, rule }) => `${table} ${chain} ${rule}`)
   const isNew = '-m conntrack --ctstate NEW -j NPROXY-FILTER'
   expect(places).toEqual([
     'nat PREROUTING -j NPROXY-SERVICES',
     'nat OUTPUT -j NPROXY-SERVICES',
     'nat POSTROUTING -j NPROXY-POSTROUTING',
-    `filter INPUT ${isNew}`,
+    `filter INPUT -m addrtype --dst-type LOCAL ${isNew}`,
     `filter OUTPUT ${isNew}`,
     `filter FORWARD ${isNew}`,
     'filter FORWARD -j NPROXY-FORWARD',
@@ -32,8 +32,13 @@ test('addresses of Services come before node ports, in both tables', () => {
   const rules = new Map(baseChains(settings(), 4).map(({ chain, rules: text }) => [chain, text]))
   expect(rules.get(CHAIN.services)?.[1]).toBe('-j NPROXY-VIPS')
   expect(rules.get(CHAIN.services)?.at(-1)).toContain('-j NPROXY-NODEPORTS')
-  expect(rules.get(CHAIN.filter)?.[0]).toBe('-j NPROXY-FILTER-VIPS')
+  expect(rules.get(CHAIN.filter)?.[1]).toBe('-j NPROXY-FILTER-VIPS')
   expect(rules.get(CHAIN.filter)?.at(-1)).toContain('-j NPROXY-FILTER-NODEPORTS')
+})
+
+test('what is translated needs no answer', () => {
+  const rules = new Map(baseChains(settings(), 4).map(({ chain, rules: text }) => [chain, text]))
+  expect(rules.get(CHAIN.filter)?.[0]).toBe('-m conntrack --ctstate DNAT -j RETURN')
 })
 
 test('packets that another mode has taken stay with it, whichever rules come first', () => {

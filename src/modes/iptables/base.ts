@@ -17,6 +17,8 @@ export const MARTIANS: readonly ObjectKey[] = (
   ] as const
 ).map((object) => keyOf({ ...object, family: 4, table: 'filter' }))
 
+const TO_NODE = '-m addrtype --dst-type LOCAL '
+
 /** A chain of the scaffolding. */
 interface BaseChain {
   readonly table: OwnTable
@@ -45,7 +47,11 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
     {
       table: 'filter',
       chain: CHAIN.filter,
-      rules: [`-j ${CHAIN.filterVips}`, ...toNodePorts(settings, family, CHAIN.filterNodePorts)],
+      rules: [
+        '-m conntrack --ctstate DNAT -j RETURN',
+        `-j ${CHAIN.filterVips}`,
+        ...toNodePorts(settings, family, CHAIN.filterNodePorts),
+      ],
     },
     { table: 'filter', chain: CHAIN.forward, rules: forward(settings) },
     ...(ranges.length > 0
@@ -55,14 +61,17 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
   ]
 }
 
-/** Our rules in the built-in chains. The filter table answers only new connections. */
+/**
+ * Our rules in the built-in chains. The filter table answers only new connections; in INPUT only those to addresses of this
+ * node: what another mode has delivered here, with the address of a Service, stays with it.
+ */
 export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
   const rules: readonly (readonly [OwnTable, string, string])[] = [
     ['nat', 'PREROUTING', `-j ${CHAIN.services}`],
     ['nat', 'OUTPUT', `-j ${CHAIN.services}`],
     ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
     ...answeringJumps(settings, family, CHAIN).map(
-      ({ chain, rule }) => ['filter', chain, rule] as const,
+      ({ chain, rule }) => ['filter', chain, chain === 'INPUT' ? TO_NODE + rule : rule] as const,
     ),
     ['filter', 'FORWARD', `-j ${CHAIN.forward}`],
     ...(martians(settings, family).length > 0

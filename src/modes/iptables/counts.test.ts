@@ -94,31 +94,31 @@ test('chains, rules and sets by kind, Services and endpoints', () => {
   )
   expect(table).toMatchInlineSnapshot(`
     [
-      "ClusterIP: 1 × 0 = 4+4 11+11 0",
-      "ClusterIP: 1 × 1 = 5+4 14+10 0",
-      "ClusterIP: 1 × 10 = 5+4 23+10 0",
-      "ClusterIP: 100 × 10 = 120+4 1227+10 0",
-      "ClusterIP: 1000 × 10 = 1276+4 12283+10 0",
-      "NodePort: 1 × 0 = 4+4 11+12 0",
-      "NodePort: 1 × 1 = 5+4 16+10 0",
-      "NodePort: 1 × 10 = 5+4 25+10 0",
-      "NodePort: 100 × 10 = 127+4 1434+10 0",
-      "NodePort: 1000 × 10 = 1355+4 14349+10 0",
-      "LoadBalancer: 1 × 0 = 4+4 11+13 0",
-      "LoadBalancer: 1 × 1 = 5+4 18+10 0",
-      "LoadBalancer: 1 × 10 = 5+4 27+10 0",
-      "LoadBalancer: 100 × 10 = 127+4 1634+10 0",
-      "LoadBalancer: 1000 × 10 = 1355+4 16349+10 0",
-      "LoadBalancer, 2 ranges: 1 × 0 = 4+4 11+15 0",
-      "LoadBalancer, 2 ranges: 1 × 1 = 7+4 21+11 0",
-      "LoadBalancer, 2 ranges: 1 × 10 = 7+4 30+11 0",
-      "LoadBalancer, 2 ranges: 100 × 10 = 327+20 1934+126 0",
-      "LoadBalancer, 2 ranges: 1000 × 10 = 3355+276 19349+1282 0",
-      "LoadBalancer, Local: 1 × 0 = 4+4 11+13 0",
-      "LoadBalancer, Local: 1 × 1 = 7+4 21+10 0",
-      "LoadBalancer, Local: 1 × 10 = 7+4 31+10 0",
-      "LoadBalancer, Local: 100 × 10 = 327+4 2034+10 0",
-      "LoadBalancer, Local: 1000 × 10 = 3355+4 20349+10 0",
+      "ClusterIP: 1 × 0 = 4+4 11+12 0",
+      "ClusterIP: 1 × 1 = 5+4 14+12 0",
+      "ClusterIP: 1 × 10 = 5+4 23+12 0",
+      "ClusterIP: 100 × 10 = 120+20 1227+127 0",
+      "ClusterIP: 1000 × 10 = 1276+276 12283+1283 0",
+      "NodePort: 1 × 0 = 4+4 11+13 0",
+      "NodePort: 1 × 1 = 5+4 16+12 0",
+      "NodePort: 1 × 10 = 5+4 25+12 0",
+      "NodePort: 100 × 10 = 127+20 1434+127 0",
+      "NodePort: 1000 × 10 = 1355+276 14349+1283 0",
+      "LoadBalancer: 1 × 0 = 4+4 11+14 0",
+      "LoadBalancer: 1 × 1 = 5+4 18+13 0",
+      "LoadBalancer: 1 × 10 = 5+4 27+13 0",
+      "LoadBalancer: 100 × 10 = 127+20 1634+227 0",
+      "LoadBalancer: 1000 × 10 = 1355+276 16349+2283 0",
+      "LoadBalancer, 2 ranges: 1 × 0 = 4+4 11+16 0",
+      "LoadBalancer, 2 ranges: 1 × 1 = 7+4 21+13 0",
+      "LoadBalancer, 2 ranges: 1 × 10 = 7+4 30+13 0",
+      "LoadBalancer, 2 ranges: 100 × 10 = 327+20 1934+227 0",
+      "LoadBalancer, 2 ranges: 1000 × 10 = 3355+276 19349+2283 0",
+      "LoadBalancer, Local: 1 × 0 = 4+4 11+14 0",
+      "LoadBalancer, Local: 1 × 1 = 7+4 21+13 0",
+      "LoadBalancer, Local: 1 × 10 = 7+4 31+13 0",
+      "LoadBalancer, Local: 100 × 10 = 327+20 2034+227 0",
+      "LoadBalancer, Local: 1000 × 10 = 3355+276 20349+2283 0",
     ]
   `)
 })
@@ -128,9 +128,9 @@ test('session affinity costs four rules and a set for each endpoint', () => {
     countsOf(programOf(1, endpoints, KINDS['ClusterIP']!, { affinity: { seconds: 60 } }))
   expect([1, 2, 10].map(sticky)).toMatchInlineSnapshot(`
     [
-      "5+4 18+10 1",
-      "5+4 22+10 2",
-      "5+4 54+10 10",
+      "5+4 18+12 1",
+      "5+4 22+12 2",
+      "5+4 54+12 10",
     ]
   `)
 })

@@ -1,4 +1,5 @@
 import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
+import { cidrContains } from '../../lib/ip.ts'
 import { fromPods } from '../netfilter/local-traffic.ts'
 import { setMark } from '../netfilter/mark.ts'
 import { dport, from, to } from '../netfilter/rule.ts'
@@ -35,16 +36,32 @@ export function natRules(
   return [destination + setMark(settings), goto]
 }
 
-/** filter: the answer to packets that no nat rule took. Source ranges decide first. */
-export function filterRules(entry: ForwardingEntry, frontend: Frontend): readonly string[] {
+/**
+ * filter: the answer to packets that no nat rule took. Source ranges decide first. The tables of a change take effect one
+ * after the other, so that also a packet to a frontend that has backends may come here untranslated: it is dropped, and
+ * translated or answered when its sender repeats it.
+ */
+export function filterRules(
+  entry: ForwardingEntry,
+  frontend: Frontend,
+  settings: NetfilterSettings,
+): readonly string[] {
   const destination = destinationOf(entry, frontend)
   const empty = entry.pools[frontend.pool].length === 0
   const answer = entry.whenEmpty[frontend.pool] === 'reject' ? rejectWith(entry) : '-j DROP'
-  if (frontend.sourceRanges === undefined) return empty ? [destination + answer] : []
+  if (frontend.sourceRanges === undefined) {
+    if (empty) return [destination + answer]
+    return isHeldElsewhere(frontend, settings) ? [] : [`${destination}-j DROP`]
+  }
   const allowed = empty
     ? frontend.sourceRanges.map((range) => from(range) + destination + answer)
     : []
   return [...allowed, `${destination}-j DROP`]
+}
+
+/** Whether the rule of a Service range, or this node itself, answers what is not translated. */
+function isHeldElsewhere({ ip }: Frontend, { serviceRanges = [] }: NetfilterSettings): boolean {
+  return ip === 'node' || serviceRanges.some((range) => cidrContains(range, ip))
 }
 
 /**

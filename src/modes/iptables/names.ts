@@ -5,8 +5,8 @@ import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
 export const PREFIX = 'NPROXY-'
 
 /**
- * Where our chains are. `nat` comes first, so that a Service that gets its first backend
- * is never unanswered.
+ * Where our chains are. A packet may meet one table as it was before a change and the other one as it is after it, in
+ * either order: `filterRules` answers what `nat` has not translated.
  */
 export const OWNED_CHAINS = {
   prefix: PREFIX,

@@ -32,7 +32,7 @@ test('a ClusterIP has one chain with one rule per backend', () => {
       '-p tcp -j DNAT --to-destination 10.180.0.2:8080',
     ],
     nat: ['-d 172.30.0.41/32 -p tcp -m tcp --dport 80 -g C'],
-    filter: [],
+    filter: ['-d 172.30.0.41/32 -p tcp -m tcp --dport 80 -j DROP'],
   })
 })
 
@@ -45,6 +45,19 @@ test('without backends it is refused, and has no chain', () => {
   expect(rulesOf({ ...empty, protocol: 'UDP' })['filter']).toEqual([
     '-d 172.30.0.41/32 -p udp -m udp --dport 80 -j REJECT --reject-with icmp-port-unreachable',
   ])
+})
+
+test('what is not translated although there are backends is dropped, unless others answer it', () => {
+  const filterOf = (one: ForwardingEntry, given?: Partial<NetfilterSettings>) =>
+    rulesOf(one, settings(given))['filter']
+  const [vip, outer] = ['-d 172.30.0.41/32', '-d 1.2.3.4/32'].map(
+    (to) => `${to} -p tcp -m tcp --dport 80 -j DROP`,
+  )
+  const one = entry({ frontends: [frontend(), external] })
+  expect(filterOf(one)).toEqual([vip, outer])
+  expect(filterOf(one, { serviceRanges: [cidr('172.30.0.0/16')] })).toEqual([outer])
+  const nodePort = frontend({ kind: 'nodePort', ip: 'node', port: 30_080, masquerade: 'always' })
+  expect(filterOf(entry({ frontends: [nodePort] }))).toEqual([])
 })
 
 test('policy Local without a local backend is silent', () => {
@@ -63,7 +76,7 @@ test('external traffic is marked on its way to the pool', () => {
       '-d 1.2.3.4/32 -p tcp -m tcp --dport 80 -j MARK --set-xmark 0x4000/0x4000',
       '-d 1.2.3.4/32 -p tcp -m tcp --dport 80 -g C',
     ],
-    filter: [],
+    filter: ['-d 1.2.3.4/32 -p tcp -m tcp --dport 80 -j DROP'],
   })
 })
 
@@ -78,7 +91,7 @@ test('policy Local: pods and the node take all backends, others the local ones u
     ],
     L: ['-p tcp -j DNAT --to-destination 10.180.0.1:8080'],
     nat: ['-d 1.2.3.4/32 -p tcp -m tcp --dport 80 -g E'],
-    filter: [],
+    filter: ['-d 1.2.3.4/32 -p tcp -m tcp --dport 80 -j DROP'],
   })
 })
 

@@ -106,7 +106,7 @@ function dispatch(
     key: dispatchKey(ip, entry.protocol, port),
     nodePort: ip === 'node',
     nat: natRules(entry, frontend, settings),
-    filter: filterRules(entry, frontend),
+    filter: filterRules(entry, frontend, settings),
   }
 }
 

@@ -3,6 +3,7 @@ import { nameOf, ofKind } from '../netfilter/objects/object-key.ts'
 import { pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { serverOfMember, servicesKey } from './objects/member.ts'
+import { inOrderOfRemoval } from './objects/member-order.ts'
 import { kindOf } from './objects/object.ts'
 import type { WriteFailures } from './servers/server-writer.ts'
 import { writeServers } from './write-servers.ts'
@@ -32,7 +33,7 @@ export async function applyChange(
   const members = ofKind(unset, 'member')
   const needed = stillNeeded(failures.failed, members, state)
   take(new Map([...needed].filter(([key]) => members.includes(key))))
-  take(await sets.delete(members.filter((key) => !needed.has(key))))
+  take(await sets.delete(inOrderOfRemoval(members.filter((key) => !needed.has(key)))))
   take(await sets.destroy(ofKind(unset, 'set')))
   await pruneLeaving(state)
   const left = new Map([...failures.left, ...(rules.left ?? [])])

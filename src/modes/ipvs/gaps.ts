@@ -28,7 +28,15 @@ export const GAPS: readonly Gap[] = [
       'the kernel keeps clients for each virtual server, and a virtual server with several ports sends to the port that the client used; a client has a backend for each port and address',
   },
   {
-    scenario: 'session affinity that is turned on or off while connections are being made',
-    reason: 'one of them may get no answer, also when its client sends its first packet again',
+    scenario:
+      'session affinity: a client that uses a source port at one address, at another one with the same backend, and at the first again while the kernel remembers that',
+    reason:
+      'it remembers a connection for 10 s after a reset and for 2 minutes after a close; IPVS makes no new entry for one that comes again (before Linux 5.9 without affinity, too), and finds the connection of an answer by client and backend alone, the newest entry first: the answer comes from the other address, and the client does not take it',
+  },
+  {
+    scenario:
+      'session affinity of Pods and processes of the node at node ports and load balancer addresses under policy Local',
+    reason:
+      'with persistence the kernel would send them to the port that they connect to; their backend is a hash of their address, whatever timeoutSeconds says, so it may be another one when endpoints change',
   },
 ]

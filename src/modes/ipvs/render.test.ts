@@ -171,6 +171,12 @@ test('affinity is persistence of single clients', () => {
   expect(objectsOf(entry({ ...sticky, family: 6, frontends: [six] }))[1]).toContain(' rr 300/128|')
 })
 
+test('one known by a mark keeps clients by sh: with persistence it would send to the port of the client', () => {
+  const sticky = { affinity: { seconds: 300 }, frontends: [local] }
+  const marked = objectsOf(entry(sticky), {}, MARK).filter((text) => text.startsWith('vs/4/mark/'))
+  expect(marked).toEqual([expect.stringContaining(' sh fallback|10.180.0.1:8080*1 ')])
+})
+
 test.each([
   ['wlc', 'wlc|'],
   ['sh', 'sh fallback|'],

@@ -10,7 +10,13 @@ import type { PointClaim } from '../netfilter/objects/wanted-objects.ts'
 import { type Point, pointText } from './objects/member.ts'
 import { type SetRole, setName } from './objects/names.ts'
 import { relayKey, serverKey } from './objects/object.ts'
-import { digestText, flagsOf, type ServerSpec, specText } from './servers/server-spec.ts'
+import {
+  digestText,
+  flagsOf,
+  type ServerSpec,
+  scheduledBy,
+  specText,
+} from './servers/server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
 
 export interface Rendered {
@@ -46,7 +52,7 @@ export function render(
   if (mark !== undefined) {
     const spec = specOf(entry, 'cluster', settings)
     const key = serverKey({ family: entry.family, mark })
-    if (spec) wantServer(key, spec, { objects: shared, servers })
+    if (spec) wantServer(key, hashed(spec), { objects: shared, servers })
   }
   const checks = healthCheckMembers(entry, settings.nodeAddresses, inSetOf(entry))
   for (const key of [...checks, ...relays(entry, settings)]) shared.set(key, PRESENT)
@@ -134,6 +140,16 @@ function specOf(
       ...{ upperThreshold: 0, lowerThreshold: 0 },
     })),
   }
+}
+
+/**
+ * A persistent virtual server known by a mark sends to the port that the client used, whatever that of its real servers
+ * (ip_vs_sched_persist). The scheduler sh keeps a client at its backend, too, as long as backends stay the same.
+ */
+function hashed(spec: ServerSpec): ServerSpec {
+  const { settings, servers } = spec
+  if (settings.persistence === undefined) return spec
+  return scheduledBy({ settings: { ...settings, persistence: undefined }, servers }, 'sh')
 }
 
 /**

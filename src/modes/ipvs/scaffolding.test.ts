@@ -37,9 +37,11 @@ ROUTE: -m conntrack ! --ctstate NEW -m set --match-set 4-LEAVING dst,dst -g TAKE
 ROUTE: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
 ROUTE: -m conntrack --ctstate NEW -g NEW
 ROUTE: -g TAKE
-NEW: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -j DROP
+NEW: -m set --match-set 4-PAUSED dst,dst -j DROP
+NEW: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -m set --match-set 4-RANGED dst,dst -j DROP
 NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g TAKE
-NEW: -m set --match-set 4-DROP dst,dst -j DROP
+NEW: -s 10.0.0.0/8 -m set --match-set 4-DROP dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -j DROP
+NEW: ! -s 10.0.0.0/8 -m set --match-set 4-DROP dst,dst -j DROP
 NEW: -m set --match-set 4-REJECT dst,dst -j RETURN
 NEW: -g TAKE
 TAKE: -m conntrack --ctstate SNAT --ctdir REPLY -j RETURN
@@ -50,18 +52,18 @@ OUTPUT: -m mark --mark 0x10a5/0x70ff -m addrtype --src-type LOCAL -j MARK --set-
 OUTPUT: -m mark --mark 0x10a5/0x70ff -j MARK --set-xmark 0x0/0xffffffff
 OUTPUT: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
 OUTPUT: -m conntrack ! --ctstate NEW -j RETURN
-OUTPUT: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -j DROP
+OUTPUT: -m set --match-set 4-PAUSED dst,dst -j DROP
+OUTPUT: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -m set --match-set 4-RANGED dst,dst -j DROP
+OUTPUT: -m set --match-set 4-DROP dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -m set --match-set 4-DROP dst,dst -j DROP
 OUTPUT: -m set --match-set 4-SHORTCUT dst,dst -j SET --map-set 4-SHORTCUT dst,dst --map-mark
-OUTPUT: -m set --match-set 4-SHORTCUT dst,dst -j RETURN
-OUTPUT: -m set --match-set 4-DROP dst,dst -j DROP
 *nat
 PREROUTING: -j MASQ
 OUTPUT: -j MASQ
 POSTROUTING: -j POSTROUTING
 MASQ: -m mark --mark 0x10a5/0x70ff -j ACCEPT
-MASQ: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
 MASQ: -m set --match-set 4-MASQUERADE dst,dst -j MARK --set-xmark 0x4000/0x4000
 MASQ: -m set --match-set 4-ONNODE dst,dst -m addrtype --src-type LOCAL -j MARK --set-xmark 0x4000/0x4000
+MASQ: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
 MASQ: ! -s 10.0.0.0/8 -m set ! --match-set 4-MASQUERADE dst,dst -m set ! --match-set 4-ONNODE dst,dst -j MARK --set-xmark 0x4000/0x4000
 MASQ: -m mark --mark 0x2000/0x2000 -j ACCEPT
 MASQ: -m set ! --match-set 4-REJECT dst,dst -m addrtype --src-type LOCAL -j ACCEPT
@@ -125,19 +127,21 @@ const MAP =
 /** Rules that match packets of pods. */
 const ABOUT_PODS = [
   'NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g TAKE',
+  'NEW: -s 10.0.0.0/8 -m set --match-set 4-DROP dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -j DROP',
+  'NEW: ! -s 10.0.0.0/8 -m set --match-set 4-DROP dst,dst -j DROP',
   `INPUT: -s 10.0.0.0/8 ${MAP}`,
   `MASQ: ! -s 10.0.0.0/8 ${PLAIN}`,
 ]
 
 test('masqueradeAll takes in pods that talk to a ClusterIP', () => {
   expect(difference({ masqueradeAll: true })).toEqual({
-    gone: ABOUT_PODS.slice(2),
+    gone: ABOUT_PODS.slice(4),
     come: [`MASQ: ${PLAIN}`],
   })
 })
 
 test('where no rule recognises pods, only the node takes the short circuit', () => {
-  const none = { gone: ABOUT_PODS, come: [] }
+  const none = { gone: ABOUT_PODS, come: ['NEW: -m set --match-set 4-DROP dst,dst -j DROP'] }
   expect(difference({ localTraffic: { by: 'none' } })).toEqual(none)
   const ofIpv6 = { by: 'source', cidrs: [cidr('fd00:10::/64')] } as const
   expect(difference({ localTraffic: ofIpv6 })).toEqual(none)
@@ -145,7 +149,9 @@ test('where no rule recognises pods, only the node takes the short circuit', () 
 
 test('where every source is a pod no packet is masqueraded for coming from elsewhere', () => {
   const all = { by: 'source', cidrs: [cidr('0.0.0.0/0')] } as const
-  const come = ABOUT_PODS.slice(0, 2).map((rule) => rule.replace('-s 10.0.0.0/8 ', ''))
+  const come = ABOUT_PODS.filter((rule) => !rule.includes('! -s')).map((rule) =>
+    rule.replace('-s 10.0.0.0/8 ', ''),
+  )
   expect(difference({ localTraffic: all })).toEqual({ gone: ABOUT_PODS, come })
 })
 

@@ -98,11 +98,9 @@ function arrival(settings: NetfilterSettings, family: Family): readonly BaseChai
       table: 'mangle',
       chain: CHAIN.fresh,
       rules: [
+        `${isIn('PAUSED')}-j DROP`,
         outsideRanges(family),
-        ...(shortCircuit === undefined
-          ? []
-          : [`${shortCircuit}${isIn('SHORTCUT')}-g ${CHAIN.take}`]),
-        `${isIn('DROP')}-j DROP`,
+        ...dropped(settings, family),
         `${isIn('REJECT')}-j RETURN`,
         `-g ${CHAIN.take}`,
       ],
@@ -129,6 +127,23 @@ function arrival(settings: NetfilterSettings, family: Family): readonly BaseChai
 }
 
 /**
+ * Who hears nothing. A pod that takes the short circuit does not; it is looked up again beside DROP, because a packet may have
+ * missed it that is at work while both are added.
+ */
+function dropped(settings: NetfilterSettings, family: Family): readonly string[] {
+  const { isIn, isNotIn } = sets(family)
+  const pods = fromPods(settings, family)
+  if (pods === undefined) return [`${isIn('DROP')}-j DROP`]
+  const others = notFromPods(settings, family)
+  const by = pods.source + pods.interface
+  return [
+    `${by}${isIn('SHORTCUT')}-g ${CHAIN.take}`,
+    `${by}${isIn('DROP')}${isNotIn('SHORTCUT')}-j DROP`,
+    ...(others ? [`${others.source}${others.interface}${isIn('DROP')}-j DROP`] : []),
+  ]
+}
+
+/**
  * Packets of this node's processes, which IPVS takes in OUTPUT; and for the second
  * time those that it has sent on, whose mark, if it was a short circuit, is cleared: the
  * node's own are masqueraded, because the endpoint may be on another node.
@@ -142,16 +157,17 @@ function departure(settings: NetfilterSettings, family: Family): readonly BaseCh
     `${shortCircuit}-j MARK --set-xmark 0x0/0xffffffff`,
     `${isNotIn('SERVICES')}-j RETURN`,
     '-m conntrack ! --ctstate NEW -j RETURN',
+    `${isIn('PAUSED')}-j DROP`,
     outsideRanges(family),
+    `${isIn('DROP')}${isNotIn('SHORTCUT')}${isIn('DROP')}-j DROP`,
     `${isIn('SHORTCUT')}${mapMark(family)}`,
-    `${isIn('SHORTCUT')}-j RETURN`,
-    `${isIn('DROP')}-j DROP`,
   ]
   return [{ table: 'mangle', chain: CHAIN.output, rules }]
 }
 
 /**
- * Marks who will be masqueraded. What goes to a virtual server ends here, so that no
+ * Marks who will be masqueraded; that is not left to SERVICES, because a virtual server at an address of this node gets
+ * packets before its point is there. What goes to a virtual server ends here, so that no
  * other rule translates it as well: not even what this node sends, which IPVS takes after
  * these rules. A short circuit's mark must stay as it is for IPVS.
  */
@@ -163,9 +179,9 @@ function masquerade(settings: NetfilterSettings, family: Family): readonly strin
   const plain = isNotIn('MASQUERADE') + isNotIn('ONNODE')
   return [
     `${isShortCircuit(settings)}-j ACCEPT`,
-    `${isNotIn('SERVICES')}-j RETURN`,
     isIn('MASQUERADE') + setMark(settings),
     isIn('ONNODE') + FROM_NODE + setMark(settings),
+    `${isNotIn('SERVICES')}-j RETURN`,
     ...(offCluster ? [offCluster.source + offCluster.interface + plain + setMark(settings)] : []),
     `${isRouted(settings)}-j ACCEPT`,
     `${isNotIn('REJECT')}${FROM_NODE}-j ACCEPT`,
@@ -191,9 +207,13 @@ function answers(family: Family): readonly string[] {
   ]
 }
 
+/**
+ * RANGED is looked up again, because a packet that is at work while the ranges of its point are taken away may have met it before
+ * and ALLOWED after that.
+ */
 function outsideRanges(family: Family): string {
   const { isIn, isNotIn } = sets(family)
-  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}-j DROP`
+  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}${isIn('RANGED')}-j DROP`
 }
 
 function mapMark(family: Family): string {

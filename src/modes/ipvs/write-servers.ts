@@ -1,11 +1,23 @@
+import { inGroups } from '../../lib/groups.ts'
 import type { Change, KernelError, ObjectKey } from '../mode.ts'
 import { memberOf, nameOf, ofKind } from '../netfilter/objects/object-key.ts'
 import type { SetMembers } from '../netfilter/sets/set-members.ts'
 import { isRegistered, leavingMembersOf } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { leavingKey } from './objects/member.ts'
+import {
+  inOrderOfAddition,
+  inOrderOfRemoval,
+  isOfMasquerade,
+  isOfShortCircuit,
+} from './objects/member-order.ts'
+import { isMarked } from './objects/object.ts'
+import { changesScheduler, whilePaused } from './scheduler-change.ts'
 import { foreignAmong, foreignError, withdrawMembers } from './servers/foreign-points.ts'
 import type { WriteFailures } from './servers/server-writer.ts'
+
+/** The kernel takes some milliseconds for each, and their clients wait for all of them. */
+const PAUSED_AT_ONCE = 16
 
 /**
  * Writes the virtual servers of a change and the sets' members about them. A set records which
@@ -21,8 +33,9 @@ export async function writeServers(
   const isServing = ofKind(change.set, 'rule').length === 0
   if (isServing) {
     await claimByLeaving(work)
+    await addMembers(work, isOfMasquerade)
     await createServers(work)
-    await addMembers(work)
+    await addMembers(work, (key) => !isOfMasquerade(key))
     await releaseClaims(work)
   } else {
     await addMembers(work)
@@ -39,6 +52,7 @@ interface Work {
   readonly fresh: readonly ObjectKey[]
   readonly members: readonly ObjectKey[]
   readonly unwanted: readonly ObjectKey[]
+  readonly unwantedMembers: readonly ObjectKey[]
   readonly state: ManagedState
   readonly failures: WriteFailures
 }
@@ -50,6 +64,7 @@ function workOf({ set, unset }: Change, { servers }: ManagedState) {
     fresh: wanted.filter((key) => !servers.known.has(key)),
     members: ofKind(set, 'member'),
     unwanted: ofKind(unset, 'vs'),
+    unwantedMembers: ofKind(unset, 'member'),
   }
 }
 
@@ -79,28 +94,38 @@ async function releaseClaims({ fresh, state: { sets } }: Work): Promise<void> {
   await sets.delete(fresh.filter((key) => isRegistered(key, sets)).flatMap(leavingKey))
 }
 
-async function addMembers({ members, state, failures: { failed } }: Work): Promise<void> {
+async function addMembers(
+  { members, state, failures: { failed } }: Work,
+  isMeant: (member: ObjectKey) => boolean = () => true,
+): Promise<void> {
   const { sets, program } = state
-  const added = servicesLast(members.filter((key) => !failed.has(key)))
+  const added = inOrderOfAddition(members.filter((key) => isMeant(key) && !failed.has(key)))
   const refused = await sets.add(added, (key) => program.markOf(key))
   for (const [key, why] of refused) failed.set(key, why)
 }
 
-/** Members of SERVICES lead packets on; the other sets that rules match for them come first. */
-function servicesLast(members: readonly ObjectKey[]): readonly ObjectKey[] {
-  const leads = (key: ObjectKey) => memberOf(key).set.endsWith('-SERVICES')
-  return [...members.filter((key) => !leads(key)), ...members.filter(leads)]
+/** Creates or alters what a set records as ours. */
+async function createServers(work: Work): Promise<void> {
+  const { servers, state, failures } = work
+  const { failed } = failures
+  for (const key of servers) if (!isOurs(key, state.sets)) failed.set(key, unregistered(key))
+  const ours = servers.filter((key) => !failed.has(key))
+  const rescheduled = new Set(ours.filter((key) => changesScheduler(key, state)))
+  await alter(
+    ours.filter((key) => !rescheduled.has(key)),
+    work,
+  )
+  for (const some of inGroups([...rescheduled], PAUSED_AT_ONCE)) {
+    await whilePaused(some, state, () => alter(some, work))
+  }
 }
 
-/** Creates or alters what a set records as ours; where another process was faster, withdraws. */
-async function createServers({ servers, members, state, failures }: Work): Promise<void> {
+/** Where another process was faster, withdraws. */
+async function alter(keys: readonly ObjectKey[], work: Work): Promise<void> {
+  const { members, state, failures } = work
   const { failed, left } = failures
   const { writer, sets } = state
-  for (const key of servers) if (!isOurs(key, sets)) failed.set(key, unregistered(key))
-  const result = await writer.apply(
-    servers.filter((key) => !failed.has(key)),
-    [],
-  )
+  const result = await writer.apply(keys, [])
   for (const [key, why] of result.failed) failed.set(key, why)
   for (const [key, digest] of result.left) left.set(key, digest)
   await withdrawMembers(sets, { refused: result.failed, members, failed })
@@ -122,16 +147,25 @@ function unregistered(server: ObjectKey): KernelError {
  * it, by LEAVING. One that LEAVING refuses is deleted at once: no packet would reach it any
  * more, and no set would record that it is ours.
  */
-async function removeServers({ unwanted, state, failures: { failed } }: Work): Promise<void> {
+async function removeServers(work: Work): Promise<void> {
+  const { unwanted, state, failures } = work
   const { servers, writer, sets, drainer } = state
+  const leaving = new Map(unwanted.map((key) => [key, leavingMembersOf(key, state)]))
+  const membersOf = (keys: readonly ObjectKey[]) => keys.flatMap((key) => leaving.get(key) ?? [])
+  const refused = new Map(await sets.add(membersOf(unwanted.filter(isMarked))))
+  await endShortCircuits(work)
   const result = await writer.apply([], unwanted)
-  for (const [key, why] of result.failed) failed.set(key, why)
-  const refused = await sets.add(result.held.flatMap((key) => leavingMembersOf(key, state)))
-  const isUnreachable = (key: ObjectKey) =>
-    leavingMembersOf(key, state).some((member) => refused.has(member))
-  const unreachable = result.held.filter(isUnreachable)
+  for (const [key, why] of result.failed) failures.failed.set(key, why)
+  const unmarked = result.held.filter((key) => !isMarked(key))
+  for (const [key, why] of await sets.add(membersOf(unmarked))) refused.set(key, why)
+  const unreachable = result.held.filter((key) => membersOf([key]).some((one) => refused.has(one)))
   await servers.deleteAll(unreachable)
   for (const key of result.held) if (!unreachable.includes(key)) drainer.hold(key)
+}
+
+/** No new connection takes the short circuit to a virtual server that is about to be removed, nor is one dropped instead. */
+async function endShortCircuits({ unwantedMembers, state: { sets } }: Work): Promise<void> {
+  await sets.delete(inOrderOfRemoval(unwantedMembers.filter(isOfShortCircuit)))
 }
 
 function reviewDraining({ set, unset }: Change, { drainer }: ManagedState): void {

@@ -2,7 +2,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../mode.ts'
 import { memberOf, ofKind } from '../netfilter/objects/object-key.ts'
 import type { ManagedState, Redirect } from './managed-state.ts'
-import { CHAIN } from './names.ts'
+import { CHAIN, orderOf } from './names.ts'
 import type { Route } from './route.ts'
 
 /** The result of one change, as its steps fill it in. */
@@ -63,7 +63,7 @@ async function programKernel(
 ): Promise<void> {
   const { redirect } = state
   const { sets, policyRoutes, chains } = redirect
-  const added = ofKind(set, 'member')
+  const added = inOrder(ofKind(set, 'member'))
   addFailed(result, await sets.add(added.filter((key) => !isServiceMember(key))))
   addFailed(result, await policyRoutes.set(ofKind(set, 'route')))
   const portRules = ofKind(set, 'rule').filter(hasRedirectPort)
@@ -76,10 +76,8 @@ async function programKernel(
   addFailed(result, await deleteStaleRecords(former, portRules, state))
   addFailed(result, await policyRoutes.tidy(ofKind(set, 'route')))
   addFailed(result, await policyRoutes.unset(ofKind(unset, 'route')))
-  addFailed(
-    result,
-    await sets.delete(ofKind(unset, 'member').filter((key) => !isServiceMember(key))),
-  )
+  const removed = ofKind(unset, 'member').filter((key) => !isServiceMember(key))
+  addFailed(result, await sets.delete(inOrder(removed).toReversed()))
   addFailed(result, await sets.destroy(ofKind(unset, 'set')))
 }
 
@@ -115,6 +113,11 @@ async function deleteStaleRecords(
 
 function addFailed({ failed }: MutableResult, refused: ReadonlyMap<ObjectKey, KernelError>): void {
   for (const [key, why] of refused) failed.set(key, why)
+}
+
+/** As they are added. */
+function inOrder(members: readonly ObjectKey[]): readonly ObjectKey[] {
+  return members.toSorted((a, b) => orderOf(memberOf(a).set) - orderOf(memberOf(b).set))
 }
 
 /** Members of SERVICES bring packets here; the other sets decide what happens to those packets. */

@@ -106,7 +106,7 @@ test('packets are led here after the forwarder has the route, and no longer befo
   await remove('a')
   expect(steps()).toEqual(['delete SERVICES', 'forwarder', 'delete REJECT'])
   await mode.cleanup()
-  expect(steps().slice(0, 2)).toEqual(['rules', 'destroy SERVICES'])
+  expect(steps().slice(0, 2)).toEqual(['rules', 'destroy ALLOWED'])
 })
 
 test('a Service takes over the address of one that goes, in one step', async () => {

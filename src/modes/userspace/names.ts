@@ -41,14 +41,15 @@ export const CHAIN = {
   martians: `${PREFIX}MARTIANS`,
 } as const
 
-/** One set for each role and family. A member is an address, a protocol and a port. */
+/**
+ * One set for each role and family. A member is an address, a protocol and a port. Members are added in this order and
+ * deleted in the reverse one, so that no client whom a Service serves meets what is for others before what is for him.
+ */
 export const ROLES = [
-  /** A listener of this mode: packets to it come here. */
-  'SERVICES',
-  /** Only the sources in ALLOWED may pass. */
-  'RANGED',
   /** With a source network: members of RANGED that this network may connect to. */
   'ALLOWED',
+  /** Only the sources in ALLOWED may pass. */
+  'RANGED',
   /** Pods and this node itself have a backend, though others are refused or dropped. */
   'SHORTCUT',
   /** No backend for others: new connections are refused, or dropped. */
@@ -56,9 +57,16 @@ export const ROLES = [
   'DROP',
   /** This process answers there, whatever the INPUT policy. */
   'ADMIT',
+  /** A listener of this mode: packets to it come here. */
+  'SERVICES',
 ] as const
 
 export type SetRole = (typeof ROLES)[number]
+
+/** The place of a set in `ROLES`; -1: it is none of this mode. */
+export function orderOf(set: string): number {
+  return ROLES.findIndex((role) => set.endsWith(`-${role}`))
+}
 
 /** `NPUS-4-SERVICES` */
 export function setName(family: Family, role: SetRole): string {

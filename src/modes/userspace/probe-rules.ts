@@ -38,6 +38,12 @@ export function ruleTrials(
       remedy: load('xt_conntrack xt_connmark'),
     },
     {
+      what: 'types of addresses',
+      table: 'filter',
+      rule: '-m addrtype --src-type LOCAL -j RETURN',
+      remedy: load('xt_addrtype'),
+    },
+    {
       what: 'connection states',
       table: 'filter',
       rule: '-p tcp -m conntrack --ctstate NEW -j REJECT --reject-with tcp-reset',

@@ -5,7 +5,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { cidr, settings } from '../testing/mode-fixtures.ts'
 import type { RedirectPorts } from './forwarder.ts'
-import { PREFIX, ROLES, setName, setType } from './names.ts'
+import { PREFIX, ROLES, type SetRole, setName, setType } from './names.ts'
 import { chains, jumps } from './scaffolding.ts'
 
 const PORTS: RedirectPorts = { pods: 41_001, others: 41_002 }
@@ -35,10 +35,12 @@ ROUTE: -m conntrack --ctdir ORIGINAL -m connmark --mark 0x2000/0x2000 -g DIVERT
 ROUTE: -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j RETURN
 ROUTE: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
 ROUTE: -g NEW
-NEW: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -j DROP
+NEW: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -m set --match-set 4-RANGED dst,dst -j DROP
 NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g DIVERT
-NEW: -m set --match-set 4-DROP dst,dst -j DROP
-NEW: -m set --match-set 4-REJECT dst,dst -j RETURN
+NEW: -s 10.0.0.0/8 -m set --match-set 4-DROP dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -j DROP
+NEW: ! -s 10.0.0.0/8 -m set --match-set 4-DROP dst,dst -j DROP
+NEW: -s 10.0.0.0/8 -m set --match-set 4-REJECT dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -j RETURN
+NEW: ! -s 10.0.0.0/8 -m set --match-set 4-REJECT dst,dst -j RETURN
 NEW: -g DIVERT
 DIVERT: -j CONNMARK --set-xmark 0x2000/0x2000
 DIVERT: -j MARK --set-xmark 0x2000/0x2000
@@ -50,10 +52,10 @@ OUTPUT: -m mark --mark 0x40/0x40 -j RETURN
 OUTPUT: -m conntrack --ctdir ORIGINAL -m connmark --mark 0x2000/0x2000 -g DIVERT
 OUTPUT: -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j RETURN
 OUTPUT: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
-OUTPUT: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -j DROP
+OUTPUT: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -m set --match-set 4-RANGED dst,dst -j DROP
 OUTPUT: -m set --match-set 4-SHORTCUT dst,dst -g DIVERT
-OUTPUT: -m set --match-set 4-DROP dst,dst -j DROP
-OUTPUT: -m set --match-set 4-REJECT dst,dst -j RETURN
+OUTPUT: -m set --match-set 4-DROP dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -j DROP
+OUTPUT: -m set --match-set 4-REJECT dst,dst -m set ! --match-set 4-SHORTCUT dst,dst -j RETURN
 OUTPUT: -g DIVERT
 *nat
 PREROUTING: -m mark --mark 0x2000/0x2000 -j REDIRECT
@@ -71,9 +73,13 @@ OUTPUT: -m conntrack --ctstate NEW -j FILTER
 FORWARD: -m conntrack --ctstate NEW -j FILTER
 FILTER: -m set --match-set 4-ADMIT dst,dst -j ACCEPT
 FILTER: -m conntrack --ctdir ORIGINAL -m connmark --mark 0x2000/0x2000 -j RETURN
-FILTER: -m set ! --match-set 4-REJECT dst,dst -j RETURN
-FILTER: -p tcp -j REJECT --reject-with tcp-reset
-FILTER: -j REJECT --reject-with icmp-port-unreachable`
+FILTER: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
+FILTER: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -j DROP
+FILTER: -m addrtype --src-type LOCAL -m set --match-set 4-SHORTCUT dst,dst -j DROP
+FILTER: -p tcp -m set --match-set 4-REJECT dst,dst -j REJECT --reject-with tcp-reset
+FILTER: -m set --match-set 4-REJECT dst,dst -j REJECT --reject-with icmp-port-unreachable
+FILTER: -m mark --mark 0x40/0x40 -j RETURN
+FILTER: -j DROP`
 
 /** What is otherwise in IPv6. */
 const IN_IPV6: readonly (readonly [string, string])[] = [
@@ -106,24 +112,41 @@ function difference(given: Partial<NetfilterSettings>) {
   }
 }
 
+const inSet = (role: SetRole) => `-m set --match-set 4-${role} dst,dst`
+const NO_SHORT_CIRCUIT = '-m set ! --match-set 4-SHORTCUT dst,dst'
+const FROM = '-s 10.0.0.0/8 '
+
+/** In the order in which they stand in their chains. */
 const ABOUT_PODS = [
-  'NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g DIVERT',
-  'REDIRECT: -s 10.0.0.0/8 -g PODS',
+  `NEW: ${FROM}${inSet('SHORTCUT')} -g DIVERT`,
+  `NEW: ${FROM}${inSet('DROP')} ${NO_SHORT_CIRCUIT} -j DROP`,
+  `NEW: ! ${FROM}${inSet('DROP')} -j DROP`,
+  `NEW: ${FROM}${inSet('REJECT')} ${NO_SHORT_CIRCUIT} -j RETURN`,
+  `NEW: ! ${FROM}${inSet('REJECT')} -j RETURN`,
+  `REDIRECT: ${FROM}-g PODS`,
+  `FILTER: ${FROM}${inSet('SHORTCUT')} -j DROP`,
 ]
 
 test('where pods cannot be recognised, only the node is of their side', () => {
-  const none = { gone: ABOUT_PODS, come: [] }
+  const come = [`NEW: ${inSet('DROP')} -j DROP`, `NEW: ${inSet('REJECT')} -j RETURN`]
+  const none = { gone: ABOUT_PODS, come }
   expect(difference({ localTraffic: { by: 'none' } })).toEqual(none)
   const ofIpv6 = { by: 'source', cidrs: [cidr('fd00:10::/64')] } as const
   expect(difference({ localTraffic: ofIpv6 })).toEqual(none)
 })
 
 test.each([
-  [{ by: 'source', cidrs: [cidr('0.0.0.0/0')] } as const, ''],
   [{ by: 'interfacePrefix', prefix: 'veth' } as const, '-i veth+ '],
   [{ by: 'bridge', name: 'cbr0' } as const, '-i cbr0 '],
 ])('pods known by %j', (localTraffic, match) => {
-  const come = ABOUT_PODS.map((rule) => rule.replace('-s 10.0.0.0/8 ', match))
+  const come = ABOUT_PODS.map((rule) => rule.replace(FROM, match))
+  expect(difference({ localTraffic })).toEqual({ gone: ABOUT_PODS, come })
+})
+
+test('where every source is a pod no rule is for others', () => {
+  const localTraffic = { by: 'source', cidrs: [cidr('0.0.0.0/0')] } as const
+  const ofPods = ABOUT_PODS.filter((rule) => !rule.includes('! -s'))
+  const come = ofPods.map((rule) => rule.replace(FROM, ''))
   expect(difference({ localTraffic })).toEqual({ gone: ABOUT_PODS, come })
 })
 

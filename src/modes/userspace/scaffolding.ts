@@ -2,7 +2,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { JumpObject } from '../netfilter/chains/object.ts'
 import type { Table } from '../netfilter/chains/place.ts'
 import { martians } from '../netfilter/forward.ts'
-import { fromPods } from '../netfilter/local-traffic.ts'
+import { fromPods, notFromPods } from '../netfilter/local-traffic.ts'
 import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
 import { answeringJumps, portUnreachable, serviceRanges } from '../netfilter/service-ranges.ts'
 import { setMatches } from '../netfilter/sets/set-name.ts'
@@ -18,6 +18,7 @@ interface BaseChain {
 }
 
 const NEW = '-m conntrack --ctstate NEW '
+const FROM_NODE = '-m addrtype --src-type LOCAL '
 const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
 
 /**
@@ -102,14 +103,24 @@ function arrival(settings: NetfilterSettings): readonly string[] {
   ]
 }
 
+/**
+ * SHORTCUT is looked up before DROP and REJECT and again after them: a client has it while its member is added before
+ * those and deleted after them, whenever its packet comes.
+ */
 function fresh(settings: NetfilterSettings, family: Family): readonly string[] {
-  const { isIn } = sets(family)
-  const pods = fromPods(settings, family)
+  const { isIn, isNotIn } = sets(family)
+  const [pods, others] = [fromPods(settings, family), notFromPods(settings, family)]
+  const answered = (role: 'DROP' | 'REJECT', target: string) => [
+    ...(pods
+      ? [`${pods.source}${pods.interface}${isIn(role)}${isNotIn('SHORTCUT')}${target}`]
+      : [isIn(role) + target]),
+    ...(others ? [others.source + others.interface + isIn(role) + target] : []),
+  ]
   return [
     outsideRanges(family),
     ...(pods ? [`${pods.source}${pods.interface}${isIn('SHORTCUT')}-g ${CHAIN.divert}`] : []),
-    `${isIn('DROP')}-j DROP`,
-    `${isIn('REJECT')}-j RETURN`,
+    ...answered('DROP', '-j DROP'),
+    ...answered('REJECT', '-j RETURN'),
     `-g ${CHAIN.divert}`,
   ]
 }
@@ -148,27 +159,37 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
     `${isNotIn('SERVICES')}-j RETURN`,
     outsideRanges(family),
     `${isIn('SHORTCUT')}-g ${CHAIN.divert}`,
-    `${isIn('DROP')}-j DROP`,
-    `${isIn('REJECT')}-j RETURN`,
+    `${isIn('DROP')}${isNotIn('SHORTCUT')}-j DROP`,
+    `${isIn('REJECT')}${isNotIn('SHORTCUT')}-j RETURN`,
     `-g ${CHAIN.divert}`,
   ]
 }
 
-/** Answers to new connections that no process takes. Those of pods, at the short circuit, were taken. */
+/**
+ * Answers to new connections that no process takes. Those of pods, at the short circuit, were taken. A packet to a listener
+ * that was not taken, and is not to be refused, met the sets while they changed: it is dropped, as it would leave
+ * untranslated, and taken or answered when its sender repeats it.
+ */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
+  const pods = fromPods(settings, family)
   return [
     `${isIn('ADMIT')}-j ACCEPT`,
     `${isTaken(settings)}-j RETURN`,
-    `${isNotIn('REJECT')}-j RETURN`,
-    '-p tcp -j REJECT --reject-with tcp-reset',
-    `-j REJECT --reject-with ${portUnreachable(family)}`,
+    `${isNotIn('SERVICES')}-j RETURN`,
+    ...(pods ? [`${pods.source}${pods.interface}${isIn('SHORTCUT')}-j DROP`] : []),
+    `${FROM_NODE}${isIn('SHORTCUT')}-j DROP`,
+    `-p tcp ${isIn('REJECT')}-j REJECT --reject-with tcp-reset`,
+    `${isIn('REJECT')}-j REJECT --reject-with ${portUnreachable(family)}`,
+    `${isOwn(settings)}-j RETURN`,
+    '-j DROP',
   ]
 }
 
+/** RANGED is looked up twice, as its member is deleted before those of ALLOWED. */
 function outsideRanges(family: Family): string {
   const { isIn, isNotIn } = sets(family)
-  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}-j DROP`
+  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}${isIn('RANGED')}-j DROP`
 }
 
 function sets(family: Family) {

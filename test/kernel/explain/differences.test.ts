@@ -31,11 +31,13 @@ const RANGES: Deployment = {
 const BALANCER: LabPacket = { ...OUTSIDE, dst: '1.2.3.4' }
 
 const DISPATCH = / -d 172\.30\.41\.1\/32 .*--dport 80 -g NPROXY-C-/
+/** Whatever the rules of nat leave as it was. */
+const UNTRANSLATED = /it gets no answer: iptables filter NPROXY-FILTER-VIPS .*-j DROP/
 const ALTERATIONS: readonly Alteration[] = [
   {
     name: 'the rule of the ClusterIP is deleted',
     remove: { table: 'nat', rule: DISPATCH },
-    named: /172\.30\.41\.1:80 is no backend of the Service, but gets the packet/,
+    named: UNTRANSLATED,
   },
   {
     name: 'the first backend is deleted',
@@ -45,7 +47,7 @@ const ALTERATIONS: readonly Alteration[] = [
   {
     name: 'the last backend is deleted',
     remove: { table: 'nat', rule: /--to-destination 10\.180\.2\.1:80/ },
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: UNTRANSLATED,
   },
   {
     name: 'a backend is replaced by another one',
@@ -62,12 +64,12 @@ const ALTERATIONS: readonly Alteration[] = [
   {
     name: 'the jump from PREROUTING is deleted',
     remove: { table: 'nat', rule: /^-A PREROUTING -j NPROXY-SERVICES/ },
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: UNTRANSLATED,
   },
   {
     name: 'the jump to the addresses of Services is deleted',
     remove: { table: 'nat', rule: /^-A NPROXY-SERVICES -j NPROXY-VIPS/ },
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: UNTRANSLATED,
   },
   {
     name: 'the mark for masquerading is deleted',

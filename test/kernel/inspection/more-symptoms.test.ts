@@ -10,7 +10,7 @@ import { useLab } from '../../support/lab/use-lab.ts'
 import { symptomRows } from '../../support/pages/symptom-table.ts'
 
 /** The table of further symptoms of page: 'troubleshooting.md': each is made on a node, and its command shows it. */
-const ROWS = symptomRows('More symptoms of a node')
+const ROWS = symptomRows('troubleshooting.md', 'More symptoms of a node')
 const lab = useLab()
 beforeEach(async () => {
   await lab().reset()

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { attempt, attemptTcp } from './attempt.ts'
-import type { ConnectOutcome, ConnectRequest, LoadReport } from './protocol.ts'
+import type { ConnectOutcome, ConnectRequest, LoadReport, TimedReport } from './protocol.ts'
 
 const KEPT_FAILURES = 100
 
@@ -27,6 +27,23 @@ export async function connectMany(request: ConnectRequest): Promise<ConnectOutco
   }
   await Promise.all(Array.from({ length: Math.min(request.parallel ?? 8, wanted) }, worker))
   return outcomes
+}
+
+/** The requested number of connections, several at a time: those that were not answered, with their times. */
+export async function connectTimed(request: ConnectRequest): Promise<TimedReport> {
+  const wanted = request.attempts ?? 1
+  const unanswered: TimedReport['unanswered'][number][] = []
+  let started = 0
+  const worker = async (): Promise<void> => {
+    while (started < wanted) {
+      started++
+      const from = Date.now()
+      const outcome = await attempt(request)
+      if (outcome.kind !== 'answered') unanswered.push({ outcome, from, to: Date.now() })
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(request.parallel ?? 8, wanted) }, worker))
+  return { attempts: wanted, unanswered }
 }
 
 /** One connection from each source, from a port that IPVS and conntrack remember nothing of. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
-import { connectEach, connectMany, KeptConnections, Load } from './clients.ts'
+import { connectEach, connectMany, connectTimed, KeptConnections, Load } from './clients.ts'
 import { enterNamespace } from './enter.ts'
 import { Explainer } from './explain.ts'
 import { HeldConnections } from './held.ts'
@@ -29,6 +29,8 @@ async function serve(request: AgentRequest): Promise<unknown> {
       return connectMany(request.params)
     case 'connectEach':
       return connectEach(request.params)
+    case 'connectTimed':
+      return connectTimed(request.params)
     case 'explain':
       return explainer.explain(request.params)
     case 'open':

@@ -80,6 +80,17 @@ export interface LoadReport {
   readonly answers: Readonly<Record<string, number>>
 }
 
+/** What became of many connections. */
+export interface TimedReport {
+  readonly attempts: number
+  /** Those without an answer, each from its start to its outcome, in milliseconds since the epoch. */
+  readonly unanswered: readonly {
+    readonly outcome: ConnectOutcome
+    readonly from: number
+    readonly to: number
+  }[]
+}
+
 /** What became of long-lived connections; `lost` are those that did not end by their own will. */
 export interface HeldReport {
   /** Connections per listener name. */
@@ -120,6 +131,7 @@ export interface AgentCalls {
     }
     result: ConnectOutcome[]
   }
+  connectTimed: { params: ConnectRequest; result: TimedReport }
   /** What the kernel of the namespace does with a packet, by what it holds. */
   explain: { params: ExplainRequest; result: readonly WalkOutcome[] }
   /** Opens one TCP connection and keeps it. */

@@ -9,9 +9,9 @@ export interface SymptomRow {
   readonly shows: string
 }
 
-/** The table of a section of troubleshooting.md with the columns symptom, cause, command, what it shows, what to do. */
-export function symptomRows(heading: string): readonly SymptomRow[] {
-  const section = sectionsOf('troubleshooting.md').find((one) => one.heading === heading)
+/** The table of a section with the columns symptom, cause, command, what it shows, what to do. */
+export function symptomRows(page: string, heading: string): readonly SymptomRow[] {
+  const section = sectionsOf(page).find((one) => one.heading === heading)
   const lines = section?.text.split('\n').filter((line) => line.startsWith('| ')) ?? []
   const cells = lines.slice(1).map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
   return cells.map(([, symptom = '', , command = '', shows = '']) => ({

@@ -44,6 +44,15 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/inspection/remote.test.ts'],
   },
   {
+    reason: 'boots machines with systemd, and starts a program for each command of the pages',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/machine/control-plane.test.ts',
+      'test/kernel/machine/one-node.test.ts',
+      'test/kernel/machine/programs.test.ts',
+    ],
+  },
+  {
     reason:
       'starts a process for each plan; plan.test has iptables mode, and dry-run.test of src/sync the others over fakes',
     projects: ['kernel'],

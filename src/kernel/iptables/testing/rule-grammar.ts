@@ -1,4 +1,4 @@
-import { type Cidr, type Family, familyOf, parseCidr } from '../../../lib/ip.ts'
+import { type Cidr, type Family, familyOf, parseCidr, parseIp } from '../../../lib/ip.ts'
 
 /** Built-in verdicts and target extensions; every other jump goes to a chain. */
 export const TARGETS: ReadonlySet<string> = new Set([
@@ -120,7 +120,10 @@ function checkValue(option: string, value: string, context: RuleContext): string
   return undefined
 }
 
+/** `10.0.0.0/8`, or with any mask: `0.0.0.3/0.0.0.15`. */
 function isNetwork(text: string, family: Family): boolean {
   const cidr: Cidr | undefined = parseCidr(text)
-  return cidr !== undefined && familyOf(cidr) === family
+  if (cidr !== undefined) return familyOf(cidr) === family
+  const parts = text.split('/').map((part) => parseIp(part))
+  return parts.length === 2 && parts.every((ip) => ip !== undefined && familyOf(ip) === family)
 }

@@ -54,6 +54,8 @@ export const ROLES = [
   /** No backend: new connections are refused, or dropped. */
   'REJECT',
   'DROP',
+  /** First packets are dropped for a moment, so that their clients send them again. */
+  'PAUSED',
   /** This process answers there, whatever the INPUT policy. */
   'ADMIT',
 ] as const

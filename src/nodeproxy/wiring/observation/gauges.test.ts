@@ -116,9 +116,9 @@ test('objects and rules of each kind, gone when the last one is', async () => {
     lines.filter((line) => line.startsWith('nodeproxy_sync_proxy_rules_iptables_total')),
   ).toEqual([
     'nodeproxy_sync_proxy_rules_iptables_total{table="nat",ip_family="IPv4"} 11',
-    'nodeproxy_sync_proxy_rules_iptables_total{table="filter",ip_family="IPv4"} 10',
+    'nodeproxy_sync_proxy_rules_iptables_total{table="filter",ip_family="IPv4"} 11',
     'nodeproxy_sync_proxy_rules_iptables_total{table="nat",ip_family="IPv6"} 11',
-    'nodeproxy_sync_proxy_rules_iptables_total{table="filter",ip_family="IPv6"} 10',
+    'nodeproxy_sync_proxy_rules_iptables_total{table="filter",ip_family="IPv6"} 11',
   ])
 })
 

@@ -1,0 +1,97 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { root } from '../on-demand/root.ts'
+import { tieToUs } from '../tie-to-us.ts'
+import { makeCgroup, removeCgroup } from './cgroup.ts'
+
+const BOOT = fileURLToPath(new URL('boot.sh', import.meta.url))
+const SYSTEMD = '/usr/lib/systemd/systemd'
+const APART = ['--mount', '--net', '--pid', '--cgroup', '--uts', '--ipc']
+/** What a login has; what this machine has elsewhere, such as npm, comes last. */
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const BOOT_MS = 60_000
+const COMMAND_MS = 120_000
+
+/** A machine as an administrator has it: with systemd, a network and files of its own; the checkout is at /run/checkout. */
+export interface Machine extends AsyncDisposable {
+  /** Runs a script as root; all that it wrote to standard output. @throws Error with all that it wrote, unless it ends with 0 */
+  sh(script: string, input?: string): Promise<string>
+}
+
+/** Where a machine cannot be made: Debian's package systemd is missing, in a container mostly. */
+export function hasSystemd(): boolean {
+  const has = existsSync(SYSTEMD)
+  if (!has && process.env['CI'] === 'true') throw new Error(`no ${SYSTEMD}: install systemd`)
+  return has
+}
+
+/** Resolves when systemd serves. */
+export async function startMachine(): Promise<Machine> {
+  const group = makeCgroup()
+  const enter = 'echo $$ >"$0/cgroup.procs" && exec unshare "$@"'
+  const words = [...APART, '--fork', '--kill-child', '--mount-proc', 'sh', BOOT, root]
+  const child = spawn('sh', ['-c', enter, group, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  tieToUs(child)
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (bytes: Buffer) => void (said += bytes.toString()))
+  }
+  const gone = once(child, 'close')
+  const end = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await gone
+    await removeCgroup(group)
+  }
+  const sh = (script: string, input = ''): Promise<string> =>
+    inside(firstProcess(child), ['bash', '--norc', '-euo', 'pipefail', '-c', script], input)
+  try {
+    await untilServing(child, sh)
+  } catch (error) {
+    await end()
+    throw new Error(`no machine: ${said}`, { cause: error })
+  }
+  return { sh, [Symbol.asyncDispose]: end }
+}
+
+/** systemd has no means to notify of its first answer. */
+async function untilServing(child: ChildProcess, sh: Machine['sh']): Promise<void> {
+  const end = Date.now() + BOOT_MS
+  for (;;) {
+    try {
+      await sh('systemctl is-active basic.target')
+      return
+    } catch (error) {
+      if (Date.now() > end || child.exitCode !== null) throw error
+      await delay(50)
+    }
+  }
+}
+
+/** systemd, which is the child of `unshare`. */
+function firstProcess({ pid }: ChildProcess): string {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+}
+
+function inside(pid: string, words: readonly string[], input: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const env = {
+    PATH: `${PATH}:${process.env['PATH']}`,
+    HOME: '/root',
+    USER: 'root',
+    LANG: 'C.UTF-8',
+  }
+  const child = execFile(
+    'nsenter',
+    ['--target', pid, '--all', '--wd=/root', ...words],
+    { env, timeout: COMMAND_MS },
+    (failure, out, err) =>
+      failure === null ? resolve(out) : reject(new Error(`${out}${err}`, { cause: failure })),
+  )
+  // A script that ends without reading it is no failure.
+  child.stdin?.on('error', () => undefined)
+  child.stdin?.end(input)
+  return promise
+}
