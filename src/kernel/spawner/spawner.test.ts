@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -12,6 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startHelper } from './helper.ts'
+import type { JobReport } from './job-line.ts'
 import { Spawner } from './spawner.ts'
 
 let parent: string
@@ -97,6 +99,23 @@ test('a program that exceeds its timeout is stopped, even if it ignores SIGTERM'
   writeFileSync(script, "trap '' TERM\nwhile :; do :; done\n")
   const stubborn = await spawner.run({ program: 'sh', args: [script], timeoutMs: 100 })
   expect(stubborn).toMatchObject({ timedOut: true, status: 137 })
+})
+
+test('a program that is stopped before it opened its files leaves empty ones', async () => {
+  execFileSync('mkfifo', [`${parent}/1.in`])
+  const ended = Promise.withResolvers<JobReport>()
+  const helper = startHelper(parent, {
+    onReport(report) {
+      if (report.status === undefined) process.kill(report.pid, 'SIGTERM')
+      else ended.resolve(report)
+    },
+    onExit: (reason) => ended.reject(new Error(reason)),
+  })
+  helper.hold(true)
+  helper.send('1 cat\n')
+  expect((await ended.promise).status).toBe(128 + 15)
+  expect(readdirSync(parent)).toEqual(expect.arrayContaining(['1.out', '1.err']))
+  helper.end()
 })
 
 test('files are private and removed after each job', async () => {
