@@ -20,9 +20,9 @@ const ORDER = { kernels: 0, unit: 1, packets: 2, alone: 3, ownKernel: 4, docker:
 
 /** They end tests that hang, also on a machine that is many times slower than it should be. */
 const TIMEOUTS = {
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-  expect: { poll: { timeout: 30_000 } },
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 90_000 } },
 }
 
 /** `npm test` runs the short tests, `npm run test:long` the others, vitest itself all of them. */

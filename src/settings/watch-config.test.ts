@@ -39,7 +39,7 @@ it('sees a file that is written in place', async () => {
   await writeFile(file, 'one')
   await start(file, 'one')
   await writeFile(file, 'two')
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['two'])
+  await expect.poll(() => seen).toEqual(['two'])
 })
 
 it('sees a file that is replaced, again and again', async () => {
@@ -49,7 +49,7 @@ it('sees a file that is replaced, again and again', async () => {
   for (const text of ['two', 'three']) {
     await writeFile(join(folder, '.swap'), text)
     await rename(join(folder, '.swap'), file)
-    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe(text)
+    await expect.poll(() => seen.at(-1)).toBe(text)
   }
   expect(seen).toEqual(['two', 'three'])
 })
@@ -67,10 +67,10 @@ it('sees the swap of a mounted ConfigMap', async () => {
   await start(join(folder, 'c.yaml'), 'one')
   await symlink('..2', join(folder, '..data_tmp'))
   await rename(join(folder, '..data_tmp'), join(folder, '..data'))
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['two'])
+  await expect.poll(() => seen).toEqual(['two'])
   await rm(join(folder, '..1'), { recursive: true })
   await writeFile(join(folder, '..2', 'c.yaml'), 'three')
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['two', 'three'])
+  await expect.poll(() => seen).toEqual(['two', 'three'])
   expect(problems).toEqual([])
 })
 
@@ -81,7 +81,7 @@ it('sees a change behind a link to another folder', async () => {
   await symlink(target, join(folder, 'c.yaml'))
   await start(join(folder, 'c.yaml'), 'one')
   await writeFile(target, 'two')
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['two'])
+  await expect.poll(() => seen).toEqual(['two'])
 })
 
 it('reports no change where the content is the same', async () => {
@@ -101,9 +101,9 @@ it('keeps what is in force while the file is gone, and sees it come back', async
   await writeFile(file, 'one')
   await start(file, 'one')
   await rm(file)
-  await expect.poll(() => problems[0], { timeout: 10_000 }).toMatchObject({ code: 'UNREADABLE' })
+  await expect.poll(() => problems[0]).toMatchObject({ code: 'UNREADABLE' })
   await writeFile(file, 'two')
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['two'])
+  await expect.poll(() => seen).toEqual(['two'])
 })
 
 it('sees nothing any more once closed', async () => {

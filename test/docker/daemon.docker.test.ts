@@ -92,7 +92,7 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
     daemon = await proxy('daemon', ...flags, '--cluster-cidr=10.244.0.0/16').start()
     // From outside the pods' network, hence masqueraded.
     const answer = `backend saw ${cluster.addressOf(cluster.node)}`
-    await expect.poll(query, { timeout: 30_000 }).toBe(answer)
+    await expect.poll(query).toBe(answer)
     expect(await rules()).toContain(`-d ${CLUSTER_IP}/32`)
     const log = await outputOf(await getContainerRuntimeClient(), daemon.getId())
     expect(log).not.toContain('changing a kernel setting failed; it stays as it was')
@@ -146,7 +146,7 @@ describeWithEngine('the daemon in a container', ({ images, run }) => {
       resolver.setServers(['${cluster.addressOf(cluster.node)}:10053'])
       resolver.resolve4('web.default.svc.cluster.local').then((found) => console.log(found.join()))`
     const resolve = () => exec(cluster.client, `node --eval "${query}"`)
-    await expect.poll(resolve, { timeout: 30_000 }).toBe(`${CLUSTER_IP}\n`)
+    await expect.poll(resolve).toBe(`${CLUSTER_IP}\n`)
   })
 
   test('ends at SIGTERM by itself, before it would be killed; packets still flow', async () => {

@@ -85,7 +85,7 @@ describeWithEngine('the pages', ({ uri }) => {
       await run(block)
       const status = spanOf('image.md', 'docker exec node-proxy node-proxy status')
       const read = () => run(status).catch(String)
-      await expect.poll(read, { timeout: 60_000 }).toMatch(/^ready, and nothing is wrong/)
+      await expect.poll(read).toMatch(/^ready, and nothing is wrong/)
       expect(await run('bin/node-proxy status')).toMatch(/^ready, and nothing is wrong/)
       expect(await run('iptables-nft-save')).toContain('-d 10.96.0.80/32')
     })

@@ -34,7 +34,7 @@ test('a client that keeps coming stays beyond the timeout; an idle one is balanc
   // In reverse: whatever connected meanwhile, round robin gives only one in three the same again.
   const later = await connectAll(lab(), idle.toReversed())
   expect(moved(firstIdle, later.toReversed())).toBeGreaterThan(0)
-}, 60_000)
+})
 
 test('the node port and the ClusterIP share a client’s endpoint', async () => {
   await deploySticky(lab(), undefined)

@@ -47,7 +47,7 @@ beforeAll(async () => {
     )
   }
   await deployAll(lab(), [SINGLE, SINGLE_V6, EMPTY])
-}, 120_000)
+})
 
 async function works({ place, attempt, good, name }: Probe): Promise<boolean> {
   const [outcome] = await lab().connect(place, { ...attempt, timeoutMs: 250 })

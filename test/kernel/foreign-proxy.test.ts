@@ -89,12 +89,12 @@ test('a daemon whose ports another process holds waits for them and for the API 
   const started = daemon.start()
   started.catch(() => {})
   for (const reason of ['healthz-not-served', 'metrics-not-served']) {
-    await expect.poll(logs, { timeout: 60_000 }).toContain(reason)
+    await expect.poll(logs).toContain(reason)
   }
   await apiServer.answerAgain()
-  await expect.poll(logs, { timeout: 60_000 }).toContain('the cluster is listed')
+  await expect.poll(logs).toContain('the cluster is listed')
   for (const port of PORTS) await node.agent.call('unlisten', { ...HELD, port })
   await started
   const health = async () => (await daemon.http(10256, '/healthz')).status
-  await expect.poll(health, { timeout: 60_000 }).toBe(200)
+  await expect.poll(health).toBe(200)
 })

@@ -74,7 +74,7 @@ describe('a proxy that cannot program the kernel', () => {
       )
       const status = async (): Promise<number> =>
         (await lab().daemon.http(10256, '/healthz')).status
-      await expect.poll(status, { timeout: 15_000 }).toBe(503)
+      await expect.poll(status).toBe(503)
       const reply = await lab().node.agent.call('http', {
         url: `http://192.168.0.2:${CHECK_PORT}/`,
       })
@@ -84,7 +84,7 @@ describe('a proxy that cannot program the kernel', () => {
         serviceProxyHealthy: false,
       })
       await kernel.end()
-      await expect.poll(status, { timeout: 30_000 }).toBe(200)
+      await expect.poll(status).toBe(200)
       await lab().daemon.synced()
     },
     90_000,

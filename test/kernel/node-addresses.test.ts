@@ -82,7 +82,7 @@ async function expectChecked(serving: readonly string[]): Promise<void> {
         (error: unknown) => String(error),
       )
     const expected = serving.includes(ip) ? /^200$/ : /ECONNREFUSED/
-    await expect.poll(query, { timeout: 10_000, message: url }).toMatch(expected)
+    await expect.poll(query, { message: url }).toMatch(expected)
   }
 }
 
@@ -97,7 +97,7 @@ async function expectUnknown(isUnknown: boolean): Promise<void> {
     return `${status} ${body}`
   }
   const why = isUnknown ? /^503 [^]*no address serves node ports/ : /^200 (?![^]*node ports)/
-  await expect.poll(ready, { timeout: 10_000 }).toMatch(why)
+  await expect.poll(ready).toMatch(why)
 }
 
 async function expectNone(leaving?: string): Promise<void> {

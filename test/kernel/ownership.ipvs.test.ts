@@ -146,7 +146,7 @@ test('a foreign virtual server at a Service’s address is left alone, and repla
   await lab.api.apply(...objectsOf(PLAIN))
   const refusals = async () =>
     sumOf(await lab.daemon.metrics(), 'nodeproxy_apply_failures_total', { code: 'NP_IPVS_FOREIGN' })
-  await expect.poll(refusals, { timeout: 15_000 }).toBeGreaterThan(0)
+  await expect.poll(refusals).toBeGreaterThan(0)
   const errors = async () =>
     sumOf(await lab.daemon.metrics(), 'nodeproxy_entries', { status: 'Error' })
   await expect.poll(errors).toBe(1)
@@ -157,10 +157,10 @@ test('a foreign virtual server at a Service’s address is left alone, and repla
   await lab.daemon.once(['--cleanup'])
   expect(await tableWithout()).toEqual(theirs)
   await lab.daemon.start()
-  await expect.poll(refusals, { timeout: 15_000 }).toBeGreaterThan(0)
+  await expect.poll(refusals).toBeGreaterThan(0)
   await ipvsadm('-D', '-t', `${VIP}:80`)
   await expect
-    .poll(() => weights(lab.node, `TCP ${VIP}:80`), { timeout: 60_000 })
+    .poll(() => weights(lab.node, `TCP ${VIP}:80`))
     .toEqual({ '10.180.0.1:80': 1, '10.180.2.2:80': 1 })
   await expect.poll(errors).toBe(0)
 })

@@ -35,7 +35,7 @@ test('a file with a mistake is refused with its place, and the old settings stay
   await deploy(lab(), { key: 'ns/reload', clusterIP: VIP, endpoints: [{ ip: '10.180.0.1' }] })
   lab().daemon.writeConfig({ clusterCIDR: 'not-a-network' })
   lab().daemon.signal('SIGHUP')
-  await expect.poll(() => lab().daemon.logs(), { timeout: 10_000 }).toContain('not-a-network')
+  await expect.poll(() => lab().daemon.logs()).toContain('not-a-network')
   const deliver = { outcome: 'deliver', endpoints: ['10.180.0.1:80'] } as const
   await expectFlow(lab(), { ...FLOW, expect: deliver })
 })

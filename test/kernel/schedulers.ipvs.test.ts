@@ -69,11 +69,11 @@ test('another configured scheduler takes effect while connections are made and k
   await deploy(lab(), weightedService(VIP, EVEN, {}))
   await undisturbed(lab(), { destination: VIP }, async () => {
     await reconfigure(lab(), { ipvs: { scheduler: 'wlc' } })
-    await expect.poll(schedulerNow, { timeout: 10_000 }).toBe('wlc')
+    await expect.poll(schedulerNow).toBe('wlc')
   })
   await undisturbed(lab(), { destination: VIP }, async () => {
     await reconfigure(lab(), {})
-    await expect.poll(schedulerNow, { timeout: 10_000 }).toBe('rr')
+    await expect.poll(schedulerNow).toBe('rr')
   })
 })
 

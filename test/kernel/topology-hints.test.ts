@@ -54,7 +54,7 @@ function expectSentTo(...places: readonly PlaceName[]): Promise<void> {
 async function expectEvents(...reasons: readonly RegExp[]): Promise<void> {
   const last = async () => (await eventReasons(lab())).slice(-reasons.length)
   const expected = reasons.map((reason) => expect.stringMatching(reason))
-  await expect.poll(last, { timeout: 20_000 }).toEqual(expected)
+  await expect.poll(last).toEqual(expected)
 }
 
 /** `node-proxy explain` names the hints of the zone, and each endpoint that is hinted for others. */

@@ -110,6 +110,6 @@ describe('has every line of kubectl', () => {
       return theirs.filter((line) => !ours.has(line))
     }
     // A controller may change the object between the two.
-    await expect.poll(missing, { timeout: 20_000 }).toEqual([])
+    await expect.poll(missing).toEqual([])
   })
 })

@@ -12,7 +12,7 @@ import {
 import { type OperatedPage, operatePage } from '../support/pages/operated-page.ts'
 
 /** Files are read every ten seconds, and a rewrite waits ten more. */
-const WAITING = { timeout: 60_000, interval: 100 }
+const WAITING = { timeout: 90_000, interval: 100 }
 const READ_AGAIN = 'the encryption keys were read again'
 const REWRITTEN = 'all Secrets are encrypted with the first key'
 

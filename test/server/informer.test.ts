@@ -15,7 +15,7 @@ import {
 } from '../support/orchserver/orch-server-process.ts'
 
 const HERE = { namespace: 'default' }
-const DEADLINE = { timeout: 30_000, interval: 20 }
+const DEADLINE = { timeout: 90_000, interval: 20 }
 
 /** How many writes of each kind are acknowledged before each kill. */
 const KILLS = [30, 60]

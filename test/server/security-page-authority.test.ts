@@ -37,7 +37,7 @@ describe.runIf(installedKubectls().length > 0)('the authority is replaced in ste
     expect(await page.sh('openssl x509 -noout -issuer -in pki/server.crt | diff - issuer')).toBe('')
     for (const user of ['prometheus', 'late'])
       expect(await isServed(`${user}.kubeconfig`)).toContain(user)
-    await vi.waitFor(async () => expect(await trustedByPods()).toBe(2), { timeout: 20_000 })
+    await vi.waitFor(async () => expect(await trustedByPods()).toBe(2), { timeout: 90_000 })
     await kubeconfigOf('ann')
   })
 
@@ -63,7 +63,7 @@ describe.runIf(installedKubectls().length > 0)('the authority is replaced in ste
       await expect(isServed(`${user}.kubeconfig`)).rejects.toThrow('Unauthorized')
     }
     expect(await isServed('bob.kubeconfig')).toContain('bob')
-    await vi.waitFor(async () => expect(await trustedByPods()).toBe(1), { timeout: 20_000 })
+    await vi.waitFor(async () => expect(await trustedByPods()).toBe(1), { timeout: 90_000 })
     expect(await page.sh('grep -c BEGIN pki/ca.crt')).toBe('1\n')
   })
 })

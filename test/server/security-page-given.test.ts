@@ -25,7 +25,7 @@ import {
 
 const ETC = '/etc/orch-server'
 /** Files are read every ten seconds. */
-const WAITING = { timeout: 60_000, interval: 100 }
+const WAITING = { timeout: 90_000, interval: 100 }
 
 let page: OperatedPage
 let etcd: EtcdProcess

@@ -109,7 +109,7 @@ describe.runIf(installedKubectls().length > 0)('a file of the data directory is 
       rm pki/sa.key pki/encryption.keys pki/ca.key pki/server.key /etc/orch-server/tokens.csv`)
     for (const name of ['sa.key', 'encryption.keys', 'ca.key', 'tokens.csv']) {
       const named = new RegExp(`"level":"error".*/${name}[^\\n]*(does not exist|ENOENT)`)
-      await vi.waitFor(() => expect(page.log().slice(already)).toMatch(named), { timeout: 30_000 })
+      await vi.waitFor(() => expect(page.log().slice(already)).toMatch(named), { timeout: 90_000 })
     }
     expect(await page.status(byToken('a-token-of-the-file'))).toBe(200)
     expect(await page.status(ann!)).toBe(200)

@@ -5,7 +5,7 @@ import { byToken, type Proof } from '../support/pages/operated-page.ts'
 import { openSecurityPage, type SecurityPage } from '../support/pages/security-page.ts'
 
 /** What is taken over without a restart is read every ten seconds. */
-const WAITING = { timeout: 30_000, interval: 100 }
+const WAITING = { timeout: 90_000, interval: 100 }
 
 /** Of a kubeconfig with a certificate, which the page extracts. */
 const PROMETHEUS: Proof = ['--cert', 'prometheus.crt', '--key', 'prometheus.key']

@@ -34,7 +34,7 @@ const ACCOUNTS = [
   ...['pod-garbage-collector', 'root-ca-cert-publisher', 'service-account-controller'],
 ]
 const accountUser = (name: string): string => `system:serviceaccount:kube-system:${name}`
-const SOON = { timeout: 30_000, interval: 50 }
+const SOON = { interval: 50 }
 const HERE = { namespace: 'team' }
 
 let folder: string

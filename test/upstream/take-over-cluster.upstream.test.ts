@@ -10,7 +10,7 @@ const FIXTURES = 'test/support/kubeadm'
 const NODES = ['node-a', 'node-b']
 /** Objects that wait for containers, which do not run here. */
 const NEEDS_KUBELET = / (rollout status|logs) /
-const SOON = { timeout: 60_000, interval: 200 }
+const SOON = { interval: 200 }
 
 const lab = useUpstreamLab({
   api: 'kube-apiserver',

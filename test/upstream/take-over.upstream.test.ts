@@ -14,7 +14,7 @@ const NODE = '192.168.0.2'
 const NODE_PORT = 30_080
 const CHECK_PORT = 30_099
 const HEALTH_PORT = 10_256
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { interval: 100 }
 /** Backends of one Service come and go; those of the other one stay, and so do its connections. */
 const MOVING: Traffic = { destination: VIP, intervalMs: 20, held: 0 }
 const STEADY: Traffic = { destination: STEADY_VIP, intervalMs: 200 }

@@ -175,9 +175,7 @@ test('a killed daemon leaves a running program to finish, then the helper cleans
 })
 
 async function untilFile(path: string): Promise<void> {
-  await expect
-    .poll(() => existsSync(path) && statSync(path).size > 0, { timeout: 10_000 })
-    .toBe(true)
+  await expect.poll(() => existsSync(path) && statSync(path).size > 0).toBe(true)
 }
 
 function isAlive(pid: number): boolean {

@@ -121,11 +121,11 @@ describe('HealthCheckPorts', () => {
     expect(blocked).toEqual(['shop/cart NP_NODEPROXY_BIND'])
     expect(counts).toEqual([1, 1])
     for (const retry of retries.splice(0)) retry()
-    await expect.poll(() => retries.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => retries.length).toBe(1)
     expect(blocked).toHaveLength(1)
     await new Promise((resolve) => other.close(resolve))
     for (const retry of retries.splice(0)) retry()
-    await expect.poll(() => counts, { timeout: 10_000 }).toEqual([2, 0])
+    await expect.poll(() => counts).toEqual([2, 0])
     expect((await request(`http://127.0.0.1:${port}/`)).code).toBe(200)
   })
 

@@ -182,7 +182,7 @@ describe('an address that is taken', () => {
     expect(servers.healthzPort).toBeUndefined()
     await new Promise((resolve) => server.close(resolve))
     retries[0]?.()
-    await expect.poll(() => servers.healthzPort, { timeout: 10_000 }).toBe(port)
+    await expect.poll(() => servers.healthzPort).toBe(port)
     expect((await request(`http://127.0.0.1:${port}/livez`)).code).toBe(200)
     expect(pages).toEqual(['healthz is blocked', 'metrics listens', 'healthz listens'])
   })
@@ -211,7 +211,7 @@ describe('an address that is taken', () => {
     expect(blocked).toHaveLength(1)
     await new Promise((resolve) => server.close(resolve))
     retry?.()
-    await expect.poll(() => servers.healthzPort, { timeout: 10_000 }).toBe(port)
+    await expect.poll(() => servers.healthzPort).toBe(port)
   })
 
   it('is fatal with bindAddressHardFail, and leaves nothing open', async () => {

@@ -11,7 +11,7 @@ async function twoWatchersInStep(etcd: EtcdProcess): Promise<void> {
     const metrics = await (await fetch(`${etcd.endpoint}/metrics`)).text()
     expect(metrics).toMatch(/^etcd_debugging_mvcc_watcher_total 2$/m)
     expect(metrics).toMatch(/^etcd_debugging_mvcc_slow_watcher_total 0$/m)
-  }, 30_000)
+  }, 90_000)
 }
 
 describe.runIf(hasEtcd())('an election', () => {

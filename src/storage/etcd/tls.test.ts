@@ -10,7 +10,7 @@ import { createEtcdStore } from './etcd-store.ts'
 import { beginningAt } from './testing/fixtures.ts'
 
 /** Until a store whose server was started again is connected. */
-const WAITING = { timeout: 30_000 }
+const WAITING = { timeout: 90_000 }
 
 describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
   const folder = mkdtempSync(join(tmpdir(), 'np-etcd-tls-'))

@@ -24,7 +24,7 @@ async function restart(credential: Parameters<DaemonCredentials['kubeconfig']>[0
   await lab().daemon.start({ flags: [`--kubeconfig=${credentials.kubeconfig(credential)}`] })
 }
 
-const POLL = { timeout: 60_000, interval: 200 }
+const POLL = { interval: 200 }
 
 /** Why it is not ready, by its own words. */
 async function reasons(): Promise<string> {

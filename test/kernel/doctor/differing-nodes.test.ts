@@ -73,7 +73,7 @@ test('one with another network of Pods, and one that the API server no longer re
   const service = objectsOf({ key: 'ns/new', clusterIP: '172.30.41.9', endpoints })
   await fleet.lab.api.apply(...service)
   await expect
-    .poll(async () => (await findings())[0], { timeout: 60_000, interval: 500 })
+    .poll(async () => (await findings())[0], { interval: 500 })
     .toMatchObject({
       ...{ check: 'not-ready', object: 'node/node-b' },
       cause: expect.stringMatching(/^node-proxy is not ready: no watch on \w+ is open: /),

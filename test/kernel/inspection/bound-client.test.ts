@@ -14,7 +14,7 @@ const STICKY: Deployment = {
   ports: [{ name: '', port: 80, nodePort: 30_080 }],
   spec: { type: 'NodePort', sessionAffinity: 'ClientIP' },
 }
-const WAIT = { timeout: 60_000, interval: 50 }
+const WAIT = { timeout: 90_000, interval: 50 }
 
 /** What explain says of a client that has connected before, by what the kernel holds. */
 describe.each(['iptables', 'nftables'] as const)('%s mode', (mode) => {

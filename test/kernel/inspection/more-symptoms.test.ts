@@ -109,7 +109,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
     await made.apiServer.hangUp()
     try {
       const readiness = async () => (await made.daemon.http(10_249, '/readyz')).status
-      await expect.poll(readiness, { timeout: 60_000 }).toBe(503)
+      await expect.poll(readiness).toBe(503)
       await show()
     } finally {
       await made.apiServer.answerAgain()

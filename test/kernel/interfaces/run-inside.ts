@@ -25,7 +25,7 @@ export async function runInside(
     for (const command of options.setup ?? []) await namespace.exec(command)
     const path = fileURLToPath(new URL(script, import.meta.url))
     const command = [...OWN_RUN, process.execPath, '--no-warnings', path, ...(options.args ?? [])]
-    return JSON.parse(await namespace.exec(command, { timeoutMs: 60_000 }))
+    return JSON.parse(await namespace.exec(command, { timeoutMs: 250_000 }))
   } finally {
     await namespace.remove()
   }

@@ -63,7 +63,7 @@ describe.runIf(hasSystemd())('the programs on a machine', () => {
       `curl -sk -o /dev/null -D - ${url} | sed -n 's/^audit-id: //Ip' | tr -d '\\r'`,
     )
     const script = `AUDIT_ID=${id.trim()}\n${blockOf('audit.md', 'Reading it', 0)}`
-    await expect.poll(() => run(script), { timeout: 30_000 }).toContain(`"auditID": "${id.trim()}"`)
+    await expect.poll(() => run(script)).toContain(`"auditID": "${id.trim()}"`)
     const said = await run(script)
     expect(said).toMatch(/\tlist\t\/api\/v1\/namespaces\/default\/pods\S*\t.*User "mallory" cannot/)
     expect(said).toMatch(/^ +\d+ 127\.0\.0\.1$/m)
@@ -76,7 +76,7 @@ describe.runIf(hasSystemd())('the programs on a machine', () => {
     await run(blockOf('dns.md', 'Run it', 0))
     const name = 'kubernetes.default.svc.cluster.local'
     const address = () => run(`dig +short @10.0.0.1 ${name}`)
-    await expect.poll(address, { timeout: 30_000 }).toBe('10.96.0.1\n')
+    await expect.poll(address).toBe('10.96.0.1\n')
     await run('install -D /var/lib/orch-server/admin.kubeconfig /etc/orch-dns/kubeconfig')
     const answered = await run(blockOf('dns.md', 'Run it', 1))
     expect(answered).toMatch(

@@ -38,8 +38,8 @@ async function reconfigure(config: ProxyConfig, standing: RegExp): Promise<void>
   const before = await reloads()
   lab().daemon.writeConfig(config)
   lab().daemon.signal('SIGHUP')
-  await expect.poll(reloads, { timeout: 10_000 }).toBeGreaterThan(before)
-  await expect.poll(rules, { timeout: 10_000 }).toMatch(standing)
+  await expect.poll(reloads).toBeGreaterThan(before)
+  await expect.poll(rules).toMatch(standing)
 }
 
 /** Connections to both frontends, made all the while and one kept open, none of which fails. */
@@ -102,7 +102,7 @@ test('node ports on loopback: routed once it is guarded, and closed again', asyn
   await expectFlow(lab(), { ...LOOPBACK, retrySeconds: 5, expect: answered })
   await undisturbed(() => reconfigure({}, /-d 127.0.0.0\/8 -j RETURN/))
   await expect.poll(() => readSysctl(lab().node.agent, ROUTE_LOCALNET)).toBe('0')
-  await expect.poll(rules, { timeout: 10_000 }).not.toMatch(/MARTIANS|NPGUARD/)
+  await expect.poll(rules).not.toMatch(/MARTIANS|NPGUARD/)
 })
 
 test('everything changed again and again, in one go', async () => {
@@ -112,7 +112,7 @@ test('everything changed again and again, in one go', async () => {
       lab().daemon.signal('SIGHUP')
       await reconfigure({ iptables: { masqueradeBit: 11 + round } }, /! --mark 0x/)
     }
-    await expect.poll(rules, { timeout: 10_000 }).toContain('! --mark 0x8000/0x8000')
+    await expect.poll(rules).toContain('! --mark 0x8000/0x8000')
   })
   // 0x4000 itself is now the mark of what ipvs mode has taken.
   expect(await rules()).not.toMatch(/(! --mark|--set-xmark) 0x4000\//)

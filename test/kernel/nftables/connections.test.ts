@@ -91,7 +91,7 @@ async function connect(way: keyof typeof WAYS, attempts: number): Promise<void> 
 }
 
 /** A reading serves for a second. */
-const soon = (service: string) => expect.poll(() => counted(service), { timeout: 10_000 })
+const soon = (service: string) => expect.poll(() => counted(service))
 
 test.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(
   'each connection %s is counted once, however many packets it has',
@@ -121,7 +121,7 @@ test('a client stays at its server on the node itself, which counts all of its c
   const outcomes = await lab().connect('outside', { ...to, attempts: 20 })
   expect(new Set(outcomes.map((one) => one.kind === 'answered' && one.name)).size).toBe(1)
   await expect
-    .poll(async () => (await counted('shop/sticky')).toSorted((a, b) => a - b), { timeout: 10_000 })
+    .poll(async () => (await counted('shop/sticky')).toSorted((a, b) => a - b))
     .toEqual([0, 20, 20])
 })
 
@@ -160,7 +160,7 @@ test('what packets and other programs put into the set is nothing to repair; rul
   // What vanished was read before, so that the total goes on.
   await soon('shop/next').toEqual([2, 0])
   await nft('flush', 'chain', 'ip', 'node-proxy', 'translated')
-  await expect.poll(repairs, { timeout: 10_000 }).toBe(before + 1)
+  await expect.poll(repairs).toBe(before + 1)
   await connect('from a pod', 1)
   await soon('shop/next').toEqual([3, 1])
 })

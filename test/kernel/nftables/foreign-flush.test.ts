@@ -16,7 +16,7 @@ const CLIENT = {
 } as const
 const FLOW = { from: 'pod', src: CLIENT.source, dst: CLIENT.destination, dport: 80 } as const
 const ANSWERED = { outcome: 'deliver', endpoints: ['10.180.0.1:80', '10.180.2.2:80'] } as const
-const DEADLINE = { timeout: 20_000, interval: 20 } as const
+const DEADLINE = { interval: 20 } as const
 
 beforeAll(() =>
   deploy(lab(), {

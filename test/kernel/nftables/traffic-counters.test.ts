@@ -52,7 +52,7 @@ test.each([
       const [packetsBefore, bytesBefore] = before[index] ?? [0, 0]
       // A reading serves scrapes for a second. At least what opens a connection.
       await expect
-        .poll(async () => (await counted('web', direction))[0], { timeout: 60_000 })
+        .poll(async () => (await counted('web', direction))[0])
         .toBeGreaterThanOrEqual(packetsBefore + 2)
       const [packets, bytes] = await counted('web', direction)
       // Each packet has 40 bytes of headers or more.
@@ -76,6 +76,6 @@ test('an endpoint that is replaced leaves the counters as they are', async () =>
 test('without the setting nothing is counted, and the kernel has no counters', async () => {
   await reconfigure(lab(), { mode: 'nftables' })
   const sets = () => lab().node.namespace.exec(['nft', 'list', 'sets', 'ip'])
-  await expect.poll(sets, { timeout: 10_000 }).not.toContain('traffic-in')
+  await expect.poll(sets).not.toContain('traffic-in')
   expect(await counted('web', 'in')).toEqual([0, 0])
 })

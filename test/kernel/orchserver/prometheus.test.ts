@@ -70,7 +70,7 @@ async function query(expression: string, label: string): Promise<Record<string, 
 
 test('a real Prometheus scrapes both programs with the committed configuration', async () => {
   const both = { 'node-proxy': '1', 'orch-server': '1' }
-  await expect.poll(() => query('up', 'job'), { timeout: 30_000 }).toEqual(both)
+  await expect.poll(() => query('up', 'job')).toEqual(both)
   expect(await query('nodeproxy_mode_info', 'mode')).toEqual({ iptables: '1' })
   expect(Object.keys(await query('sum by (job) (apiserver_request_total)', 'job'))).toEqual([
     'orch-server',
@@ -88,5 +88,5 @@ test('it loads every alert, and an alert fires for a daemon that is gone', async
   expect(body).not.toContain('"health":"err"')
   lab().daemon.signal('SIGTERM')
   const pending = () => query('ALERTS{alertname="NodeProxyDown"}', 'job')
-  await expect.poll(pending, { timeout: 30_000 }).toEqual({ 'node-proxy': '1' })
+  await expect.poll(pending).toEqual({ 'node-proxy': '1' })
 })

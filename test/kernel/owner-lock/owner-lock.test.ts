@@ -127,7 +127,7 @@ test('an ordinary user cannot keep the daemon from its work, whatever it answers
   expect(lab.daemon.logs()).toContain('NP_NODEPROXY_LOCK_FOREIGN')
   squatter.signalAlone('SIGKILL')
   await squatter.ended
-  await expect.poll(conditionValue, { timeout: 20_000 }).toBe(0)
+  await expect.poll(conditionValue).toBe(0)
   await expect(lab.daemon.once(['--cleanup'])).rejects.toThrow(LOCKED)
 })
 

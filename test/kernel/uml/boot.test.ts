@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 function shell(script: string, run: Partial<KernelRun> = {}): KernelRun {
-  return { command: 'sh', args: ['-c', script], memory: 256, timeoutMs: 60_000, ...run }
+  return { command: 'sh', args: ['-c', script], memory: 256, timeoutMs: 150_000, ...run }
 }
 
 /** Scratch folders of kernels that a process booted. */
@@ -123,9 +123,9 @@ test('others can come in and use a shell, until the kernel is gone', async () =>
     visitor.write('\r')
     return seen
   }
-  await expect.poll(prompted, { timeout: 30_000, interval: 500 }).toContain('uml# ')
+  await expect.poll(prompted, { interval: 500 }).toContain('uml# ')
   visitor.write('echo $((6 * 7)) processes; ps -C sleep -o args=\r')
-  await expect.poll(() => seen, { timeout: 30_000 }).toMatch(/42 processes[^]*sleep 1000/)
+  await expect.poll(() => seen).toMatch(/42 processes[^]*sleep 1000/)
   const left = once(visitor, 'close')
   kernel.kill()
   await left
@@ -144,7 +144,7 @@ test('passes a terminal through: its size, its keys, and the status at the end',
   pty.stdout.on('data', (text: Buffer) => {
     seen += text.toString()
   })
-  const says = (text: string) => expect.poll(() => seen, { timeout: 30_000 }).toContain(text)
+  const says = (text: string) => expect.poll(() => seen).toContain(text)
   await says('/dev/tty0\r\n33 77\r\n')
   pty.stdin.write('a word\r')
   await says('heard a word')
@@ -190,8 +190,8 @@ test('nothing is left when the process that booted it is killed', async () => {
   const alive = () => processesWith(scratch)
   expect(alive()).not.toBe(0)
   booter.kill('SIGKILL')
-  await expect.poll(alive, { timeout: 10_000 }).toBe(0)
-  await expect.poll(() => leftBy(booter.pid ?? 0), { timeout: 10_000 }).toEqual([])
+  await expect.poll(alive).toBe(0)
+  await expect.poll(() => leftBy(booter.pid ?? 0)).toEqual([])
 })
 
 /** How many processes have this text in their command line. */

@@ -10,7 +10,7 @@ import { reconfigure } from '../../support/lab/reconfigure.ts'
 
 /** An ordinary user serves Services at addresses of the machine; the kernel holds nothing of it. */
 const UNPRIVILEGED_UID = 65_534
-const DEADLINE = { timeout: 20_000 } as const
+const DEADLINE = { timeout: 90_000 } as const
 const BINDINGS = [
   '127.0.0.1:8080=ns/web:http',
   '[::1]:8081=ns/web:http',

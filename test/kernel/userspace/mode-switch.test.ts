@@ -19,7 +19,7 @@ const KERNEL = proxyMode() === 'nftables' ? 'nftables' : 'iptables'
  */
 const lab = useLab({ config: { mode: KERNEL } })
 
-const DEADLINE = { timeout: 20_000 } as const
+const DEADLINE = { timeout: 90_000 } as const
 
 const POD = { protocol: 'TCP', source: '10.0.0.2', destination: '172.30.51.1', port: 80 } as const
 const QUERY = { ...POD, protocol: 'UDP', port: 53 } as const

@@ -10,7 +10,7 @@ import { hasEtcd } from '../../support/etcd/has-etcd.ts'
 
 /** Writes that are acknowledged while a member is away. */
 const WRITES = 20
-const WAITING = { timeout: 60_000, interval: 20 }
+const WAITING = { timeout: 90_000, interval: 20 }
 
 const freeze = {
   hit: (member: EtcdProcess) => member.freeze(),

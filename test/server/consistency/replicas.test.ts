@@ -82,7 +82,7 @@ it.runIf(hasEtcd())(
   },
 )
 
-const WAITING = { timeout: 20_000, interval: 20 }
+const WAITING = { timeout: 90_000, interval: 20 }
 
 async function createSelecting(caller: Caller, name: string): Promise<void> {
   const spec = { selector: { app: name }, ports: [{ port: 80 }] }

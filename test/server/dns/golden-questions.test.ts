@@ -37,7 +37,7 @@ beforeAll(async () => {
   await makeObjects(server)
   const flags = [`--dns-address=127.0.0.1:${await freePort()}`, '--status-address=', shared]
   dns = held.use(await startOrchDns({ kubeconfig: server.kubeconfig, flags }))
-}, 60_000)
+})
 afterAll(() => held.disposeAsync())
 
 async function makeObjects({ connection }: OrchServerProcess): Promise<void> {

@@ -56,7 +56,7 @@ async function addressesOf(dns: OrchDnsProcess, name: string): Promise<readonly 
 }
 
 function untilAddress(dns: OrchDnsProcess, name: string, wanted: readonly string[]) {
-  return expect.poll(() => addressesOf(dns, name), { timeout: 20_000 }).toEqual(wanted)
+  return expect.poll(() => addressesOf(dns, name)).toEqual(wanted)
 }
 
 async function page(dns: OrchDnsProcess, path: string): Promise<readonly [number, string]> {
@@ -131,7 +131,7 @@ test('a token in its kubeconfig that is due is renewed, or reported where the ri
   await writeKubeconfig('--no-renewal')
   const poor = await startIt()
   await expect
-    .poll(() => page(poor, '/readyz'), { timeout: 20_000 })
+    .poll(() => page(poor, '/readyz'))
     .toEqual([
       200,
       expect.stringMatching(
@@ -143,7 +143,7 @@ test('a token in its kubeconfig that is due is renewed, or reported where the ri
   )
   const before = await writeKubeconfig()
   const dns = await startIt()
-  await expect.poll(() => readFileSync(kubeconfig, 'utf8'), { timeout: 20_000 }).not.toBe(before)
+  await expect.poll(() => readFileSync(kubeconfig, 'utf8')).not.toBe(before)
   await make('web', '10.96.0.80')
   await untilAddress(dns, 'web', ['10.96.0.80'])
   await expect.poll(() => page(dns, '/readyz')).toEqual([200, 'ok\n'])

@@ -10,7 +10,7 @@ import type { UserClient } from '../../support/identity/user-client.ts'
 const TOKEN = '/api/v1/namespaces/default/serviceaccounts/default/token'
 
 /** The servers read the file of keys every ten seconds. */
-const WAITING = { timeout: 30_000, interval: 100 }
+const WAITING = { timeout: 90_000, interval: 100 }
 
 async function issue(admin: UserClient): Promise<{ readonly token: string; readonly key: string }> {
   const token = stringAt(await admin.create(TOKEN, { spec: {} }), 'status', 'token')

@@ -23,7 +23,7 @@ interface Desired {
 }
 
 /** How long the daemon may take to repair what an earlier test altered. */
-const REPAIR = { timeout: 60_000, interval: 100 }
+const REPAIR = { timeout: 90_000, interval: 100 }
 
 /** What the running daemon wants of a packet. Its differences to the kernel must come to be none. */
 export async function readExpectation(lab: Lab, packet: LabPacket): Promise<Expectation> {

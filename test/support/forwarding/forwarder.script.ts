@@ -58,7 +58,7 @@ const calls = {
   removeAll: () => forwarder().apply(new Map([...opened.routes].map((id) => [id, undefined]))),
   counts: () => forwarder().counts(),
   /** Waits until there are so many clients, but not for ever. */
-  async untilClients(wanted: number, timeoutMs = 10_000) {
+  async untilClients(wanted: number, timeoutMs = 90_000) {
     for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; ) {
       const { connectionsNow, udpFlowsNow } = forwarder().counts()
       if (connectionsNow + udpFlowsNow === wanted) return true
@@ -67,7 +67,7 @@ const calls = {
     return false
   },
   /** Waits until no backend is draining any more, but not for ever. */
-  async untilDrained(timeoutMs = 20_000) {
+  async untilDrained(timeoutMs = 90_000) {
     for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; ) {
       if (forwarder().counts().drainingNow === 0) return true
       await delay(LOOK_EVERY_MS)

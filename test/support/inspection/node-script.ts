@@ -15,7 +15,7 @@ export async function runOnNode({ node, folder, daemon }: Lab, script: string): 
     .replaceAll(RECORD, `${folder}/node7.tar.gz`)
     .replaceAll(CONFIG, daemon.configFile)
   const words = ['bash', '-c', `PATH=${BIN}:$PATH\n${proxy}\n${text}`]
-  return (await node.namespace.exec(words, { timeoutMs: 60_000 }))
+  return (await node.namespace.exec(words, { timeoutMs: 150_000 }))
     .replaceAll(/\bnode\/[\w.-]+/g, 'node/node-7')
     .replaceAll(NODE_NAME, 'node-7')
     .replaceAll(daemon.configFile, CONFIG)

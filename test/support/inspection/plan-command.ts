@@ -22,7 +22,7 @@ export async function runPlan(lab: Lab, ...words: readonly string[]): Promise<No
 export function planOutput(lab: Lab, ...words: readonly string[]): Promise<string> {
   const flags = [`--config=${lab.daemon.configFile}`, ...backendFlags()]
   const command = [LAUNCHER, 'plan', ...flags, ...words]
-  return lab.node.namespace.exec(command, { timeoutMs: 60_000 })
+  return lab.node.namespace.exec(command, { timeoutMs: 150_000 })
 }
 
 /** A file with these objects, for `-f`. */

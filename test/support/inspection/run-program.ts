@@ -18,7 +18,7 @@ export interface RunPlace {
 
 /** Runs a program on a machine of a lab. The shell reports the exit code, whatever it is. */
 export async function runProgram(
-  { site, prefix, timeoutMs = 60_000, home }: RunPlace,
+  { site, prefix, timeoutMs = 150_000, home }: RunPlace,
   ...words: readonly string[]
 ): Promise<CommandResult> {
   const script = '"$@" >"$0.out" 2>"$0.err"; echo $?'

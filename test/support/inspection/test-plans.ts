@@ -69,7 +69,7 @@ export function testPlans(mode: Mode, other: Mode, { changes, start }: PlanTests
       expect(plan.cleanups).toMatchObject([{ mode, objects: expect.any(Object) }])
       const runs = runsOf(lab()).length
       await reconfigure(lab(), { mode: other })
-      await expect.poll(() => runsOf(lab())[runs], { timeout: 30_000 }).toEqual(keysOf(plan))
+      await expect.poll(() => runsOf(lab())[runs]).toEqual(keysOf(plan))
       await settled(lab(), other)
       await reconfigure(lab(), { mode })
       await settled(lab(), mode)
@@ -98,7 +98,7 @@ export function testPlans(mode: Mode, other: Mode, { changes, start }: PlanTests
 /** The daemon has written everything, and removed the mode before. */
 async function settled(lab: Lab, mode: Mode): Promise<void> {
   await expect
-    .poll(() => runPlan(lab), { timeout: 60_000, interval: 300 })
+    .poll(() => runPlan(lab), { interval: 300 })
     .toMatchObject({ mode, set: 0, unset: 0, cleanups: [] })
 }
 

@@ -17,7 +17,7 @@ const shell = new CommandShell()
  */
 export async function run(
   command: readonly string[],
-  { input = '', timeoutMs = 20_000, atOnce = false }: CommandOptions = {},
+  { input = '', timeoutMs = 120_000, atOnce = false }: CommandOptions = {},
 ): Promise<string> {
   const { status, stdout, stderr, timedOut } = await shell.run(command, {
     input,

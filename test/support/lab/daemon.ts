@@ -63,7 +63,7 @@ export interface Daemon {
 
 const METRICS_PORT = 10249
 const POLL_MS = 15
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 200_000
 
 /** What the daemon is given by its lab. */
 export interface DaemonParts {

@@ -23,7 +23,7 @@ const MANIFEST = {
 export const KUBE_APISERVER_FOLDER = 'kube-apiserver'
 
 const POLL_MS = 100
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 200_000
 
 /** Users and their groups, of whom each proves its name with a token; Kubernetes binds both to roles. */
 const USERS = {

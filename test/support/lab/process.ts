@@ -18,9 +18,12 @@ export interface LabProcess {
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
+/** Also a machine that is many times slower than it should be starts a program in this time. */
+const START_MS = 200_000
+
 export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Milliseconds that `said` waits; 20,000 unless set. */
+  /** Milliseconds that `said` waits; 200,000 unless set. */
   readonly timeoutMs?: number
 }
 
@@ -90,7 +93,7 @@ function waitFor({ holds, wanted, text, waiters, ended, options }: Wait): Promis
     }
     const timer = setTimeout(
       () => settle(new Error(`never said ${JSON.stringify(wanted)}:\n${text()}`)),
-      options.timeoutMs ?? 20_000,
+      options.timeoutMs ?? START_MS,
     )
     waiters.add(check)
     void ended.then((how) => settle(new Error(`ended (${String(how)}):\n${text()}`)))

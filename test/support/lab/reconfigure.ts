@@ -4,7 +4,7 @@ import type { Lab } from './lab.ts'
 import { sumOf } from './metrics.ts'
 
 /** A configuration of another mode is tried on the kernel first. */
-const TAKEN_MS = 60_000
+const TAKEN_MS = 200_000
 /** How much of the log an error shows. */
 const LOG_CHARACTERS = 2_000
 

@@ -45,7 +45,7 @@ function occupiedTable({ node }: Lab): RefusingKernel {
       const empty = 'table ip node-proxy { flags owner; }'
       owner.stdin?.write(`delete table ip node-proxy; ${empty}\n`)
       const listed = () => node.namespace.exec(['nft', 'list', 'table', 'ip', 'node-proxy'])
-      await expect.poll(() => listed().catch(() => ''), { timeout: 10_000 }).toContain('owner')
+      await expect.poll(() => listed().catch(() => '')).toContain('owner')
     },
     async end() {
       if (owner === undefined) return

@@ -12,8 +12,8 @@ const SYSTEMD = '/usr/lib/systemd/systemd'
 const APART = ['--mount', '--net', '--pid', '--cgroup', '--uts', '--ipc']
 /** What a login has; what this machine has elsewhere, such as npm, comes last. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-const BOOT_MS = 60_000
-const COMMAND_MS = 120_000
+const BOOT_MS = 200_000
+const COMMAND_MS = 250_000
 
 /** A machine as an administrator has it: with systemd, a network and files of its own; the checkout is at /run/checkout. */
 export interface Machine extends AsyncDisposable {

@@ -44,7 +44,7 @@ export interface OrchctlShell extends AsyncDisposable {
   write(name: string, text: string): Promise<string>
 }
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 150_000
 
 /** Opens a shell for the server of a kubeconfig, of which it takes a copy. */
 export async function openOrchctlShell(kubeconfig: string): Promise<OrchctlShell> {

@@ -17,7 +17,7 @@ export interface SwitchOptions {
 
 const VIP = '172.30.46.1'
 const TIMEOUT_MS = 400_000
-const TAKEN_MS = 40_000
+const TAKEN_MS = 200_000
 
 /**
  * One mode takes the node over from the other: new connections meet one of the two at

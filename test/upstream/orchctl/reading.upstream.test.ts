@@ -140,7 +140,7 @@ async function withDatabase(namespace: string): Promise<readonly string[]> {
   }
   const addresses = ['get', 'endpointslices', '-o', 'jsonpath={.items[*].endpoints[*].addresses}']
   const listed = () => shell.ok([...addresses, ...n])
-  await expect.poll(listed, { timeout: 30_000 }).toMatch(/(?=.*244\.0\.1)(?=.*244\.0\.2)/)
+  await expect.poll(listed).toMatch(/(?=.*244\.0\.1)(?=.*244\.0\.2)/)
   return n
 }
 

@@ -91,7 +91,7 @@ describe('NodeEvents', () => {
   it('reports an Event that could not be sent as failed', async () => {
     const { events, outcomes } = recorder(() => Promise.reject(new Error('403')))
     events.warn(rejected('x'))
-    await expect.poll(() => outcomes, { timeout: 10_000 }).toEqual(['failed'])
+    await expect.poll(() => outcomes).toEqual(['failed'])
   })
 })
 

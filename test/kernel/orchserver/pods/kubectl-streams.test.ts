@@ -107,7 +107,7 @@ describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
     await cluster.node.exec(['pkill', '-KILL', '-f', `kubectl.*${marker}`]).catch(() => undefined)
     await expect
       .poll(() => cluster.node.exec(['pgrep', '-fx', `sleep ${marker}`]).catch(() => 'none'), {
-        timeout: 20_000,
+        timeout: 90_000,
       })
       .toBe('none')
   })

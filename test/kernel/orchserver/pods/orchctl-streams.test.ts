@@ -134,7 +134,7 @@ describe('exec', () => {
     expect(await sleeping.ended).toBe(130)
     await expect
       .poll(() => cluster.node.exec(['pgrep', '-fx', `sleep ${marker}`]).catch(() => 'none'), {
-        timeout: 20_000,
+        timeout: 90_000,
       })
       .toBe('none')
   })
@@ -210,10 +210,10 @@ describe('port-forward', () => {
     const greeting = () => curl(`http://127.0.0.1:${port}/greeting`).catch(() => 'no answer')
     expect(await greeting()).toBe('shop-a')
     expect(await run('delete', 'pod', 'shop-a', '--now')).toMatchObject({ stderr: '', status: 0 })
-    await expect.poll(greeting, { timeout: 20_000 }).toBe('shop-b')
+    await expect.poll(greeting).toBe('shop-b')
     await runPod('shop-c', app)
     await cluster.node.exec(['pkill', '-KILL', '-f', 'streams.script.ts shop-b'])
-    await expect.poll(greeting, { timeout: 20_000 }).toBe('shop-c')
+    await expect.poll(greeting).toBe('shop-c')
     expect(forwarding.errors()).toContain('new connections go to pod/shop-b')
     forwarding.child.kill('SIGINT')
     expect(await forwarding.ended).toBe(130)

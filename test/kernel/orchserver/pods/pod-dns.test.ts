@@ -29,7 +29,7 @@ beforeAll(async () => {
   }
   web = await cluster.runPod('shop', 'web')
   other = await cluster.runPod('test', 'other')
-}, 120_000)
+})
 afterAll(() => cluster.close())
 
 async function found(pod: string, name: string): Promise<unknown> {
@@ -77,7 +77,7 @@ describe('libc in a Pod', () => {
   test('finds the Pods of a headless Service, as orchctl explains', async () => {
     const pod = await cluster.runPod('shop', 'db-0')
     await startKubectl(cluster, ORCHCTL, ['label', 'pod/db-0', 'app=db', '-n=shop']).ended
-    await expect.poll(() => found(web, 'db'), { timeout: 20_000 }).toEqual([pod])
+    await expect.poll(() => found(web, 'db')).toEqual([pod])
     const resolution = await explained('db')
     expect(addressesOf(resolution)).toEqual([pod])
     const [first] = resolution.candidates[0]?.answers[0]?.records ?? []

@@ -13,7 +13,7 @@ const INBOX = '/run/np-orders'
 /** MiB: the suites at 10,000 Services need two of them. */
 const MEMORY = 3072
 /** It beats every five seconds, however busy its tests are. */
-const SILENCE_MS = 90_000
+const SILENCE_MS = 240_000
 
 /** What vitest listens to. */
 export type WorkerEvents = EventEmitter<{

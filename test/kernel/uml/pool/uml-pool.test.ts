@@ -14,7 +14,7 @@ needsUserModeLinux()
 function vitest(...files: readonly string[]): string {
   const args = [VITEST, 'run', '--no-color', '--config', CONFIG, ...files]
   const env = { ...process.env, CI: 'true' }
-  const said = spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 110_000 })
+  const said = spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 280_000 })
   expect(said.status).toBe(1)
   return said.stdout + said.stderr
 }

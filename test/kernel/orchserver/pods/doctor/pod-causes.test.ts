@@ -24,7 +24,7 @@ beforeAll(async () => {
   for (const name of ['reader', 'short']) {
     await cluster.make(`${shop.core}/serviceaccounts`, { metadata: { name } })
   }
-}, 120_000)
+})
 
 afterAll(() => cluster.close())
 
@@ -136,7 +136,7 @@ test('internalTrafficPolicy Local without an endpoint on the node: a Pod of it i
   })
   const target = `${stringAt(made, 'spec', 'clusterIP')}:80`
   const outcome = () => cluster.fromPod(address, `/connect/${target}`)
-  await expect.poll(outcome, { timeout: 20_000 }).not.toEqual({ outcome: 'connected' })
+  await expect.poll(outcome).not.toEqual({ outcome: 'connected' })
   const [first] = await shop.doctor(['service/local'])
   expect(first).toMatchObject({ check: 'local-policy', object: 'service/shop/local' })
   expect(first!.cause).toContain('internalTrafficPolicy is Local: on node-a')
@@ -144,7 +144,7 @@ test('internalTrafficPolicy Local without an endpoint on the node: a Pod of it i
   const change = { spec: { internalTrafficPolicy: 'Cluster' } }
   const type = 'application/merge-patch+json'
   await cluster.api.patch(`${shop.core}/services/local`, change, { type })
-  await expect.poll(outcome, { timeout: 20_000 }).toEqual({ outcome: 'connected' })
+  await expect.poll(outcome).toEqual({ outcome: 'connected' })
   expect(await shop.doctor(['service/local'])).toEqual([])
 })
 
@@ -173,9 +173,7 @@ test('a targetPort at which nothing listens, though no object says so', async ()
   const made = await shop.service('mute', { selector: { app: 'mute' }, ports })
   const client = await cluster.runPod('shop', 'caller')
   const path = `/connect/${stringAt(made, 'spec', 'clusterIP')}:80`
-  await expect
-    .poll(() => cluster.fromPod(client, path), { timeout: 20_000 })
-    .toEqual({ outcome: 'ECONNREFUSED' })
+  await expect.poll(() => cluster.fromPod(client, path)).toEqual({ outcome: 'ECONNREFUSED' })
   expect(await shop.doctor(['service/mute'])).toEqual([])
   const words = ['doctor', '--connect', `--socket=${cluster.inspectionSocket}`, '-o', 'json']
   // It ends with 1, for what it finds.
