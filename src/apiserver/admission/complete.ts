@@ -21,7 +21,7 @@ export interface CompletionContext {
 }
 
 /** Milliseconds that a new object waits for one that a controller is about to create. */
-const EXPECTED_MS = 10_000
+const EXPECTED_MS = 30_000
 /** Milliseconds that the caches may take to show what the store has. */
 const CACHE_LAG_MS = 1000
 
