@@ -129,9 +129,10 @@ const SCRIPT: Readonly<Record<string, () => Promise<unknown>>> = {
     await lab.connect('pod', { ...CLIENT, attempts: 4 })
     await lab.connect('pod', { ...CLIENT, source: '10.0.0.3' })
     await agent.call('open', CLIENT)
+    await until(proxyMode() === 'nftables' ? 'service_packets_total' : 'service_connections_total')
+    // The kernel forgets its entry after 30 seconds: its backend leaves before.
     const query = { ...CLIENT, protocol: 'UDP', destination: DNS.clusterIP, port: 53 } as const
     await lab.connect('pod', { ...query, sourcePort: 5353 })
-    await until(proxyMode() === 'nftables' ? 'service_packets_total' : 'service_connections_total')
     await redeploy(lab, { ...DNS, endpoints: ELSEWHERE_ENDPOINT })
     await redeploy(lab, { ...WEB, endpoints: ELSEWHERE_ENDPOINT })
     await until('conntrack_reconciler_sync_duration_seconds_count')
@@ -199,14 +200,10 @@ const SCRIPT: Readonly<Record<string, () => Promise<unknown>>> = {
   },
 }
 
-test.each(Object.entries(SCRIPT))(
-  '%s',
-  async (_, step) => {
-    await step()
-    expect((await look()).size).toBeGreaterThan(0)
-  },
-  90_000,
-)
+test.each(Object.entries(SCRIPT))('%s', async (_, step) => {
+  await step()
+  expect((await look()).size).toBeGreaterThan(0)
+})
 
 test('every documented metric moved', () => {
   const moves = (name: string) =>
