@@ -1,18 +1,20 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { TimedReport } from '../support/agent/protocol.ts'
 import {
-  CHANGING,
+  changingService,
   ENDPOINTS,
-  FIRST,
   type ServiceChange,
-  serviceChanges,
   type Target,
 } from '../support/flows/changing-service.ts'
 import { deploy, objectsOf } from '../support/flows/deploy.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
-/** Changes of the Service; a long measurement sets more: each takes some tens of milliseconds. */
+/** Changes of each Service; a long measurement sets more: each takes some tens of milliseconds. */
 const CHANGES = Number(process.env['NP_CHANGES'] ?? 132)
+/** Services that change one after the other, and are written together. */
+const SERVICES = Array.from({ length: Number(process.env['NP_SERVICES'] ?? 1) }, (_, number) =>
+  changingService(number),
+)
 /** A measurement that takes so long ends earlier. */
 const SECONDS = Number(process.env['NP_SECONDS'] ?? Infinity)
 const BATCH = { protocol: 'TCP', attempts: 40, parallel: 4, timeoutMs: 10_000 } as const
@@ -21,10 +23,13 @@ const BATCH = { protocol: 'TCP', attempts: 40, parallel: 4, timeoutMs: 10_000 } 
  * Pods, whom every policy serves at every address. Each connects to one address only: a port of its client that is used again at
  * another address of the same backend may go unheard in ipvs mode (docs/semantics.md, what a mode cannot do).
  */
-const CLIENTS = [
-  { source: '10.0.0.2', target: 'clusterIP', destination: CHANGING.clusterIP, port: 80 },
-  { source: '10.0.0.3', target: 'nodePort', destination: '192.168.0.2', port: CHANGING.nodePort },
-] as const
+const CLIENTS = SERVICES.flatMap(({ key, clusterIP, nodePort }, number) => {
+  const source = (serial: number) => `10.0.0.${2 + 2 * number + serial}`
+  return [
+    { key, source: source(0), target: 'clusterIP', destination: clusterIP, port: 80 },
+    { key, source: source(1), target: 'nodePort', destination: '192.168.0.2', port: nodePort },
+  ] as const
+})
 
 /** A new connection to a Service that is not there is refused, and not passed on to where nothing answers. */
 const lab = useLab({ config: { serviceCIDRs: ['172.30.0.0/16', 'fd00:30::/112'] } })
@@ -36,23 +41,36 @@ interface Made extends Pick<ServiceChange, 'kind' | 'unserved'> {
   readonly to: number
 }
 
-/** Makes the changes one after the other. */
-async function change(): Promise<readonly Made[]> {
-  const made: Made[] = []
+/** Makes the changes of all Services by turns; those of each, in their order. */
+async function change(): Promise<ReadonlyMap<string, readonly Made[]>> {
+  const made = new Map(SERVICES.map(({ key }) => [key, [] as Made[]]))
+  const changes = SERVICES.map((service) => ({ key: service.key, next: service.changes() }))
   const end = Date.now() + SECONDS * 1000
-  for (const { kind, unserved, deployment } of serviceChanges().take(CHANGES)) {
+  for (let turn = 0; turn < CHANGES; turn++) {
     const from = Date.now()
-    if (deployment === undefined) await lab().api.remove('Service', CHANGING.key)
-    else await lab().api.apply(...objectsOf(deployment))
+    const turns = changes.map(({ key, next }) => ({
+      key,
+      change: next.next().value,
+    }))
+    for (const { key, change: one } of turns) {
+      if (one.deployment === undefined) await lab().api.remove('Service', key)
+      else await lab().api.apply(...objectsOf(one.deployment))
+    }
     await lab().daemon.synced()
-    made.push({ kind, unserved, from, to: Date.now() })
-    if (unserved.length === 0 && Date.now() >= end) break
+    const to = Date.now()
+    for (const { key, change: one } of turns) {
+      made.get(key)?.push({ kind: one.kind, unserved: one.unserved, from, to })
+    }
+    if (turns.every(({ change: one }) => one.unserved.length === 0) && to >= end) break
   }
   return made
 }
 
 /** A connection without an answer. */
-type Unanswered = TimedReport['unanswered'][number] & { readonly target: Target }
+type Unanswered = TimedReport['unanswered'][number] & {
+  readonly key: string
+  readonly target: Target
+}
 
 /** The changes that were at work at some time of a connection, with the one before them. */
 function changesOf({ from, to }: Unanswered, made: readonly Made[]): readonly Made[] {
@@ -60,33 +78,34 @@ function changesOf({ from, to }: Unanswered, made: readonly Made[]): readonly Ma
 }
 
 test('no connection is refused or lost while its Service changes', async () => {
-  await deploy(lab(), { ...FIRST, endpoints: ENDPOINTS })
+  for (const { first } of SERVICES) await deploy(lab(), { ...first, endpoints: ENDPOINTS })
   let isOver = false
   const changing = change().finally(() => {
     isOver = true
   })
   let count = 0
   const unanswered: Unanswered[] = []
-  const connecting = CLIENTS.map(async ({ target, ...client }) => {
+  const connecting = CLIENTS.map(async ({ key, target, ...client }) => {
     const { agent } = await lab().site('pod', client.source)
     while (!isOver) {
       const report = await agent.call('connectTimed', { ...BATCH, ...client })
       count += report.attempts
-      unanswered.push(...report.unanswered.map((one) => ({ ...one, target })))
+      unanswered.push(...report.unanswered.map((one) => ({ ...one, key, target })))
     }
   })
   const start = performance.now()
   const [made] = await Promise.all([changing, ...connecting])
   const lost = unanswered.flatMap((one) => {
-    const changes = changesOf(one, made)
+    const changes = changesOf(one, made.get(one.key) ?? [])
     const isServed = changes.every(({ unserved }) => !unserved.includes(one.target))
     return isServed ? [{ ...one, during: changes.map(({ kind }) => kind) }] : []
   })
   expect(lost).toEqual([])
-  expect(count).toBeGreaterThan(made.length)
+  const changes = [...made.values()].flat().length
+  expect(count).toBeGreaterThan(changes)
   if (process.env['NP_CHANGES'] !== undefined) {
     const seconds = Math.round((performance.now() - start) / 1000)
     const excused = `${unanswered.length} unanswered while no client was served`
-    console.info(`${count} connections over ${made.length} changes in ${seconds} s, ${excused}`)
+    console.info(`${count} connections over ${changes} changes in ${seconds} s, ${excused}`)
   }
-}, 3_600_000)
+}, 10_800_000)

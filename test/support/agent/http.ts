@@ -9,7 +9,7 @@ export function exchange(wanted: HttpRequest): Promise<HttpReply> {
     const sent = request(wanted.url, {
       method: wanted.method ?? 'GET',
       headers: { connection: 'close', ...authorization(wanted), ...wanted.headers },
-      timeout: wanted.timeoutMs ?? 5000,
+      timeout: wanted.timeoutMs ?? 60_000,
       ...(wanted.ca === undefined ? {} : { ca: wanted.ca }),
       ...certificate(wanted),
       agent: false,

@@ -14,6 +14,17 @@ export interface ServiceChange {
   readonly unserved: readonly Target[]
 }
 
+/** A Service that changes, by its number from 0. */
+export interface ChangingService {
+  readonly key: string
+  readonly clusterIP: string
+  readonly nodePort: number
+  /** The state before the first change. */
+  readonly first: Deployment
+  /** Without end; the same at each call. */
+  changes(): Generator<ServiceChange, never>
+}
+
 interface Shape {
   /** Places in ENDPOINTS. */
   readonly endpoints: readonly number[]
@@ -23,19 +34,12 @@ interface Shape {
   readonly nodePort: number
 }
 
-export const CHANGING = { key: 'ns/changing', clusterIP: '172.30.16.1', nodePort: 30_160 } as const
-const OTHER_PORT = 30_161
+const FIRST_NODE_PORT = 30_160
 
 /** By turns on this node and beyond it. All of them serve all the while. */
 export const ENDPOINTS = [1, 2, 3, 4, 5, 6].map((serial) => {
   const isLocal = serial % 2 === 1
   return { ip: `10.180.${isLocal ? 0 : 2}.${serial}`, node: isLocal ? NODE_NAME : 'far' }
-})
-
-/** The state before the first change. */
-export const FIRST = deploymentOf({
-  ...{ endpoints: [0, 1, 2], weight: 1, isSticky: false, isLocal: false },
-  nodePort: CHANGING.nodePort,
 })
 
 type Kind = readonly [name: string, change: (shape: Shape, round: number) => Shape]
@@ -68,30 +72,50 @@ const SERVED: readonly Kind[] = [
 /** After so many turns through those that serve, those follow in which no client is served. */
 const TURNS = 4
 
-/** Without end; the same at each call. */
-export function* serviceChanges(): Generator<ServiceChange> {
-  let shape: Shape = {
-    ...{ endpoints: [0, 1, 2], weight: 1, isSticky: false, isLocal: false },
-    nodePort: CHANGING.nodePort,
+/** Each has an address and two node ports of its own, and begins elsewhere in the turn of changes than the one before. */
+export function changingService(number: number): ChangingService {
+  const service = {
+    key: `ns/changing-${number}`,
+    clusterIP: `172.30.16.${1 + number}`,
+    nodePort: FIRST_NODE_PORT + 2 * number,
   }
-  for (let round = 0; ; ) {
+  const shape: Shape = {
+    ...{ endpoints: [0, 1, 2], weight: 1, isSticky: false, isLocal: false },
+    nodePort: service.nodePort,
+  }
+  return {
+    ...service,
+    first: deploymentOf(service, shape),
+    changes: () => changesFrom(service, shape, number),
+  }
+}
+
+type Named = Pick<ChangingService, 'key' | 'clusterIP' | 'nodePort'>
+
+function* changesFrom(
+  service: Named,
+  first: Shape,
+  begin: number,
+): Generator<ServiceChange, never> {
+  let shape = first
+  for (let round = begin; ; ) {
     for (let turn = 0; turn < TURNS * SERVED.length; turn++) {
-      const [kind, change] = SERVED[turn % SERVED.length]!
+      const [kind, change] = SERVED[(begin + turn) % SERVED.length]!
       shape = change(shape, round++)
-      yield { kind, deployment: deploymentOf(shape), unserved: [] }
+      yield { kind, deployment: deploymentOf(service, shape), unserved: [] }
     }
-    yield* unservedChanges(shape)
+    yield* unservedChanges(service, shape)
   }
 }
 
 /** Ends with the Service as it was. */
-function* unservedChanges(shape: Shape): Generator<ServiceChange> {
-  const back = { deployment: deploymentOf(shape), unserved: [] }
+function* unservedChanges(service: Named, shape: Shape): Generator<ServiceChange> {
+  const back = { deployment: deploymentOf(service, shape), unserved: [] }
   const everywhere = { unserved: ['clusterIP', 'nodePort'] } as const
-  const none = deploymentOf({ ...shape, endpoints: [] })
+  const none = deploymentOf(service, { ...shape, endpoints: [] })
   yield { kind: 'to no endpoint', deployment: none, ...everywhere }
   yield { kind: 'back from none', ...back }
-  const moved = deploymentOf({ ...shape, nodePort: OTHER_PORT })
+  const moved = deploymentOf(service, { ...shape, nodePort: service.nodePort + 1 })
   yield { kind: 'node port changed', deployment: moved, unserved: ['nodePort'] }
   yield { kind: 'node port changed back', ...back }
   yield { kind: 'deleted', deployment: undefined, ...everywhere }
@@ -102,10 +126,13 @@ function some(count: number, first: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => (first + at) % ENDPOINTS.length)
 }
 
-function deploymentOf({ endpoints, weight, isSticky, isLocal, nodePort }: Shape): Deployment {
+function deploymentOf(
+  { key, clusterIP }: Pick<ChangingService, 'key' | 'clusterIP'>,
+  { endpoints, weight, isSticky, isLocal, nodePort }: Shape,
+): Deployment {
   const present = endpoints.map((at) => ENDPOINTS[at]!)
   return {
-    ...{ key: CHANGING.key, clusterIP: CHANGING.clusterIP, endpoints: present },
+    ...{ key, clusterIP, endpoints: present },
     ports: [{ name: '', port: 80, nodePort, protocol: 'TCP' }],
     weights: Object.fromEntries(present.map(({ ip }, at) => [ip, at === 0 ? weight : 1])),
     spec: {
