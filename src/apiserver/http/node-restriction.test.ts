@@ -36,6 +36,7 @@ async function startNodes(): Promise<Started> {
     subjects: [{ apiGroup, kind: 'User', name: WIDE }],
   })
   const uids: Record<string, string> = {}
+  await api.make(ACCOUNTS, { metadata: { name: 'default' } })
   for (const name of ['n1', 'n2']) {
     await api.make(NODES, { metadata: { name } })
     await api.make(ACCOUNTS, { metadata: { name: `account-${name}` } })
