@@ -351,6 +351,18 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason:
+      'half a minute of what others do to rules; kernel has those of iptables mode, and unit tests each of nf_tables',
+    projects: ['nftables'],
+    files: ['test/kernel/drift.test.ts'],
+  },
+  {
+    reason:
+      'records a node and explains it elsewhere, packet by packet; commands explains packets in every run',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/record.test.ts'],
+  },
+  {
     reason: 'a minute of alterations by hand; differences has those of iptables mode in every run',
     projects: ['kernel'],
     files: ['test/kernel/explain/nftables-differences.test.ts'],
