@@ -20,8 +20,12 @@ export async function reconfigure({ daemon }: Lab, config: ProxyConfig): Promise
   daemon.signal('SIGHUP')
   const isTaken = async () => {
     const isRefused = (await reloads('refused')) > before.refused
-    if (isRefused) throw new Error(`refused: ${daemon.logs().slice(-LOG_CHARACTERS)}`)
+    if (isRefused) throw new Error('refused')
     return (await reloads('applied')) > before.applied
   }
-  await vi.waitUntil(isTaken, { timeout: TAKEN_MS })
+  try {
+    await vi.waitUntil(isTaken, { timeout: TAKEN_MS })
+  } catch (cause) {
+    throw new Error(`not taken: ${daemon.logs().slice(-LOG_CHARACTERS)}`, { cause })
+  }
 }
