@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Session } from './session.ts'
+import { Session } from '../main-cluster.ts'
 
 function storage(initial: Readonly<Record<string, string>> = {}) {
   const values = new Map(Object.entries(initial))
