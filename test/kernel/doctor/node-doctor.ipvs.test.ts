@@ -27,9 +27,13 @@ test.runIf(isOwnKernel)('the table of connections is full', async () => {
     const { agent } = await lab().site('outside', attempt.source)
     const client = { ...attempt, protocol: 'TCP' } as const
     const load = await agent.call('loadStart', { ...client, intervalMs: 20 })
-    const [first] = await nodeFindings(lab()).finally(async () => {
+    let findings: Awaited<ReturnType<typeof nodeFindings>>
+    try {
+      findings = await nodeFindings(lab())
+    } finally {
       await agent.call('loadStop', load)
-    })
+    }
+    const [first] = findings
     expect(first).toMatchObject({ check: 'conntrack-full', symptom: 'Connection timeout' })
     expect(first?.cause).toMatch(/is full: \d+ of 40 entries/)
     expect(first?.evidence.join('\n')).toMatch(/since the start [1-9]\d*/)
