@@ -34,5 +34,7 @@ function countOf(text: string): number {
     .slice(0, table.indexOf('\n]\n'))
     .split(/^ {2}\{$/m)
     .slice(1)
-  return entries.filter((one) => /^ {4}name: /m.test(one) && /^ {4}named:\s+(?:\/|[A-Z]+,$)/m.test(one)).length
+  return entries.filter(
+    (one) => /^ {4}name: /m.test(one) && /^ {4}named:\s+(?:\/|[A-Z]+,$)/m.test(one),
+  ).length
 }
