@@ -10,7 +10,6 @@ import { reconfigure } from '../../support/lab/reconfigure.ts'
 
 /** An ordinary user serves Services at addresses of the machine; the kernel holds nothing of it. */
 const UNPRIVILEGED_UID = 65_534
-const DEADLINE = { timeout: 90_000 } as const
 const BINDINGS = [
   '127.0.0.1:8080=ns/web:http',
   '[::1]:8081=ns/web:http',
@@ -131,9 +130,9 @@ describe.each(['native', 'javascript'] as const)('%s', (dataPath) => {
     const added = { ...WEB, destination: '192.168.0.2', source: '192.168.0.2', port: 8082 }
     expect(await names(added)).toEqual(['refused'])
     await reconfigure(lab, config(dataPath, ['192.168.0.2:8082=ns/web:80']))
-    await expect.poll(() => distinct(added), DEADLINE).toEqual(servers(FOUR, 8000))
+    await expect.poll(() => distinct(added)).toEqual(servers(FOUR, 8000))
     await reconfigure(lab, config(dataPath))
-    await expect.poll(() => names(added), DEADLINE).toEqual(['refused'])
+    await expect.poll(() => names(added)).toEqual(['refused'])
     expect((await agent.call('holdCheck', { id })).lost).toEqual([])
     await agent.call('holdEnd', { id, how: 'reset' })
   })
@@ -146,33 +145,33 @@ describe.each(['native', 'javascript'] as const)('%s', (dataPath) => {
     await lab.daemon.until('refused', (samples) => refusals(samples) > 0)
     expect(lab.daemon.logs()).toMatch(/NP_USERSPACE_LISTEN.*127\.0\.0\.1:8083.*EADDRINUSE/)
     expect(await names({ ...WEB, port: 8083 })).toEqual(['other'])
-    await expect.poll(ready, DEADLINE).toMatch(/^503 [^]*127\.0\.0\.1:8083: EADDRINUSE/)
+    await expect.poll(ready).toMatch(/^503 [^]*127\.0\.0\.1:8083: EADDRINUSE/)
     await expectServed()
     await agent.call('unlisten', taken)
     const again = () => distinct({ ...WEB, port: 8083 })
-    await expect.poll(again, DEADLINE).toEqual(servers(FOUR, 8000))
-    await expect.poll(ready, DEADLINE).toMatch(/^200 (?![^]*8083)/)
+    await expect.poll(again).toEqual(servers(FOUR, 8000))
+    await expect.poll(ready).toMatch(/^200 (?![^]*8083)/)
     await reconfigure(lab, config(dataPath))
   })
 
   test('a port that needs a right keeps the daemon from being ready', async () => {
     await reconfigure(lab, config(dataPath, ['127.0.0.1:81=ns/web:http']))
-    await expect.poll(ready, DEADLINE).toMatch(/^503 [^]*127\.0\.0\.1:81: EACCES/)
+    await expect.poll(ready).toMatch(/^503 [^]*127\.0\.0\.1:81: EACCES/)
     await reconfigure(lab, config(dataPath))
-    await expect.poll(ready, DEADLINE).toMatch(/^200 /)
+    await expect.poll(ready).toMatch(/^200 /)
   })
 
   test('a binding that names no port is a warning until there is one', async () => {
     await reconfigure(lab, config(dataPath, ['127.0.0.1:8084=ns/later:http']))
     const fault = /^200 [^]*127\.0\.0\.1:8084=ns\/later:http \(no such Service\)/
-    await expect.poll(ready, DEADLINE).toMatch(fault)
+    await expect.poll(ready).toMatch(fault)
     await deploy(lab, { ...SERVICE, key: 'ns/later', clusterIP: '172.30.50.9', spec: {} })
-    await expect.poll(ready, DEADLINE).toMatch(/^200 (?![^]*8084)/)
+    await expect.poll(ready).toMatch(/^200 (?![^]*8084)/)
     expect(await distinct({ ...WEB, port: 8084 })).toEqual(servers(FOUR, 8000))
     await lab.api.remove('Service', 'ns/later')
-    await expect.poll(ready, DEADLINE).toMatch(fault)
+    await expect.poll(ready).toMatch(fault)
     await reconfigure(lab, config(dataPath))
-    await expect.poll(ready, DEADLINE).toMatch(/^200 (?![^]*8084)/)
+    await expect.poll(ready).toMatch(/^200 (?![^]*8084)/)
   })
 
   test('SIGTERM lets a connection end by itself; the deadline ends it otherwise', async () => {
@@ -189,7 +188,7 @@ describe.each(['native', 'javascript'] as const)('%s', (dataPath) => {
     const other = await agent.call('holdOpen', { ...WEB, count: 2, everyMs: 100 })
     expect(await lab.daemon.stop()).toBe(0)
     const ended = async () => (await agent.call('holdReport', { id: other.id })).lost.length
-    await expect.poll(ended, DEADLINE).toBe(2)
+    await expect.poll(ended).toBe(2)
   })
 })
 

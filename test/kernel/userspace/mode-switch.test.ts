@@ -19,8 +19,6 @@ const KERNEL = proxyMode() === 'nftables' ? 'nftables' : 'iptables'
  */
 const lab = useLab({ config: { mode: KERNEL } })
 
-const DEADLINE = { timeout: 90_000 } as const
-
 const POD = { protocol: 'TCP', source: '10.0.0.2', destination: '172.30.51.1', port: 80 } as const
 const QUERY = { ...POD, protocol: 'UDP', port: 53 } as const
 const NODE_PORT: Traffic = {
@@ -80,14 +78,14 @@ async function modesOf(attempts: number, request: Attempt = POD): Promise<readon
 }
 
 async function expectServing(mode: ModeName): Promise<void> {
-  await expect.poll(() => modesOf(1), DEADLINE).toEqual([mode])
+  await expect.poll(() => modesOf(1)).toEqual([mode])
   expect(await modesOf(20)).toEqual([mode])
   expect(await modesOf(1, { ...QUERY, sourcePort: nextSource.port++ })).toEqual([mode])
 }
 
 async function expectAlone(mode: ModeName): Promise<void> {
   const other = mode === 'userspace' ? KERNEL : 'userspace'
-  await expect.poll(() => traces(other), DEADLINE).toEqual([])
+  await expect.poll(() => traces(other)).toEqual([])
   expect(await traces(mode)).not.toEqual([])
   expect((await diversions()).length > 0).toBe(mode === 'userspace')
   await expectServing(mode)
@@ -100,7 +98,7 @@ async function modeNow(): Promise<string> {
     mode = (await modesOf(1))[0] ?? ''
     return mode === KERNEL || mode === 'userspace'
   }
-  await expect.poll(isKnown, DEADLINE).toBe(true)
+  await expect.poll(isKnown).toBe(true)
   return mode
 }
 
@@ -157,7 +155,7 @@ test('there and back again, before the connections of the first mode have ended'
     }
     const members = async () =>
       (await traces('userspace')).filter((line) => line.startsWith('member'))
-    await expect.poll(members, DEADLINE).toEqual([])
+    await expect.poll(members).toEqual([])
     for (let look = 0; look < 20; look++) expect(await diversions()).not.toEqual([])
   })
   await expectAlone(KERNEL)
@@ -185,7 +183,7 @@ test(`userspace to ${KERNEL} by restart: nothing is left but new connections`, a
   expect(await traces('userspace')).not.toEqual([])
   await lab().daemon.start({ config: { mode: KERNEL } })
   await expectAlone(KERNEL)
-  await expect.poll(() => modesOf(1, question), DEADLINE).toEqual([KERNEL])
+  await expect.poll(() => modesOf(1, question)).toEqual([KERNEL])
   expect((await agent.call('holdCheck', { id })).lost).toHaveLength(3)
 })
 

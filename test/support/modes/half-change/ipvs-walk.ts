@@ -5,7 +5,6 @@ import type { HookFunction } from '../../../../src/explain/packet/hook-function.
 import type { Hook, PacketState } from '../../../../src/explain/packet/packet-state.ts'
 import { fakeFacts } from '../../../../src/explain/testing/fake-world.ts'
 import type { Routing } from '../../../../src/explain/walk/routing.ts'
-import type { WalkOutcome } from '../../../../src/explain/walk/walk-outcome.ts'
 import { walkPacket } from '../../../../src/explain/walk/walk-packet.ts'
 import type { IpSet } from '../../../../src/explain/xtables/model/ip-set.ts'
 import { parseRuleset, type Ruleset } from '../../../../src/explain/xtables/model/ruleset.ts'
@@ -14,7 +13,7 @@ import type { Family, IpAddress } from '../../../../src/lib/ip.ts'
 import { routingBit } from '../../../../src/modes/netfilter/mark.ts'
 import type { FakeKernel } from '../fake-ipvs-node.ts'
 import { type IpvsState, nameOf } from './ipvs-states.ts'
-import { MASQUERADED } from './judgement.ts'
+import { endOf } from './judgement.ts'
 import { everyWay } from './moments.ts'
 import type { Packet } from './some-service.ts'
 
@@ -140,20 +139,4 @@ function serversOf(read: Read, found: ListedService) {
 
 function snapshotOf({ services }: IpvsState) {
   return { services, templates: [], tracksConnections: true, expiresQuiescent: true }
-}
-
-function endOf(outcome: WalkOutcome, { from, to }: Packet): string {
-  switch (outcome.kind) {
-    case 'refused':
-      return 'rejected'
-    case 'silent':
-      return 'dropped'
-    case 'uncertain':
-      throw new Error(outcome.reason)
-    case 'delivered': {
-      const { dst, src } = outcome
-      if (dst.ip === to) return 'passed'
-      return `${dst.ip}:${dst.port}${src === from ? '' : MASQUERADED}`
-    }
-  }
 }

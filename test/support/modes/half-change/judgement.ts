@@ -1,3 +1,4 @@
+import type { WalkOutcome } from '../../../../src/explain/walk/walk-outcome.ts'
 import type { Backend } from '../../../../src/forwarding/entry.ts'
 import type { Addresses, Packet } from './some-service.ts'
 
@@ -6,6 +7,23 @@ export const UNSERVED: readonly string[] = ['rejected', 'dropped', 'passed']
 
 /** Behind the backend of a packet whose source is replaced. */
 export const MASQUERADED = ' masqueraded'
+
+/** How a walk of `explain` ends: at `10.180.0.1:8080`, with `MASQUERADED` behind it, or unserved. */
+export function endOf(outcome: WalkOutcome, { from, to }: Packet): string {
+  switch (outcome.kind) {
+    case 'refused':
+      return 'rejected'
+    case 'silent':
+      return 'dropped'
+    case 'uncertain':
+      throw new Error(outcome.reason)
+    case 'delivered': {
+      const { dst, src } = outcome
+      if (dst.ip === to) return 'passed'
+      return `${dst.ip}:${dst.port}${src === from ? '' : MASQUERADED}`
+    }
+  }
+}
 
 /** Where a packet may end before a change, and after it. */
 export interface StillEnds {

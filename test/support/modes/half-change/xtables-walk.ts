@@ -1,11 +1,10 @@
 import type { HookFunction } from '../../../../src/explain/packet/hook-function.ts'
 import { fakeFacts, fakeRouting } from '../../../../src/explain/testing/fake-world.ts'
-import type { WalkOutcome } from '../../../../src/explain/walk/walk-outcome.ts'
 import { walkPacket } from '../../../../src/explain/walk/walk-packet.ts'
 import type { IpSet } from '../../../../src/explain/xtables/model/ip-set.ts'
 import { xtablesFunctions } from '../../../../src/explain/xtables/xtables-functions.ts'
 import { cidr, ip } from '../../../../src/modes/testing/mode-fixtures.ts'
-import { MASQUERADED } from './judgement.ts'
+import { endOf } from './judgement.ts'
 import type { Addresses, Packet } from './some-service.ts'
 import type { XtablesState } from './xtables-states.ts'
 
@@ -79,7 +78,7 @@ export class XtablesWalk {
         inInterface: src === node ? undefined : this.#isPod(packet) ? 'cbr0' : 'eth0',
       },
     )
-    return outcomes.map((outcome) => endOf(packet, outcome))
+    return outcomes.map((outcome) => endOf(outcome, packet))
   }
 
   #functions(
@@ -122,22 +121,5 @@ class ClientSets extends Map<string, IpSet> {
     }
     const elements = this.#remembers(this.#lookUps++) ? [element] : []
     return { name, type: 'hash:net', elements, isTemporary: false }
-  }
-}
-
-function endOf(packet: Packet, outcome: WalkOutcome): string {
-  switch (outcome.kind) {
-    case 'refused':
-      return 'rejected'
-    case 'silent':
-      return 'dropped'
-    case 'uncertain':
-      throw new Error(outcome.reason)
-    case 'delivered': {
-      const { dst, src } = outcome
-      if (dst.ip === packet.to) return 'passed'
-      const target = `${dst.ip}:${dst.port}`
-      return src === packet.from ? target : target + MASQUERADED
-    }
   }
 }
