@@ -2,6 +2,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
 import { type JumpObject, keyOf } from '../netfilter/chains/object.ts'
 import { forward, martians } from '../netfilter/forward.ts'
+import { TO_NODE } from '../netfilter/local-traffic.ts'
 import { isRouted } from '../netfilter/mark.ts'
 import { toNodePorts } from '../netfilter/node-ports.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
@@ -16,8 +17,6 @@ export const MARTIANS: readonly ObjectKey[] = (
     { kind: 'jump', chain: 'INPUT', rule: `-j ${CHAIN.martians}` },
   ] as const
 ).map((object) => keyOf({ ...object, family: 4, table: 'filter' }))
-
-const TO_NODE = '-m addrtype --dst-type LOCAL '
 
 /** A chain of the scaffolding. */
 interface BaseChain {

@@ -1,13 +1,11 @@
 import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { cidrContains } from '../../lib/ip.ts'
-import { fromPods } from '../netfilter/local-traffic.ts'
+import { FROM_NODE, fromPods } from '../netfilter/local-traffic.ts'
 import { setMark } from '../netfilter/mark.ts'
 import { dport, from, to } from '../netfilter/rule.ts'
 import { portUnreachable } from '../netfilter/service-ranges.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { serviceChain } from './names.ts'
-
-const FROM_NODE = '-m addrtype --src-type LOCAL '
 
 /** Matches packets to this frontend; the address of a node port was matched on the way. */
 export function destinationOf(entry: ForwardingEntry, frontend: Frontend): string {

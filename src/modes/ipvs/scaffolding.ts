@@ -3,7 +3,7 @@ import type { JumpObject } from '../netfilter/chains/object.ts'
 import type { Table } from '../netfilter/chains/place.ts'
 import { forward, martians } from '../netfilter/forward.ts'
 import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
-import { fromPods, notFromPods } from '../netfilter/local-traffic.ts'
+import { FROM_NODE, fromPods, notFromPods } from '../netfilter/local-traffic.ts'
 import { isRouted, routingBit, setMark } from '../netfilter/mark.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
 import { answeringJumps, portUnreachable, serviceRanges } from '../netfilter/service-ranges.ts'
@@ -20,7 +20,6 @@ interface BaseChain {
 }
 
 const NEW = '-m conntrack --ctstate NEW '
-const FROM_NODE = '-m addrtype --src-type LOCAL '
 const NOT_SYN = '-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN '
 
 /** All chains, however many Services there are: what differs between Services is in sets. */

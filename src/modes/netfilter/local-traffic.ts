@@ -11,6 +11,12 @@ export interface TrafficMatch {
   readonly interface: string
 }
 
+/** Matches packets whose source is an address of this node. */
+export const FROM_NODE = '-m addrtype --src-type LOCAL '
+
+/** Matches packets to an address of this node. */
+export const TO_NODE = '-m addrtype --dst-type LOCAL '
+
 /** Matches packets that come from pods; undefined when the settings do not identify pods. */
 export function fromPods(settings: NetfilterSettings, family: Family): TrafficMatch | undefined {
   return matchPods(settings, family, false)

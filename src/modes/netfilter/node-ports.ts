@@ -1,8 +1,8 @@
 import { type Cidr, type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { TO_NODE } from './local-traffic.ts'
 import { isInScope } from './settings/node-port-scope.ts'
 import type { NetfilterSettings } from './settings/settings.ts'
 
-const LOCAL = '-m addrtype --dst-type LOCAL '
 const LOOPBACK = '127.0.0.1' as IpAddress
 
 /**
@@ -20,7 +20,7 @@ export function toNodePorts(
   const serveLoopback = family === 4 && settings.localhostNodePorts
   return [
     ...(serveLoopback ? [] : [`${loopback}-j RETURN`]),
-    ...servingAddresses(settings, family).map((match) => `${match}${LOCAL}-j ${chain}`),
+    ...servingAddresses(settings, family).map((match) => `${match}${TO_NODE}-j ${chain}`),
   ]
 }
 

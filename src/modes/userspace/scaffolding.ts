@@ -2,7 +2,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { JumpObject } from '../netfilter/chains/object.ts'
 import type { Table } from '../netfilter/chains/place.ts'
 import { martians } from '../netfilter/forward.ts'
-import { fromPods, notFromPods } from '../netfilter/local-traffic.ts'
+import { FROM_NODE, fromPods, notFromPods } from '../netfilter/local-traffic.ts'
 import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
 import { answeringJumps, portUnreachable, serviceRanges } from '../netfilter/service-ranges.ts'
 import { setMatches } from '../netfilter/sets/set-name.ts'
@@ -18,7 +18,6 @@ interface BaseChain {
 }
 
 const NEW = '-m conntrack --ctstate NEW '
-const FROM_NODE = '-m addrtype --src-type LOCAL '
 const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
 
 /**
