@@ -11,7 +11,7 @@ const MAX_ATTEMPTS = 40
 /** Before TCP sends the first packet again after a second, which rules may treat otherwise. */
 const TIMEOUT_MS = 700
 /** Where every packet is delivered: as long as a kernel that waits for the processor may take. */
-const DELIVERED_MS = 5_000
+const DELIVERED_MS = 60_000
 
 /**
  * Predicts, then sends real packets, and demands that exactly the predicted outcomes happen; returns the
