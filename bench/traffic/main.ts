@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
-import { openInspection } from '../../src/inspection/client/inspection-client.ts'
+import { openInspection } from '../../src/inspection/inspection-client.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Proxy, startDaemon } from '../daemon/daemon.ts'
 import { cpuSeconds } from '../daemon/process-tree.ts'

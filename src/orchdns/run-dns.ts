@@ -1,17 +1,21 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { loadConnection } from '../client/connection/load-connection.ts'
 import { createApiClient } from '../client/http/api-client.ts'
 import { noObserver } from '../client/http/client-observer.ts'
 import { ApiFailures } from '../client/http/failure/api-failures.ts'
 import { CredentialRenewal } from '../client/renewal/credential-renewal.ts'
 import { openClusterDns } from '../dns/cluster-dns.ts'
-import { createDnsMetrics } from '../dns/metrics/dns-metrics.ts'
+import { createDnsMetrics, type DnsMetrics } from '../dns/metrics/dns-metrics.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { hostPort } from '../lib/ip.ts'
 import { systemRandom as random } from '../lib/random.ts'
 import { sleep } from '../lib/sleep.ts'
+import type { SocketAddress } from '../settings/network-types.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { type Routes, serveRoutes, textPage } from '../telemetry/pages-routes.ts'
 import type { OrchDnsConfiguration } from './config/configuration.ts'
-import { openStatusServer } from './status-server.ts'
 
 /** Serves until a signal arrives, and for a moment longer; see `shutdownDelay`. */
 export async function runDns(
@@ -78,4 +82,66 @@ function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
   })
+}
+
+/** What the pages show, read at each request. */
+interface StatusSources {
+  /** Ready: all names are known. Stopping: the signal to stop arrived. */
+  readonly state: { readonly isReady: boolean; readonly isStopping: boolean }
+  /**
+   * A sentence for each upstream that does not answer, and for each credential that ends soon: names of the cluster are
+   * answered all the same.
+   */
+  readonly problems: () => readonly string[]
+  readonly metrics: DnsMetrics
+  readonly log: Logger
+}
+
+/** A server of status pages. */
+interface StatusServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/**
+ * Serves /metrics, /healthz, /livez and /readyz; only the last one knows whether names are answered.
+ * @throws the system's error when the address cannot be used
+ */
+async function openStatusServer(
+  { ip, port }: SocketAddress,
+  sources: StatusSources,
+): Promise<StatusServer> {
+  const server = createServer(
+    serveRoutes(routes(sources), (error) =>
+      sources.log.error({ err: error }, 'answering a request for a status page failed'),
+    ),
+  )
+  server.listen({ host: ip, port })
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function routes({ state, metrics, problems }: StatusSources): Routes {
+  return {
+    '/metrics': async () => ({
+      ...{ code: 200, contentType: metrics.contentType },
+      body: await metrics.text(),
+    }),
+    '/healthz': () => textPage(200, 'ok\n'),
+    '/livez': () => textPage(200, 'ok\n'),
+    '/readyz': () => {
+      if (state.isStopping) return textPage(503, 'stopping\n')
+      return state.isReady
+        ? textPage(200, ['ok', ...problems(), ''].join('\n'))
+        : textPage(503, 'the names are not known yet: Services or endpoints were not listed\n')
+    },
+  }
 }

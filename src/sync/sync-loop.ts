@@ -7,7 +7,6 @@ import { FlowQueue } from './flow-queue.ts'
 import type { NodeModel } from './node-model.ts'
 import type { SyncObserver } from './observer.ts'
 import { planRun } from './plan.ts'
-import { Throttle } from './throttle.ts'
 
 /** What a `SyncLoop` works with; all times in milliseconds. */
 export interface SyncLoopParts {
@@ -257,4 +256,38 @@ export class SyncLoop {
 
 function isEmpty(change: Change): boolean {
   return change.set.length + change.unset.length === 0
+}
+
+/**
+ * Decides when the next run may start: `minPeriodMs` after the start of the previous run, and after a pause
+ * of at least half the time that run took. The first change is so written at once, and the following ones
+ * together; the loop sleeps at least a third of the time, however slow the kernel is.
+ */
+export class Throttle {
+  readonly #clock: Clock
+  readonly #minPeriodMs: number
+  #startedAt = Number.NEGATIVE_INFINITY
+  #earliest = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Clock, minPeriodMs: number) {
+    this.#clock = clock
+    this.#minPeriodMs = minPeriodMs
+  }
+
+  /** Milliseconds until the next run may start. */
+  delay(): number {
+    return Math.max(0, this.#earliest - this.#clock.now())
+  }
+
+  /** A run starts now. */
+  started(): void {
+    this.#startedAt = this.#clock.now()
+  }
+
+  /** The run that started last ends now; without this call it delays no other run. */
+  ended(): void {
+    const now = this.#clock.now()
+    const took = now - this.#startedAt
+    this.#earliest = Math.max(this.#startedAt + this.#minPeriodMs, now + took / 2)
+  }
 }

@@ -1,5 +1,4 @@
 import type { KernelRun, Share } from './kernel-run.ts'
-import { shellWord } from './shell-word.ts'
 
 const CHANNEL = '/dev/ttyS0'
 /** Where the exit status is written to, and then the kernel is killed from outside. */
@@ -145,4 +144,9 @@ function command({ run }: InitParts): string {
     ...[run.command, ...args],
   ]
   return words.map(shellWord).join(' ')
+}
+
+/** A text as one word of a POSIX shell, whatever it holds. */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

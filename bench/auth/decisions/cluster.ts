@@ -1,4 +1,4 @@
-import { authorize } from '../../../src/auth/rbac/authorize.ts'
+import { authorize } from '../../../src/auth/rbac/authorizer.ts'
 import { Policy } from '../../../src/auth/rbac/policy.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 

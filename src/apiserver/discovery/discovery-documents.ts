@@ -2,9 +2,8 @@ import type { JsonObject } from '../../lib/json.ts'
 import { jsonForm, type ServedDocument } from '../negotiation/served-document.ts'
 import { apiVersionOf, type Resource, type ServedVersion } from '../resource/resource.ts'
 import { groupVersionPath } from '../resource/resource-paths.ts'
-import { aggregatedForms } from './aggregated.ts'
+import { type ApiGroup, aggregatedForms, apiGroups } from './aggregated.ts'
 import { discoveredResource } from './discovered-resource.ts'
-import { type ApiGroup, apiGroups } from './groups.ts'
 
 /**
  * The documents by which clients discover groups, versions and resources, by path. `/api` and `/apis` have two more

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import { endpointSlices } from '../kinds/endpoint-slice/resource.ts'
-import { sliceFromV1beta1, sliceToV1beta1 } from '../kinds/endpoint-slice/v1beta1.ts'
+import {
+  endpointSlices,
+  sliceFromV1beta1,
+  sliceToV1beta1,
+} from '../kinds/endpoint-slice/resource.ts'
 import { services } from '../kinds/service/resource.ts'
 import { type ServedVersion, servedVersionsOf } from '../resource/resource.ts'
 import { createWireEncoder, decodeStored, encodeStored } from './codec.ts'

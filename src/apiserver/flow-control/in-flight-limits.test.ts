@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import type { Release } from './concurrency-limit.ts'
-import { InFlightLimits } from './in-flight-limits.ts'
+import { InFlightLimits, type Release } from './in-flight-limits.ts'
 
 const USER = { client: 'user', isSystem: false }
 const OTHER = { client: 'other', isSystem: false }

@@ -7,7 +7,7 @@ import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { issueServer } from '../../orchserver/certificates/issue.ts'
 import { newKey } from '../../orchserver/certificates/pem.ts'
-import { nodeAddresses } from './node-addresses.ts'
+import { nodeAddresses } from './find-endpoint.ts'
 import { NODE, nodeObject, STATUS, startNodes } from './testing/nodes.ts'
 
 const authority = await newTestAuthority('cluster')

@@ -4,14 +4,14 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { openUpgraded, type UpgradeRefused } from '../../streams/client/open-upgraded.ts'
-import { openWebSocket } from '../../streams/client/open-web-socket.ts'
 import {
   type CommandOptions,
   type LogOptions,
   type NodeStreams,
   StreamRefusal,
 } from '../../streams/node-streams.ts'
+import { openUpgraded, type UpgradeRefused } from '../../streams/open-upgraded.ts'
+import { openWebSocket } from '../../streams/open-web-socket.ts'
 import {
   createForwardingClient,
   type ForwardingClient,

@@ -7,10 +7,9 @@ import type { Reader } from '../../resources/reader.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
 import type { Column } from '../table/column.ts'
 import type { AllocationRules } from './allocation.ts'
-import type { ContainerRules, DeletionRules, ExpiryRules } from './deletion.ts'
+import type { ContainerRules, DeletionRules, ExpiryRules, SelectableFields } from './deletion.ts'
 import type { ObjectRules } from './object-rules.ts'
 import type { Review } from './review.ts'
-import type { SelectableFields } from './selectable-fields.ts'
 
 /** One resource: a kind of object, how it is stored and what is special about it. */
 export interface Resource extends ObjectRules {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { aggregatedRules } from '../rbac/aggregate.ts'
-import { authorize } from '../rbac/authorize.ts'
+import { authorize } from '../rbac/authorizer.ts'
 import { Policy } from '../rbac/policy.ts'
 import { accountGroups } from '../service-account-name.ts'
 import type { User } from '../user.ts'

@@ -1,21 +1,17 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { canonicalGroup } from '../../resources/api-groups.ts'
 import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
 import type { Affects } from '../cache/affects.ts'
 import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
-import type { CollectionName } from '../cache/collections.ts'
-import { ownerGroup } from '../cache/collections.ts'
+import { type CollectionName, ownerGroup } from '../cache/collections.ts'
 import type { ObjectChange } from '../cache/object-cache.ts'
 import { COLLECTION_NAMES, perCollection } from '../cache/per-collection.ts'
 import type { View } from '../cache/view.ts'
-import type { ObjectMeta, OwnerReference } from '../objects/object-meta.ts'
-import type { Controller, Reconciliation } from '../runner/controller.ts'
-import { SETTLED } from '../runner/controller.ts'
+import { keyOf, type ObjectMeta, type OwnerReference } from '../objects/object-meta.ts'
+import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
 import { eventWrite } from '../runner/writing/event-write.ts'
 import type { EventWrite, ObjectIdentity, Patch } from '../runner/writing/write.ts'
-import type { FoundObject } from './object-key.ts'
-import { findObject, objectKey } from './object-key.ts'
-import { apiVersionOf, ownerState, ownersOf } from './owner.ts'
 
 const NAME = 'garbagecollector'
 
@@ -134,4 +130,84 @@ function existsAnywhere(uid: string, view: View): boolean {
   return COLLECTION_NAMES.some((name) =>
     [...view[name].values()].some(({ meta }) => meta.uid === uid),
   )
+}
+
+/**
+ * The state of an owner. `awaitsDependents`: its foreground deletion waits for its dependents; `present`: the
+ * caches have it in any other state; `unknown`: no collection has its kind, or its kind is namespaced and the
+ * dependent is not; `gone`: the caches have no object of that name, or one with another uid. Before an object is
+ * deleted because of an owner that is gone, the server has to confirm that (`identity`).
+ */
+type OwnerState =
+  | { readonly state: 'present' | 'awaitsDependents' | 'unknown' }
+  | { readonly state: 'gone'; readonly identity: ObjectIdentity }
+
+/** The state of the owner to which a reference of `dependent` points, in the caches. */
+function ownerState(reference: OwnerReference, dependent: FoundObject, view: View): OwnerState {
+  const collection = collectionOf(reference)
+  const identity = collection && identityOf(reference, collection, dependent)
+  if (identity === undefined) return { state: 'unknown' }
+  const key = keyOf(identity)
+  const meta = view[identity.collection].get(key)?.meta
+  if (meta?.uid !== reference.uid) return { state: 'gone', identity }
+  const isForeground = meta.terminating && meta.finalizers.includes(FOREGROUND)
+  return { state: isForeground ? 'awaitsDependents' : 'present' }
+}
+
+/** Collection and key of each owner of an object, without those of unknown kinds. */
+function ownersOf(
+  dependent: FoundObject,
+): readonly { readonly collection: CollectionName; readonly key: string }[] {
+  return dependent.meta.owners.flatMap((reference) => {
+    const collection = collectionOf(reference)
+    const identity = collection && identityOf(reference, collection, dependent)
+    return identity === undefined ? [] : [{ collection: identity.collection, key: keyOf(identity) }]
+  })
+}
+
+function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | undefined {
+  const group = canonicalGroup(groupOf(apiVersion))
+  return COLLECTION_NAMES.find(
+    (name) => COLLECTION_ROUTES[name].kind === kind && groupOf(apiVersionOf(name)) === group,
+  )
+}
+
+/** `apps/v1` for deployments, `v1` for pods. */
+function apiVersionOf(collection: CollectionName): string {
+  return COLLECTION_ROUTES[collection].root.replace(/^\/apis?\//, '')
+}
+
+/** Which object the reference names: an owner of a namespaced kind is in the namespace of its dependents. */
+function identityOf(
+  { name, uid }: OwnerReference,
+  collection: CollectionName,
+  { meta }: FoundObject,
+): ObjectIdentity | undefined {
+  if (!COLLECTION_ROUTES[collection].namespaced) return { collection, namespace: '', name, uid }
+  return meta.namespace === '' ? undefined : { collection, namespace: meta.namespace, name, uid }
+}
+
+/** `apps` of `apps/v1`; empty of `v1`. */
+function groupOf(apiVersion: string): string {
+  const [group = '', version] = apiVersion.split('/')
+  return version === undefined ? '' : group
+}
+
+/** An object of any collection: which one, and its metadata. */
+interface FoundObject {
+  readonly collection: CollectionName
+  readonly meta: ObjectMeta
+}
+
+/** A key of the garbage collector: collection and key of one object, `pods shop/web-1`. */
+function objectKey(collection: CollectionName, key: string): string {
+  return `${collection} ${key}`
+}
+
+/** The object with this key in the caches; undefined when they have none. */
+function findObject(objectKey: string, view: View): FoundObject | undefined {
+  const [plural = '', key = ''] = objectKey.split(' ')
+  const collection = COLLECTION_NAMES.find((name) => name === plural)
+  const meta = collection && view[collection].get(key)?.meta
+  return collection && meta && { collection, meta }
 }

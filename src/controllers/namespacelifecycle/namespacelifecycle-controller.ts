@@ -1,16 +1,35 @@
 import { EMPTIED } from '../../resources/finalizers.ts'
-import { conditionMatches, readCondition, setCondition } from '../../resources/status-condition.ts'
+import {
+  conditionMatches,
+  readCondition,
+  setCondition,
+  type WantedCondition,
+} from '../../resources/status-condition.ts'
+import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
+import { type CollectionName, namespaceGroup } from '../cache/collections.ts'
 import type { ObjectChange } from '../cache/object-cache.ts'
-import { perCollection } from '../cache/per-collection.ts'
+import { COLLECTION_NAMES, perCollection } from '../cache/per-collection.ts'
 import type { View } from '../cache/view.ts'
 import type { NamespaceObject } from '../objects/namespace-object.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
-import type { Controller, Reconciliation } from '../runner/controller.ts'
-import { SETTLED } from '../runner/controller.ts'
+import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
 import type { Deletion, Patch } from '../runner/writing/write.ts'
-import { conditionsOf } from './conditions.ts'
-import type { Contents } from './namespace-contents.ts'
-import { contentsOf } from './namespace-contents.ts'
+
+/** Never True: all kinds are known without discovery, and the runner retries and reports refused deletions. */
+const ALWAYS: readonly WantedCondition[] = [
+  {
+    type: 'NamespaceDeletionDiscoveryFailure',
+    status: 'False',
+    reason: 'ResourcesDiscovered',
+    message: 'All resources successfully discovered',
+  },
+  {
+    type: 'NamespaceDeletionContentFailure',
+    status: 'False',
+    reason: 'ContentDeleted',
+    message: 'All content successfully deleted, may be waiting on finalization',
+  },
+]
 
 /**
  * Deletes the contents of a namespace that is being deleted, then its finalizer. Other contents are deleted only
@@ -87,4 +106,51 @@ function reported(
   if (changed.length === 0) return []
   const body = { status: { conditions: changed } }
   return [{ verb: 'patch', collection: 'namespaces', meta, subresource: 'status', body }]
+}
+
+/** The conditions of Kubernetes that report what is left in a namespace whose contents are all being deleted. */
+function conditionsOf(left: readonly Contents[]): readonly WantedCondition[] {
+  const remaining = left.map(
+    ({ collection, objects }) => `${collection}. has ${objects.length} resource instances`,
+  )
+  const finalizers = left.flatMap(({ objects }) => objects.flatMap((meta) => meta.finalizers))
+  const held = [...Map.groupBy(finalizers, (name) => name)].map(
+    ([name, { length }]) => `${name} in ${length} resource instances`,
+  )
+  return [...ALWAYS, contentRemaining(remaining), finalizersRemaining(held)]
+}
+
+function contentRemaining(remaining: readonly string[]): WantedCondition {
+  return {
+    type: 'NamespaceContentRemaining',
+    status: 'True',
+    reason: 'SomeResourcesRemain',
+    message: `Some resources are remaining: ${remaining.join(', ')}`,
+  }
+}
+
+function finalizersRemaining(held: readonly string[]): WantedCondition {
+  const type = 'NamespaceFinalizersRemaining'
+  if (held.length === 0) {
+    const message = 'All content-preserving finalizers finished'
+    return { type, status: 'False', reason: 'ContentHasNoFinalizers', message }
+  }
+  const message = `Some content in the namespace has finalizers remaining: ${held.join(', ')}`
+  return { type, status: 'True', reason: 'SomeFinalizersRemain', message }
+}
+
+/** The objects of one collection that are in a namespace; at least one. */
+interface Contents {
+  readonly collection: CollectionName
+  readonly objects: readonly ObjectMeta[]
+}
+
+/** Everything in a namespace that must be deleted before it ends: all but Events. */
+function contentsOf(namespace: string, view: View): readonly Contents[] {
+  return COLLECTION_NAMES.filter((collection) => COLLECTION_ROUTES[collection].namespaced)
+    .map((collection) => {
+      const members = view[collection].group(namespaceGroup(namespace))
+      return { collection, objects: [...members].map(({ meta }) => meta) }
+    })
+    .filter(({ objects }) => objects.length > 0)
 }

@@ -8,8 +8,7 @@ import { rawEndpoints, rawPod, rawService } from '../testing/fixtures.ts'
 import { createRecordingObserver } from '../testing/recording-observer.ts'
 import type { Controller } from './controller.ts'
 import type { LoopTiming } from './controller-loop.ts'
-import { alone, type Leadership } from './leadership.ts'
-import { Runner } from './runner.ts'
+import { alone, type Leadership, Runner } from './runner.ts'
 
 interface Options {
   readonly cluster?: FakeCluster

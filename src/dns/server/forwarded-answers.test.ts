@@ -1,7 +1,7 @@
 import { decode } from 'dns-packet'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
-import type { ForwardQuestion } from '../forward/message/question.ts'
+import type { ForwardQuestion } from '../forward/message/query.ts'
 import { openScene, type Scene } from '../testing/dns-scene.ts'
 import { packetText } from '../testing/packet-text.ts'
 import { lookUp, queryTcp, queryUdp, question } from '../testing/query-server.ts'

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, isIPv6 } from 'node:net'
 import { type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
-import { framed, MessageFramer } from '../server/message-framer.ts'
+import { framed, MessageFramer } from '../server/tcp-server.ts'
 
 /** The server that a test queries. */
 export interface Server {

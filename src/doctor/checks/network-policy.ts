@@ -6,8 +6,7 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
-import { isolating } from '../../networkpolicy/judging/judge-connection.ts'
-import { matchesPort } from '../../networkpolicy/judging/matches-port.ts'
+import { isolating, matchesPort } from '../../networkpolicy/judge-connection.ts'
 import type { NetworkPolicy, PolicyRule } from '../../networkpolicy/objects/network-policy.ts'
 import { type PolicyPod, readPolicyPod } from '../../networkpolicy/objects/policy-pod.ts'
 import { readPolicy } from '../../networkpolicy/objects/read-policy.ts'

@@ -1,8 +1,8 @@
 import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
 import { unreadable } from '../host/read-json.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'
-import { LiveElements } from './elements/live-elements.ts'
-import type { LookUpElement } from './elements/look-up-element.ts'
+import { LiveElements } from './live-elements.ts'
+import type { LookUpElement } from './look-up-element.ts'
 import { type NftTable, parseRuleset } from './model/ruleset.ts'
 import { isOfIptables } from './tables-of-iptables.ts'
 

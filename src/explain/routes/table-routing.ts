@@ -1,9 +1,13 @@
 import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { type JsonObject, parseObjects } from '../host/read-json.ts'
+import type { RunCommand } from '../host/run-command.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
 import type { DeadEnd, RouteAnswer, RouteQuery, Routing } from '../walk/routing.ts'
 import { type PolicyRule, policyRules } from './policy-rules.ts'
-import type { RouteListings } from './read-routes.ts'
 import { findRoute, type ListedRoute, listedRoutes } from './route-tables.ts'
+
+/** Policy rules and routes of both families. */
+export type RouteListings = Readonly<Record<Family, RouteListing>>
 
 /** Steps through the rules of one query; `goto` only leads forward. */
 const MAX_RULES = 100_000
@@ -152,4 +156,24 @@ function reversePathFault(tables: Tables, query: RouteQuery, facts: Facts): stri
   const hops = back !== undefined && 'nextHops' in back ? back.nextHops : []
   const isGood = hops.some((hop) => mode === 2 || hop.outInterface === inInterface)
   return isGood ? undefined : `rp_filter of ${inInterface}: answers to ${src} leave elsewhere`
+}
+
+/** `ip -j rule show` and `ip -j route show table all` of one address family. */
+interface RouteListing {
+  readonly rules: readonly JsonObject[]
+  readonly routes: readonly JsonObject[]
+}
+
+/** Reads policy rules and all routes; none of a family that the kernel does not have. */
+export async function readRoutes(run: RunCommand): Promise<RouteListings> {
+  return { 4: await readFamily(run, 4), 6: await readFamily(run, 6) }
+}
+
+async function readFamily(run: RunCommand, family: Family): Promise<RouteListing> {
+  const list = async (...words: readonly string[]) => {
+    const { status, stdout } = await run('ip', ['-j', `-${family}`, ...words])
+    return status === 0 ? parseObjects(stdout) : []
+  }
+  const rules = await list('rule', 'show')
+  return { rules, routes: await list('route', 'show', 'table', 'all') }
 }

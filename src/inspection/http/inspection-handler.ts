@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { type Exchange, sendError } from './answers/send-json.ts'
 import { inspectionRoutes, type RouteSources } from './inspection-routes.ts'
+import { type Exchange, sendError } from './send-json.ts'
 
 /** What the handler uses. */
 export interface InspectionHandlerParts extends RouteSources {

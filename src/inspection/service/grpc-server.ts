@@ -40,7 +40,7 @@ import {
   StatusResponseSchema,
   type WatchChangesRequest,
 } from '../generated/inspection_pb.ts'
-import { serviceDefinition } from '../grpc/service-definition.ts'
+import { serviceDefinition } from '../service-definition.ts'
 import type { InspectionSource } from './inspection-source.ts'
 
 /** Changes that wait for a slow reader; with more its call is ended. */

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LockOwner, OwnerLocks } from './owner-lock.ts'
-import { readOwner, writeOwner } from './owner-text.ts'
-import { SocketLocks } from './socket-locks.ts'
+import { readOwner, SocketLocks, writeOwner } from './socket-locks.ts'
 import { FakeLocks } from './testing/fake-locks.ts'
 
 const OWNER: LockOwner = {

@@ -11,8 +11,7 @@ import {
 import { NodeProxyError } from '../../lib/error.ts'
 import { settings } from '../testing/mode-fixtures.ts'
 import { markPattern } from './objects/short-circuit-mark.ts'
-import { probeIpvs } from './probe.ts'
-import { trials } from './probe-rules.ts'
+import { probeIpvs, trials } from './probe.ts'
 import { chains } from './scaffolding.ts'
 
 const probe = (kernel: FakeKernel, given = ipvsSettings()) => probeIpvs(kernel, given)

@@ -3,7 +3,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 import type { KernelError, Traffic } from '../mode.ts'
 import type { Route, Side } from './route.ts'
-import type { RouteTraffic } from './traffic/route-traffic.ts'
+import type { RouteTraffic } from './route-traffic.ts'
 
 /**
  * `native`: sockets by system calls, bytes by splice(2) without a copy into this process;

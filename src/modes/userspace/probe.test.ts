@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fakeUserspaceNode, redirected } from '../../../test/support/modes/fake-userspace-node.ts'
 import { settings } from '../testing/mode-fixtures.ts'
-import { ruleTrials } from './probe-rules.ts'
+import { ruleTrials } from './probe.ts'
 import { chains } from './scaffolding.ts'
 
 const FOUR = redirected({ netfilter: settings({ families: [4] }) })

@@ -5,8 +5,8 @@ import type { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { type ReadLogOptions, readLog } from '../pods/pod-access.ts'
 import { type ContainerLog, openContainerLog, previousLog } from './container-log.ts'
-import { type ReadLogOptions, readLog } from './read-log.ts'
 
 let folder: string
 let clock: FakeClock

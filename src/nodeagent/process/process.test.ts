@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { openContainerLog } from '../logs/container-log.ts'
+import { openContainerLog, openRotatingLog } from '../logs/container-log.ts'
+import { endLeftovers } from '../node-agent.ts'
+import { runOnce } from '../pods/pod-processes.ts'
 import { findProgram, requireProgram } from '../system/find-program.ts'
 import { type ProcessPlan, startProcess } from './container-process.ts'
-import { endLeftovers } from './end-leftovers.ts'
 import { launchWords } from './launch.ts'
 import { podMark } from './pod-mark.ts'
-import { openRotatingLog } from './rotating-log.ts'
-import { runOnce } from './run-once.ts'
 
 const NO_USER = { uid: undefined, gid: undefined, groups: [] }
 let folder: string

@@ -6,7 +6,7 @@ import type { CommandEntry } from './command/command-module.ts'
 import { COMMANDS, commandOf } from './commands.ts'
 import { parseQuery } from './explain/parse-query.ts'
 import { runCommand } from './run-command.ts'
-import { statusText } from './status/status-text.ts'
+import { statusText } from './status-command.ts'
 
 async function run(entry: CommandEntry, ...args: string[]) {
   const written = { stdout: '', stderr: '' }

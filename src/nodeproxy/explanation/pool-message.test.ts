@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { PoolExplanation } from '../../forwarding/explanation/explain-pool.ts'
+import type { PoolExplanation } from '../../forwarding/explain-pool.ts'
 import { ip } from '../../forwarding/testing/fixtures.ts'
-import { poolMessage } from './pool-message.ts'
+import { poolMessage } from './explain-message.ts'
 
 const EXPLAINED: PoolExplanation = {
   ...{ pool: 'local', zone: 'zone-a', chosenBy: 'terminating', nodes: new Map() },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { compileService } from '../../forwarding/compile.ts'
-import { explainPool } from '../../forwarding/explanation/explain-pool.ts'
+import { explainPool } from '../../forwarding/explain-pool.ts'
 import {
   clusterOf,
   endpoint,

@@ -1,5 +1,5 @@
 import type { ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
-import type { ExplainedPool, PoolExplanation } from '../../forwarding/explanation/explain-pool.ts'
+import type { ExplainedPool, PoolExplanation } from '../../forwarding/explain-pool.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { DesiredState } from './desired-state.ts'
 

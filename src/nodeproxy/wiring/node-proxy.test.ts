@@ -20,7 +20,7 @@ import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
-import { LoopbackRouting } from './loopback/loopback-routing.ts'
+import { LoopbackRouting } from './loopback-routing.ts'
 import { NodeProxy } from './node-proxy.ts'
 
 const LOCALNET = 'net/ipv4/conf/all/route_localnet'

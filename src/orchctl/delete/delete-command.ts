@@ -1,7 +1,9 @@
-import type { Command } from 'commander'
-import { stringAt } from '../../lib/json.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Command, Option } from 'commander'
+import { parseDuration } from '../../lib/duration.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { readManifests } from '../../manifests/manifests.ts'
+import { type FileFlags, readManifests } from '../../manifests/manifests.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
 import {
@@ -14,15 +16,23 @@ import { openCatalogue } from '../discovery/catalogue.ts'
 import { outputFormat } from '../output/output-format.ts'
 import { oneLine } from '../output/terminal-text.ts'
 import { listObjects } from '../reading/list-pages.ts'
-import { namespaceOf, selectorQuery } from '../reading/scope.ts'
+import { namespaceOf, type ScopeFlags, selectorQuery } from '../reading/scope.ts'
 import { selectedBy } from '../selection/selected.ts'
+import type { Api } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { usageError } from '../usage/usage-error.ts'
 import { manifestTarget } from '../writing/manifest-target.ts'
 import { addFileFlags, dryRunSuffix } from '../writing/write-flags.ts'
-import { addDeleteFlags, type DeleteFlags, deleteOptions, timeoutOf } from './delete-flags.ts'
-import { waitUntilGone } from './wait-until-gone.ts'
+
+const PROPAGATION = {
+  background: 'Background',
+  foreground: 'Foreground',
+  orphan: 'Orphan',
+} as const
+
+const FIRST_DELAY_MS = 50
+const MAX_DELAY_MS = 1_000
 
 /** `orchctl delete`. */
 export function define(command: Command, context: CommandContext): void {
@@ -141,4 +151,106 @@ async function ofFiles(
   const catalogue = await openCatalogue(context)
   const session = await context.session()
   return Promise.all(manifests.map((manifest) => manifestTarget(manifest, catalogue, session)))
+}
+
+interface Waiting {
+  readonly path: string
+  /** Of the object that was deleted; another one of the same name does not count. */
+  readonly uid: string
+  /** Undefined: without end. */
+  readonly timeoutMs: number | undefined
+  readonly signal: AbortSignal
+}
+
+/** Reads an object until it is gone. @returns whether it is, before the time is over */
+async function waitUntilGone(
+  api: Api,
+  { path, uid, timeoutMs, signal }: Waiting,
+): Promise<boolean> {
+  const end = timeoutMs === undefined ? undefined : performance.now() + timeoutMs
+  let delayMs = FIRST_DELAY_MS
+  while (!signal.aborted) {
+    const answer = await api.request({ path, signal })
+    if (answer.ok && stringAt(answer.value.body, 'metadata', 'uid') !== uid) return true
+    if (!answer.ok && answer.failure.code === 404) return true
+    if (!answer.ok && answer.failure.code === 403) return true
+    if (!answer.ok && answer.failure.code > 0) throw failureError(answer.failure)
+    if (end !== undefined && performance.now() >= end) return false
+    const rest = end === undefined ? delayMs : Math.max(end - performance.now(), 0)
+    await delay(Math.min(delayMs, rest), undefined, { signal }).catch(() => undefined)
+    delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)
+  }
+  return false
+}
+
+/** The flags of `orchctl delete`. */
+interface DeleteFlags extends FileFlags, ScopeFlags {
+  readonly all?: boolean
+  readonly ignoreNotFound?: boolean
+  readonly wait: boolean
+  readonly timeout?: string
+  readonly gracePeriod?: string
+  readonly now?: boolean
+  readonly force?: boolean
+  readonly cascade: 'background' | 'foreground' | 'orphan'
+  readonly dryRun?: 'client' | 'server'
+  readonly output?: string
+}
+
+/** Adds them to the command. */
+function addDeleteFlags(command: Command): void {
+  command
+    .option('-l, --selector <labels>', 'objects with these labels')
+    .option('--field-selector <fields>', 'objects with these fields')
+    .option('-A, --all-namespaces', 'objects of all namespaces')
+    .option('--all', 'all objects of the type')
+    .option('--ignore-not-found', 'an object that does not exist is no error')
+    .option('--no-wait', 'do not wait until the objects are gone')
+    .option('--timeout <duration>', 'how long to wait; default: without end')
+    .option('--grace-period <seconds>', 'the time that a Pod has to end; 0 needs --force')
+    .option('--now', 'a grace period of one second')
+    .option('--force', 'delete at once, without waiting for a node')
+    .addOption(
+      new Option('--cascade <how>', 'what happens to objects that this one owns')
+        .choices(['background', 'foreground', 'orphan'])
+        .default('background'),
+    )
+    .addOption(
+      new Option('--dry-run <where>', 'show what would be deleted').choices(['client', 'server']),
+    )
+    .option('-o, --output <format>', 'name: the names alone')
+}
+
+/** The DeleteOptions of the request. @throws NP_ORCHCTL_USAGE */
+function deleteOptions(flags: DeleteFlags): JsonObject {
+  const seconds = gracePeriodOf(flags)
+  return {
+    ...{ apiVersion: 'v1', kind: 'DeleteOptions' },
+    propagationPolicy: PROPAGATION[flags.cascade],
+    ...(seconds === undefined ? {} : { gracePeriodSeconds: seconds }),
+    ...(flags.dryRun === 'server' ? { dryRun: ['All'] } : {}),
+  }
+}
+
+function gracePeriodOf({ gracePeriod, now, force }: DeleteFlags): number | undefined {
+  if (gracePeriod === undefined) {
+    if (force === true) return 0
+    return now === true ? 1 : undefined
+  }
+  if (!/^\d{1,9}$/.test(gracePeriod)) {
+    throw usageError(`--grace-period ${quote(gracePeriod)} is no number of seconds`)
+  }
+  const seconds = Number(gracePeriod)
+  if (seconds === 0 && force !== true) {
+    throw usageError('--grace-period=0 needs --force', 'or write --now')
+  }
+  return seconds
+}
+
+/** Milliseconds to wait; undefined: without end. @throws NP_ORCHCTL_USAGE */
+function timeoutOf({ timeout }: DeleteFlags): number | undefined {
+  if (timeout === undefined || timeout === '0' || timeout === '0s') return undefined
+  const ms = parseDuration(timeout)
+  if (ms === undefined) throw usageError(`--timeout ${quote(timeout)} is no duration`, 'write 30s')
+  return ms
 }

@@ -1,13 +1,13 @@
+import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
+import type { Finding } from '../../doctor/evidence/finding.ts'
+import { accountOf, type InspectedObject } from '../../doctor/evidence/inspected-object.ts'
 import {
   type Action,
   reasonOf,
   refusedAccess,
   resourceAttributes,
   userOf,
-} from '../../doctor/access/refused-access.ts'
-import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
-import type { Finding } from '../../doctor/evidence/finding.ts'
-import { accountOf, type InspectedObject } from '../../doctor/evidence/inspected-object.ts'
+} from '../../doctor/refused-access.ts'
 import { type JsonObject, valueAt } from '../../lib/json.ts'
 import { resourceOf } from '../auth/resource-of.ts'
 import type { CommandContext } from '../command/context.ts'

@@ -1,7 +1,7 @@
 import { invalidTime } from '../../client/connection/credential/validity.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
-import { judgeToken } from '../../doctor/token/judge-token.ts'
+import { judgeToken } from '../../doctor/judge-token.ts'
 import type { CommandContext } from '../command/context.ts'
 import { claimsOf } from './inspected-token.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { summarisedSecret } from './summarised-secret.ts'
+import { summarisedSecret } from './read-evidence.ts'
 
 test('keeps keys and registries, and no value', () => {
   const config = { auths: { 'registry.example.com': { auth: 'aHVudGVyMg==' } } }

@@ -1,8 +1,22 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  ownValue,
+  setOwn,
+  stringAt,
+  without,
+} from '../../lib/json.ts'
 import { mergePatch } from '../../lib/merge-patch.ts'
+import { quote } from '../../lib/quote.ts'
 import { parseManifests } from '../../manifests/manifests.ts'
 import { runs } from '../command/command-module.ts'
 import type { CommandContext } from '../command/context.ts'
@@ -11,13 +25,10 @@ import { openCatalogue } from '../discovery/catalogue.ts'
 import { yamlText } from '../output/documents.ts'
 import { oneLine } from '../output/terminal-text.ts'
 import { selectedObject } from '../selection/selected.ts'
-import type { CallFailure } from '../session/call-failure.ts'
-import { failureError } from '../session/call-failure.ts'
+import { type CallFailure, failureError } from '../session/call-failure.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import { showWritten } from '../writing/show-written.ts'
 import { FIELD_MANAGER } from '../writing/write-flags.ts'
-import { isContradiction, mergeDifference } from './merge-difference.ts'
-import { type EditedFile, openEditedFile } from './run-editor.ts'
 
 /** `orchctl edit`. */
 export function define(command: Command, context: CommandContext): void {
@@ -160,4 +171,77 @@ function headerOf(problems: readonly string[]): string {
 /** The text without the comment lines at its beginning. */
 function withoutComments(text: string): string {
   return text.replace(/^(?:#[^\n]*\n)+/u, '')
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** A file that the user edits, readable for this user alone. */
+interface EditedFile extends AsyncDisposable {
+  readonly path: string
+  /** Writes a text, runs the editor, and reads what the user has saved. @throws NP_ORCHCTL_EDITOR */
+  edit(text: string): Promise<string>
+  /** Leaves the file where it is when this is disposed. */
+  keep(): void
+}
+
+/** Makes the file in a folder of its own. */
+async function openEditedFile(env: Environment): Promise<EditedFile> {
+  const folder = await mkdtemp(join(tmpdir(), 'orchctl-edit-'))
+  const path = join(folder, 'object.yaml')
+  let isKept = false
+  return {
+    path,
+    keep: () => {
+      isKept = true
+    },
+    async edit(text) {
+      await writeFile(path, text, { mode: 0o600 })
+      await runEditor(env, path)
+      return readFile(path, 'utf8')
+    },
+    async [Symbol.asyncDispose]() {
+      if (!isKept) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The program of ORCH_EDITOR, KUBE_EDITOR, VISUAL or EDITOR with its arguments, else vi. No shell is involved. */
+function editorOf(env: Environment): readonly string[] {
+  const names = ['ORCH_EDITOR', 'KUBE_EDITOR', 'VISUAL', 'EDITOR']
+  const text = names.map((name) => env[name]?.trim() ?? '').find((one) => one !== '') ?? 'vi'
+  return text.split(/\s+/u)
+}
+
+async function runEditor(env: Environment, path: string): Promise<void> {
+  const [program = 'vi', ...args] = editorOf(env)
+  const outcome = await new Promise<string>((resolve) => {
+    const child = spawn(program, [...args, path], { stdio: 'inherit', shell: false })
+    child.once('error', (error) => resolve('code' in error ? String(error.code) : error.message))
+    child.once('close', (code, signal) => resolve(code === 0 ? '' : `exit ${code ?? signal}`))
+  })
+  if (outcome === '') return
+  throw new NodeProxyError('NP_ORCHCTL_EDITOR', `the editor ${quote(program)} failed: ${outcome}`, {
+    hint: 'set EDITOR to a program of this machine; nothing was changed',
+  })
+}
+
+/** The merge patch (RFC 7396) that turns one object into the other. Lists are replaced as a whole. */
+export function mergeDifference(before: JsonObject, after: JsonObject): JsonObject {
+  const patch: JsonObject = {}
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [one, other] = [ownValue(before, key), ownValue(after, key)]
+    if (other === undefined) setOwn(patch, key, null)
+    else if (isJsonObject(one) && isJsonObject(other)) {
+      const inner = mergeDifference(one, other)
+      if (Object.keys(inner).length > 0) setOwn(patch, key, inner)
+    } else if (!isDeepEqual(one, other)) setOwn(patch, key, other)
+  }
+  return patch
+}
+
+/** Whether two merge patches set the same field to different values. */
+export function isContradiction(one: Json | undefined, other: Json | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  if (!isJsonObject(one) || !isJsonObject(other)) return !isDeepEqual(one, other)
+  return Object.keys(one).some((key) => isContradiction(ownValue(one, key), ownValue(other, key)))
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { mergePatch } from '../../lib/merge-patch.ts'
-import { isContradiction, mergeDifference } from './merge-difference.ts'
+import { isContradiction, mergeDifference } from './edit-command.ts'
 
 const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.array(fc.integer()))
 const object = fc.letrec<{ tree: JsonObject }>((tie) => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isUnchanged, mapPatch, overwritten, splitChanges } from './change-map.ts'
+import { isUnchanged, mapPatch, overwritten, splitChanges } from './map-command.ts'
 
 const OBJECT = { metadata: { labels: { a: '1', b: '2' } } }
 

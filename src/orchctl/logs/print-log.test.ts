@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { harmless } from './print-log.ts'
+import { harmless } from './logs-command.ts'
 
 test.each([
   ['plain\n', 'plain\n'],

@@ -1,6 +1,5 @@
 import { type Json, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { expand } from '../jsonpath/expand.ts'
-import { sortedValue } from '../jsonpath/sorted-value.ts'
+import { expand, sortedValue } from '../jsonpath/expand.ts'
 import { columns } from './columns.ts'
 import { customCells } from './custom-columns.ts'
 import type { OutputFormat } from './output-format.ts'

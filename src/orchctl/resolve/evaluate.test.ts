@@ -5,11 +5,11 @@ import { goldenQuestions } from '../../dns/testing/golden-questions.ts'
 import { openSession } from '../session/open-session.ts'
 import type { Session } from '../session/session.ts'
 import { ClusterObjects } from './cluster-objects.ts'
-import { comparedReply } from './compare-reply.ts'
 import { evaluate } from './evaluate.ts'
 import { queryServer } from './query-server.ts'
 import { QUERY_TYPES, type QueryType } from './question.ts'
 import { type GoldenApi, openGoldenApi } from './testing/golden-api.ts'
+import { comparedReply } from './walk.ts'
 
 let golden: GoldenApi
 let session: Session

@@ -7,7 +7,6 @@ import type { HttpResponse, Transport } from '../../client/http/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { type CallFailure, failureError, refused, unanswered } from './call-failure.ts'
-import { readText } from './read-text.ts'
 
 /** One request. */
 export interface Call {
@@ -228,4 +227,19 @@ function warningsOf({ headers }: HttpResponse, warned: Set<string>): readonly st
   const found = [...text.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)]
   const fresh = found.map((match) => (match[1] ?? '').replaceAll(/\\(.)/g, '$1'))
   return fresh.filter((one) => !warned.has(one) && warned.add(one))
+}
+
+/** The body as text; undefined when it is longer than `limit` bytes. */
+async function readText(
+  body: AsyncIterable<Uint8Array>,
+  limit: number,
+): Promise<string | undefined> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of body) {
+    size += part.length
+    if (size > limit) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
 }

@@ -15,8 +15,7 @@ import { base64, certificates } from '../../client/testing/test-certificates.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { type AuditOutputs, openAuditSinks } from './open-sinks.ts'
-import { createEventsPoster } from './post-events.ts'
+import { type AuditOutputs, createEventsPoster, openAuditSinks } from './open-sinks.ts'
 
 const NOWHERE: AuditOutputs = {
   ...{ logPath: '', logMaxMegabytes: 1, logMaxBackups: 0, logMaxAgeDays: 0, webhookConfigFile: '' },

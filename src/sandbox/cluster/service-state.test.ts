@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
+import { isServedBy, readService } from './cluster-state.ts'
 import { absentPod, type PodState, readPod } from './pod-state.ts'
-import { isServedBy, readService } from './service-state.ts'
 import { readSlice } from './slice-state.ts'
 
 const service = (spec: JsonObject, ingress: JsonObject[] = []) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { createMemoryStore } from '../memory/memory-store.ts'
+import { createMemoryStore } from '../memory-store.ts'
 import type { Store } from '../store.ts'
 import { put, write } from '../testing/conformance-steps.ts'
 import { encryptedStore } from './encrypted-store.ts'

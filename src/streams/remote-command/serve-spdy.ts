@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../lib/clock.ts'
-import type { SpdySession } from '../spdy/session.ts'
-import { createSpdySession } from '../spdy/spdy-session.ts'
+import { createSpdySession, type SpdySession } from '../spdy/spdy-session.ts'
 import type { SpdyStream } from '../spdy/spdy-stream.ts'
 import type { CommandConnection, WantedStreams } from './command-connection.ts'
 import { statusOf } from './command-result.ts'

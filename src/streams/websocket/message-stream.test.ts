@@ -4,9 +4,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { closePayload, OPCODE, webSocketFrame } from './frame.ts'
-import { WebSocketFrameReader } from './frame-reader.ts'
 import { acceptHandshake, acceptKey } from './handshake.ts'
-import { createMessageStream } from './message-stream.ts'
+import { createMessageStream, WebSocketFrameReader } from './message-stream.ts'
 
 const MASK = Buffer.from([1, 2, 3, 4])
 

@@ -1,12 +1,48 @@
 import { type Action, isPathAction } from '../../../auth/action.ts'
 import type { User } from '../../../auth/user.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isJsonObject, type Json, objectAt, stringAt } from '../../../lib/json.ts'
 import { canonicalGroup } from '../../../resources/api-groups.ts'
+import { JSON_TYPE } from '../../encoding/media-type.ts'
+import { parseJson } from '../../encoding/parse-json.ts'
+import type { Reply } from '../../request/api-request.ts'
+import { type StatusDetails, StatusError } from '../../status/status.ts'
 import type { Level, Stage } from '../policy/audit-policy.ts'
-import type { AnsweredStatus } from './answered-status.ts'
-import type { CreatedObject } from './created-object.ts'
 import { safeText } from './safe-text.ts'
-import { safeUri } from './safe-uri.ts'
+
+/** What identifies an object that the path of its request does not name. */
+export interface CreatedObject {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+const MAX_DEPTH = 500
+
+/** An answer's code alone, or what its Status says. */
+export interface AnsweredStatus {
+  readonly code: number
+  readonly reason?: string
+  readonly message?: string | undefined
+  readonly details?: StatusDetails
+}
+
+export const PANIC: AnsweredStatus = {
+  code: 500,
+  reason: 'InternalError',
+  message: 'the server failed because of a bug; its log says more',
+}
+
+/** Messages of these answers may repeat a part of the body. */
+const QUOTING_CODES = new Set([400, 409, 422])
+const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection'])
+
+const MAX_URI = 2048
+const REDACTED = '[redacted]'
+
+/** A name holds no character that begins another parameter, so that no text takes long. */
+const PARAMETER = /([?&;#])([^=&;#?]*)=([^&#]*)/g
+const SECRET_NAME =
+  /token|secret|passw|pwd|auth(?!or(?!i[sz]))|credential|signature|api-?key|private|cookie|session|jwt|bearer|^(?:key|sig|code)$/i
 
 /** What stays the same in all events of a request. */
 export interface EventSource {
@@ -157,4 +193,50 @@ function escaped(line: string): string {
       return `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
     },
   )
+}
+
+/** The request target as it was sent, without the values of parameters that may be secret. */
+function safeUri(uri: string): string {
+  const start = uri.slice(0, 4 * MAX_URI)
+  const shown = start.replace(PARAMETER, (whole: string, ...parts: readonly string[]) => {
+    const [mark = '', name = '', value = ''] = parts
+    return isSecret(name, value) ? `${mark}${name}=${REDACTED}` : whole
+  })
+  const rest = uri.length > start.length ? '…' : ''
+  return safeText(`${shown}${rest}`, MAX_URI)
+}
+
+/** Some programs take a semicolon for the end of a parameter, others for a part of its value. */
+function isSecret(name: string, value: string): boolean {
+  const names = value.split(';').flatMap((part) => (part.includes('=') ? part.split('=', 1) : []))
+  return [name, ...names].some((one) => SECRET_NAME.test(decode(one)))
+}
+
+function decode(name: string): string {
+  try {
+    return decodeURIComponent(name.replaceAll('+', ' '))
+  } catch {
+    return name
+  }
+}
+
+/** Without a message that may repeat a part of a body, which is not shown itself. */
+export function withoutQuotes(status: AnsweredStatus, verb: string): AnsweredStatus {
+  const isQuoting = QUOTING_CODES.has(status.code) && WRITES.has(verb)
+  return isQuoting ? { ...status, message: undefined } : status
+}
+
+/** The object that an answer to a create shows; nothing else of it is read. */
+export function createdObject(action: Action, answer: Reply): CreatedObject | undefined {
+  const { body, contentType } = answer
+  if (isPathAction(action) || action.verb !== 'create' || action.name !== '') return undefined
+  if (!Array.isArray(body) || !contentType.startsWith(JSON_TYPE)) return undefined
+  const object = parseJson(Buffer.concat(body as readonly Buffer[]), MAX_DEPTH)
+  if (object instanceof StatusError || !isJsonObject(object)) return undefined
+  const metadata = objectAt(object, 'metadata')
+  return {
+    name: stringAt(metadata, 'name'),
+    uid: stringAt(metadata, 'uid'),
+    resourceVersion: stringAt(metadata, 'resourceVersion'),
+  }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { rulesOfRole } from '../../../auth/rbac/policy-rule.ts'
 import type { WriterAccess } from '../../../auth/rbac/writer-access.ts'
 import type { JsonObject } from '../../../lib/json.ts'
-import { checkBindingWriter } from './escalation.ts'
+import { checkBindingWriter } from './resource.ts'
 
 const PODS = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
 const ANN = { kind: 'User', name: 'ann' }

@@ -1,6 +1,8 @@
+import { type JsonObject, objectAt } from '../../../lib/json.ts'
+import type { Reader } from '../../../resources/reader.ts'
+import type { ReviewContext } from '../../resource/review.ts'
+import { accessStatus, checkAccess } from '../shared/access-review.ts'
 import { reviewResource } from '../shared/review-resource.ts'
-import { reviewOwnAccess } from './review.ts'
-import { checkSelfSubjectAccessReview } from './validation.ts'
 
 export const selfSubjectAccessReviews = reviewResource({
   plural: 'selfsubjectaccessreviews',
@@ -11,3 +13,12 @@ export const selfSubjectAccessReviews = reviewResource({
   validate: checkSelfSubjectAccessReview,
   review: reviewOwnAccess,
 })
+
+function checkSelfSubjectAccessReview(object: Reader): void {
+  checkAccess(object.object('spec'))
+}
+
+/** Whether the user of the request may do it. */
+function reviewOwnAccess({ authorizer, user }: ReviewContext, question: JsonObject): JsonObject {
+  return accessStatus(authorizer, user, objectAt(question, 'spec'))
+}

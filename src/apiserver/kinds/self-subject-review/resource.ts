@@ -1,5 +1,7 @@
+import type { JsonObject } from '../../../lib/json.ts'
+import type { ReviewContext } from '../../resource/review.ts'
 import { reviewResource } from '../shared/review-resource.ts'
-import { reviewSelf } from './review.ts'
+import { userInfo } from '../shared/user-info.ts'
 
 const GROUP = 'authentication.k8s.io'
 
@@ -12,3 +14,8 @@ export const selfSubjectReviews = reviewResource({
   versions: ['v1', 'v1beta1', 'v1alpha1'].map((version) => ({ group: GROUP, version })),
   review: reviewSelf,
 })
+
+/** Who the user of the request is. */
+function reviewSelf({ user }: ReviewContext): JsonObject {
+  return { userInfo: userInfo(user) }
+}

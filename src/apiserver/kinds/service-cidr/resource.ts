@@ -1,7 +1,18 @@
+import { arrayAt, scalarText } from '../../../lib/json.ts'
+import { readMetadata } from '../../../resources/metadata.ts'
+import type { Reader } from '../../../resources/reader.ts'
 import type { Resource } from '../../resource/resource.ts'
+import { ageColumn, nameColumn } from '../../table/age.ts'
+import { type Column, column } from '../../table/column.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
-import { columns } from './columns.ts'
-import { checkServiceCidr } from './validation.ts'
+
+const columns: readonly Column[] = [
+  nameColumn,
+  column('CIDRs', 'The ranges.', (object) =>
+    arrayAt(object, 'spec', 'cidrs').map(scalarText).join(','),
+  ),
+  ageColumn,
+]
 
 /** The ranges that ClusterIPs are taken from; the server alone writes the one object that there is. */
 export const serviceCidrs: Resource = {
@@ -22,4 +33,8 @@ export const serviceCidrs: Resource = {
   validate: checkServiceCidr,
   validateUpdate: 'none',
   defaults: 'none',
+}
+
+function checkServiceCidr(object: Reader): void {
+  readMetadata(object, { namespaced: false, name: 'subdomain' })
 }

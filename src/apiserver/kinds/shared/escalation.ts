@@ -5,7 +5,6 @@ import { isDeepEqual } from '../../../lib/equal.ts'
 import { type JsonObject, without } from '../../../lib/json.ts'
 import type { StatusError } from '../../status/status.ts'
 import { forbidden, type Subject } from '../../status/status-errors.ts'
-import { goList, ruleTexts } from './rule-text.ts'
 
 /** Rules that one error lists. */
 const MAX_LISTED = 10
@@ -32,4 +31,28 @@ export function escalation(
 export function grantsSame(next: JsonObject, old: JsonObject): boolean {
   const content = (object: JsonObject) => without(object, 'metadata', 'kind', 'apiVersion')
   return isDeepEqual(content(next), content(old))
+}
+
+/** Rules as kube-apiserver prints them, one for each line of its refusal; verbs of the same objects are joined. */
+export function ruleTexts(rules: readonly PolicyRule[]): readonly string[] {
+  const verbs = new Map<string, string[]>()
+  for (const rule of rules) {
+    const what = objectsText(rule)
+    verbs.set(what, [...(verbs.get(what) ?? []), ...rule.verbs])
+  }
+  return [...verbs].map(([what, all]) => `{${what}Verbs:${goList([...new Set(all)])}}`)
+}
+
+function objectsText({ apiGroups, resources, nonResourceURLs, resourceNames }: PolicyRule): string {
+  const lists = {
+    ...{ APIGroups: apiGroups, Resources: resources },
+    ...{ NonResourceURLs: nonResourceURLs, ResourceNames: resourceNames },
+  }
+  const given = Object.entries(lists).filter(([, list]) => list.length > 0)
+  return given.map(([name, list]) => `${name}:${goList(list)}, `).join('')
+}
+
+/** A list of texts as Go prints it: `["get" "list"]`. */
+function goList(texts: readonly string[]): string {
+  return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`
 }

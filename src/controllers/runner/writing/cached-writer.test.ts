@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../lib/json.ts'
 import { readMeta } from '../../objects/object-meta.ts'
-import { createCachedWriter } from './cached-writer.ts'
+import { createCachedWriter } from '../runner.ts'
 
 const meta = readMeta({ metadata: { name: 'x', namespace: 'shop', uid: 'u' } })
 const MARK = { uid: 'u', deletionTimestamp: '2026-01-01T00:00:00Z' }

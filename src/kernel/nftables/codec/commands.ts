@@ -6,9 +6,8 @@ import { nfHeader, nfMessageType } from '../../netlink/nfnetlink.ts'
 import type { Command, Element, Hook, SetSpec, Table } from '../objects.ts'
 import { CHAIN, ELEMENTS, HOOK, RULE, SET, TABLE, TABLE_OWNER } from './attributes.ts'
 import { type ElementForm, writeElement } from './element-codec.ts'
-import { lengthOf } from './field-types.ts'
 import { writeSet } from './set-codec.ts'
-import { ruleUserData } from './user-data.ts'
+import { lengthOf, ruleUserData } from './user-data.ts'
 import { writeExpression } from './write-expression.ts'
 
 /** Message flags of linux/netlink.h: create what is not there; behind the others. */

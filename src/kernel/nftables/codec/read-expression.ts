@@ -1,10 +1,14 @@
 import type { Family } from '../../../lib/ip.ts'
 import { attributeText, findAttribute } from '../../netlink/attribute.ts'
+import { align } from '../../netlink/message.ts'
 import type { ConntrackKey, Expression } from '../expression.ts'
 import type { Verdict } from '../verdict.ts'
 import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
-import { eachAttribute } from './each-attribute.ts'
 import * as number from './numbers.ts'
+
+const HEADER = 4
+/** The two upper bits of a type mean "nested" and "network byte order". */
+const TYPE_MASK = 0x3fff
 
 /** The expressions of a rule; one that this code does not write in the same way is `foreign`. */
 export function readExpressions(list: Buffer, family: Family): readonly Expression[] {
@@ -192,4 +196,18 @@ function conntrackKey(value: number | undefined, family: Family): ConntrackKey |
   if (value === saddr[family]) return 'saddr'
   if (value === daddr[family]) return 'daddr'
   return number.keyOf(others, value)
+}
+
+/** Visits the attributes of a list in their order, up to the first one with an impossible length; values are views. */
+export function eachAttribute(
+  bytes: Buffer,
+  visit: (type: number, value: Buffer) => void,
+  start = 0,
+): void {
+  for (let at = start; at + HEADER <= bytes.length; ) {
+    const length = bytes.readUInt16LE(at)
+    if (length < HEADER || at + length > bytes.length) return
+    visit(bytes.readUInt16LE(at + 2) & TYPE_MASK, bytes.subarray(at + HEADER, at + length))
+    at += align(length)
+  }
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { lengthOf } from '../codec/field-types.ts'
+import { lengthOf } from '../codec/user-data.ts'
 import type { Element, FieldType } from '../objects.ts'
 import type { Verdict } from '../verdict.ts'
 import { checkVerdict } from './check-rule.ts'

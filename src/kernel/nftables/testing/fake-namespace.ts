@@ -1,5 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts'
-import { transactionError } from '../netlink/errors.ts'
+import { transactionError } from '../netlink/netlink-nftables.ts'
 import type { TransactionError } from '../nftables.ts'
 import type { TouchedObject } from '../notifications/object-collector.ts'
 import type { Element, Table } from '../objects.ts'

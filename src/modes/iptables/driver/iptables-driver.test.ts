@@ -6,7 +6,7 @@ import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monit
 import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/configuration.ts'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
-import { iptablesDriver } from './iptables-driver.ts'
+import { iptablesDriver } from './definition.ts'
 
 function rig(monitor: FakeMonitor | typeof noopMonitor = new FakeMonitor()) {
   const sets = new FakeSets()

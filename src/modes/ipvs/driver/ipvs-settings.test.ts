@@ -5,7 +5,7 @@ import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
-import { ipvsSettings } from './ipvs-settings.ts'
+import { ipvsSettings } from './ipvs-driver.ts'
 
 const node: Node = {
   name: 'here',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ObjectKey } from '../../mode.ts'
-import { blame } from './blame.ts'
+import { blame } from './apply.ts'
 import type { Commit } from './plan.ts'
 
 const KEYS = ['NPROXY-A', 'NPROXY-B', 'NPROXY-BB'].map((chain) => `4/nat/${chain}` as ObjectKey)

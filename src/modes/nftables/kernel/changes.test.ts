@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Element } from '../../../kernel/nftables/objects.ts'
 import { tableOf } from '../keys/names.ts'
-import { changesOf, elementCommands } from './changes.ts'
+import { changesOf, elementCommands } from './steps.ts'
 
 const placed = (last: number, more: Partial<Element> = {}, set = 's') => ({
   set,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { TouchedObject } from '../../../kernel/nftables/notifications/object-collector.ts'
 import { SET, tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
-import { foreignChange } from './foreign-change.ts'
+import { foreignChange } from '../mode.ts'
 import { Suspects } from './suspects.ts'
 
 const table = tableOf(4)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { finished, withBytes, withValue } from './structural-hash.ts'
+import { finished, withBytes, withValue } from './digest.ts'
 
 const hash = (value: unknown) => finished(withValue(7, value))
 const leaf = fc.oneof(

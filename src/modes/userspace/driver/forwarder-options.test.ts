@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
-import { forwarderOptions, type Machine } from './forwarder-options.ts'
+import { forwarderOptions, type Machine } from './open-userspace.ts'
 
 const MACHINE: Machine = { processors: 4, openFiles: 20_000, hasSyscalls: true }
 

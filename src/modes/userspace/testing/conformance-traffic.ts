@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Forwarder } from '../forwarder.ts'
+import { backendsOf, totalsOf } from '../read-traffic.ts'
 import type { Route } from '../route.ts'
-import { backendsOf, totalsOf } from '../traffic/sum-routes.ts'
 import {
   backend,
   connectTo,

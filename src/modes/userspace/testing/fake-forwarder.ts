@@ -3,7 +3,7 @@ import type { Family } from '../../../lib/ip.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, RedirectPorts } from '../forwarder.ts'
 import type { Route } from '../route.ts'
-import type { RouteTraffic } from '../traffic/route-traffic.ts'
+import type { RouteTraffic } from '../route-traffic.ts'
 
 const NONE: TrafficCounts = {
   ...{ connections: 0, connectionsNow: 0, udpFlows: 0, udpFlowsNow: 0, bytesIn: 0, bytesOut: 0 },

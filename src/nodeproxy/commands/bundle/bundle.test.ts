@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { redact } from '../record-command.ts'
 import { readBundle, writeBundle } from './bundle-file.ts'
-import { redact } from './redact.ts'
 
 let folder: string
 beforeEach(() => {

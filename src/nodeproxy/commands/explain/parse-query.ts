@@ -1,4 +1,4 @@
-import { parseEnd, type WrittenEnd } from '../../../explain/request/parse-end.ts'
+import { parseEnd, type WrittenEnd } from '../../../explain/parse-end.ts'
 import { hostPort } from '../../../lib/ip.ts'
 import { quote } from '../../../lib/quote.ts'
 import type { Protocol } from '../../../resources/types.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nodePortAddresses, serviceCIDRs } from './networks-or-word.ts'
+import { nodePortAddresses, serviceCIDRs } from './traffic.ts'
 
 describe('nodePortAddresses', () => {
   it('accepts networks, or primary alone', () => {

@@ -1,9 +1,16 @@
 import { AFFINITY_SCOPES } from '../../../forwarding/node-context.ts'
+import type { Cidr } from '../../../lib/ip.ts'
 import { DETECT_LOCAL_MODES } from '../../../modes/netfilter/settings/configuration.ts'
-import { cidrList, cidrPair } from '../../../settings/network-types.ts'
+import { cidrList, cidrPair, splitCommas } from '../../../settings/network-types.ts'
 import { oneOf, text } from '../../../settings/scalar-types.ts'
+import { accept, refuse, type ValueType } from '../../../settings/value-type.ts'
 import type { FieldsOf, PathsUnder } from './field.ts'
-import { nodePortAddresses, serviceCIDRs } from './networks-or-word.ts'
+
+/** Networks; or `primary`, the addresses of the Node object, which files write as `["primary"]`. */
+export const nodePortAddresses = networksOr('primary')
+
+/** Networks; or `none`, which files write as `["none"]`. */
+export const serviceCIDRs = networksOr('none')
 
 /** How traffic of local pods is recognised, and which addresses are served. */
 export const trafficFields: FieldsOf<
@@ -80,4 +87,22 @@ function checkInterface(maxLength: number): (name: string) => string | undefined
     name.length <= maxLength && /^[A-Za-z0-9._@-]*$/.test(name) && name !== '.' && name !== '..'
       ? undefined
       : `write an interface name: up to ${maxLength} letters, digits, ".", "_", "-" and "@"`
+}
+
+/** A list of networks, or of one word alone, whose value is the word. */
+function networksOr<W extends string>(word: W): ValueType<readonly Cidr[] | W> {
+  const type: ValueType<readonly Cidr[] | W> = {
+    name: `list of CIDRs, or exactly ["${word}"]`,
+    isList: true,
+    decode(raw) {
+      if (!Array.isArray(raw)) return refuse(`write a list of networks, or ["${word}"]`)
+      if (raw.length === 1 && raw[0] === word) return accept(word)
+      return raw.includes(word)
+        ? refuse(`"${word}" stands alone: write ["${word}"], or networks without it`)
+        : cidrList.decode(raw)
+    },
+    fromFlag: (text) => type.decode(splitCommas(text)),
+    encode: (value) => (value === word ? [word] : value),
+  }
+  return type
 }

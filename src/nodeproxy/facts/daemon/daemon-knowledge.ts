@@ -1,11 +1,28 @@
 import type { DaemonFacts, NodeFacts } from '../../../doctor/evidence/node-facts.ts'
-import type { InspectionClient } from '../../../inspection/client/inspection-client.ts'
 import type { Entry, StatusResponse } from '../../../inspection/generated/inspection_pb.ts'
+import type { InspectionClient } from '../../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { type Json, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import { DESIRED_DOCUMENT } from '../../explanation/desired-document.ts'
 import type { DesiredRules } from '../../explanation/desired-state.ts'
-import { sharedSettings } from './shared-settings.ts'
+
+/**
+ * Settings that decide alike on all nodes what packets to a Service meet. Addresses, limits and files of a node are none,
+ * nor is the mode, of which the one at work is compared.
+ */
+const SHARED = [
+  'proxyName',
+  'detectLocalMode',
+  'detectLocal.bridgeInterface',
+  'detectLocal.interfaceNamePrefix',
+  'clusterCIDR',
+  'allowedExternalIPs',
+  'affinityScope',
+  'iptables.masqueradeBit',
+  'iptables.masqueradeAll',
+  'nftables.masqueradeAll',
+  'ipvs.scheduler',
+] as const
 
 type Configuration = NonNullable<NodeFacts['configuration']>
 
@@ -91,4 +108,14 @@ function configurationOf(text: string): Configuration {
 function rulesOf(document: string | undefined): DesiredRules | undefined {
   const [line = ''] = document?.split('\n', 1) ?? []
   return line === '' ? undefined : (JSON.parse(line) as DesiredRules)
+}
+
+/** Those of a configuration, as JSON by their paths. */
+function sharedSettings(config: Json): Readonly<Record<string, string>> {
+  const settings = SHARED.map((path) => [path, valueAt(config, ...path.split('.'))] as const)
+  return Object.fromEntries(
+    settings.flatMap(([path, value]) =>
+      value === undefined ? [] : [[path, JSON.stringify(value)]],
+    ),
+  )
 }

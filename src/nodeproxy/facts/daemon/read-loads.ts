@@ -1,5 +1,5 @@
 import type { NodeFacts } from '../../../doctor/evidence/node-facts.ts'
-import type { InspectionClient } from '../../../inspection/client/inspection-client.ts'
+import type { InspectionClient } from '../../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 
 /** Service ports whose connections are compared, those with the most first. */

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { RunCommand } from '../../../explain/host/run-command.ts'
+import { processAtSocket, readListeners, readRules, readSettings } from '../read-node-facts.ts'
 import { isOwnRule } from './own-rules.ts'
 import { readInterfaces, readUplink } from './read-interfaces.ts'
-import { processAtSocket, readListeners } from './read-listeners.ts'
 import { readMasquerades } from './read-masquerades.ts'
-import { readRules } from './read-rules.ts'
-import { readSettings } from './read-settings.ts'
 
 /** Runs nothing: commands by their words, others are not there. */
 function answers(outputs: Readonly<Record<string, string>>): RunCommand {

@@ -1,7 +1,17 @@
 import type { NodeFacts } from '../../../doctor/evidence/node-facts.ts'
 import { listNftables } from '../../../explain/nftables/read-nftables.ts'
 import type { NodeSource } from './node-source.ts'
-import { OF_IPTABLES, XTABLES } from './rule-listings.ts'
+
+/** The programs whose rules are listed with `-save`. */
+export const XTABLES = [
+  'iptables-nft',
+  'iptables-legacy',
+  'ip6tables-nft',
+  'ip6tables-legacy',
+] as const
+
+/** Tables of `nft` that an iptables program lists, too. */
+export const OF_IPTABLES = /^nft ip6? (raw|mangle|nat|filter|security)$/
 
 type Masquerade = NodeFacts['masquerades'][number]
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type Entry, EntrySchema } from '../../../inspection/generated/inspection_pb.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { DesiredRules } from '../../explanation/desired-state.ts'
-import { chooseProbes, type Senders } from './choose-probes.ts'
+import { chooseProbes, type Senders } from './read-packets.ts'
 import { SampledEntries } from './sampled-entries.ts'
 
 const ip = (text: string) => text as IpAddress

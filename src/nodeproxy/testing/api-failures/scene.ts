@@ -15,7 +15,7 @@ import { assessReadiness } from '../../../telemetry/health/readiness.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { type ClusterWatcher, createClusterWatcher } from '../../../watch/cluster-watcher.ts'
 import { ModelCluster } from '../../../watch/testing/model-cluster.ts'
-import { watchReadiness } from '../../wiring/observation/watch-readiness.ts'
+import { watchReadiness } from '../../wiring/run-node.ts'
 import { type FailureCase, resolveName } from './failures.ts'
 
 export interface LogRecord {

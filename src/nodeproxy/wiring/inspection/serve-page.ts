@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { commandDocuments } from '../../../inspection/http/commands/command-documents.ts'
-import { runLauncher } from '../../../inspection/http/commands/run-launcher.ts'
+import { commandDocuments, runLauncher } from '../../../inspection/http/command-documents.ts'
 import type { InspectionHandlerParts } from '../../../inspection/http/inspection-handler.ts'
 import { lazyListener } from '../../../inspection/http/lazy-listener.ts'
 import type { InspectionSource } from '../../../inspection/service/inspection-source.ts'
@@ -36,7 +35,7 @@ export async function servePage(
   const address = launch.config.inspection.pageBindAddress
   if (address === undefined) return undefined
   const load = async () => {
-    const { pageHandler } = await import('../../../inspection/http/page/page-handler.ts')
+    const { pageHandler } = await import('../../../inspection/http/page-handler.ts')
     const { readPageFiles } = await import('../../../page/serving/page-files.ts')
     return pageHandler(parts, await readPageFiles())
   }

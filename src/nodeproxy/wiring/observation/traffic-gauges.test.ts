@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Traffic, TrafficCounts } from '../../../modes/mode.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
-import { trafficGauges } from './traffic-gauges.ts'
+import { trafficGauges } from './gauges.ts'
 
 const COUNTS: TrafficCounts = {
   ...{ connections: 10, connectionsNow: 1, udpFlows: 20, udpFlowsNow: 2 },

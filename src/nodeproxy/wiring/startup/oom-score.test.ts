@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { setOomScore } from './oom-score.ts'
+import { setOomScore } from './process-settings.ts'
 
 let folder: string
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listenForSignals } from './signals.ts'
+import { listenForSignals } from '../../daemon.ts'
 
 test('SIGHUP reloads once a handler is set, and never ends the daemon', () => {
   const { onHangup } = listenForSignals()

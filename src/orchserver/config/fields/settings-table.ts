@@ -1,4 +1,4 @@
-import { DNS_FIELDS } from '../../../dns/config/dns-fields.ts'
+import { DNS_FIELDS } from '../../../dns/dns-fields.ts'
 import { settingsTable } from '../../../settings/table.ts'
 import { COMMAND_FLAGS } from '../command-flags.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'

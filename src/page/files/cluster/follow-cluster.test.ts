@@ -6,9 +6,8 @@ import { RequestError } from '../data/request-error.ts'
 import { answered } from '../nodes/node-reading.ts'
 import { clusterState } from './cluster-state.ts'
 import { eachOf } from './each-of.ts'
-import { followNodes, followStatuses, roundMs } from './follow-cluster.ts'
+import { followNodes, followStatuses, ReadingsWriter, roundMs } from './follow-cluster.ts'
 import { listed } from './listed.ts'
-import { ReadingsWriter } from './readings-writer.ts'
 
 const VISIBLE = { hidden: false, addEventListener() {}, removeEventListener() {} }
 const HIDDEN = { ...VISIBLE, hidden: true }

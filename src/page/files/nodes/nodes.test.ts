@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { newestNode } from '../cluster/follow-services.ts'
 import type { StatusMessage } from '../data/messages.ts'
-import { newestNode } from './choose-node.ts'
+import { ALL_NODES, firstWords, frequencies, selectNodes } from '../views/cluster/nodes-view.ts'
 import { compareNodes, disagreements } from './compare-nodes.ts'
-import { frequencies } from './most-frequent.ts'
 import { answered, failed, type NodeReading } from './node-reading.ts'
 import { nodeRemedy } from './node-remedy.ts'
 import { nodeRows } from './node-row.ts'
-import { ALL_NODES, firstWords, selectNodes } from './select-nodes.ts'
 
 const WELL: StatusMessage = {
   ...{ isReady: true, mode: 'a', version: '0.1.0', services: 4, entries: 9 },

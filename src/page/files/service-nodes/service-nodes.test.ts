@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { BackendMessage, EntryMessage, ServiceMessage } from '../data/messages.ts'
 import { answered, failed } from '../nodes/node-reading.ts'
 import { backendSample } from '../services/service-entries.ts'
+import { nodeServiceRows, sumEntries } from '../views/cluster/service-over-nodes-detail.ts'
 import { clusterServiceRows } from './cluster-service-row.ts'
 import { nodeDifferences } from './node-differences.ts'
 import { type NodeService, readServices } from './node-service.ts'
-import { nodeServiceRows } from './node-service-row.ts'
-import { sumEntries } from './sum-entries.ts'
 
 const ID = 'shop/web:http/TCP/4'
 

@@ -2,9 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type { ServiceMessage } from '../data/messages.ts'
 import { type Order, orderedBy } from '../grid/order.ts'
 import type { TrafficCounts } from '../traffic/traffic-rates.ts'
-import { ALL_SERVICES, isProblem, type SortKey, selectServices, TEXTS } from './select-services.ts'
+import {
+  ALL_SERVICES,
+  isProblem,
+  type SortKey,
+  selectServices,
+  serviceRows,
+  TEXTS,
+} from './select-services.ts'
 import { backendRows, backendSample } from './service-entries.ts'
-import { serviceRows } from './service-row.ts'
 
 const SERVICES: readonly ServiceMessage[] = [
   { service: 'shop/web', entries: 2, backends: 5, status: 'Done' },

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { ExplanationMessage, OutcomeMessage, StepMessage } from '../data/explanation.ts'
-import { explainedWay } from './explained-way.ts'
-import { type WayBox, wayLayout } from './way-layout.ts'
-import { outcomeSentence, packetWords, stepWords } from './way-words.ts'
-import { wrapText } from './wrap-text.ts'
+import {
+  explainedWay,
+  outcomeSentence,
+  packetWords,
+  stepWords,
+  type WayBox,
+  wayLayout,
+  wrapText,
+} from './way-layout.ts'
 
 const route: StepMessage = { where: 'route', text: 'to 10.96.0.1 by eth0' }
 const service: StepMessage = {

@@ -1,6 +1,5 @@
-import { findService } from '../../../../src/explain/ipvs/choose-servers.ts'
-import { ipvsFunctions } from '../../../../src/explain/ipvs/ipvs-functions.ts'
-import type { ListedService } from '../../../../src/explain/ipvs/ipvs-snapshot.ts'
+import { findService, ipvsFunctions } from '../../../../src/explain/ipvs-functions.ts'
+import type { ListedService } from '../../../../src/explain/ipvs-snapshot.ts'
 import type { HookFunction } from '../../../../src/explain/packet/hook-function.ts'
 import type { Hook, PacketState } from '../../../../src/explain/packet/packet-state.ts'
 import { fakeFacts } from '../../../../src/explain/testing/fake-world.ts'
