@@ -11,7 +11,7 @@ import { namespacesOf, type Removed, removeDeadRuns, removeRun } from './run/lef
 import { type Orders, writeOrders } from './run/orders.ts'
 import { namespaceOf, type Run, runName } from './run/run.ts'
 
-const PROGRAM = new URL('./inside/main.ts', import.meta.url).pathname
+const PROGRAM = new URL('./inside-main.ts', import.meta.url).pathname
 /** How long the process inside may take to end after a signal. */
 const END_MS = 15_000
 

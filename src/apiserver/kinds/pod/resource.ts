@@ -28,7 +28,7 @@ import { checkUnchanged } from '../shared/immutable.ts'
 import { nodeRule } from '../shared/node-rule.ts'
 import { defaultPodSpec } from '../shared/pod-spec/defaults.ts'
 import { checkPodSpec } from '../shared/pod-spec/validation.ts'
-import { completePod } from './account-complete.ts'
+import { completePod } from './complete-account.ts'
 import { podSummary } from './summary.ts'
 
 const CHANGEABLE = [

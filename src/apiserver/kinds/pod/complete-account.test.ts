@@ -10,7 +10,7 @@ import {
 import { placesOf } from '../../../resources/testing/raw-objects.ts'
 import { CreationRefusal, type ObjectReader } from '../../resource/resource.ts'
 import { validateObject } from '../testing/rules-by-kind.ts'
-import { completePod } from './account-complete.ts'
+import { completePod } from './complete-account.ts'
 
 const PATHS = ['kubernetes.io', 'orch.io'].map(
   (brand) => `/var/run/secrets/${brand}/serviceaccount`,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { cidrContains, type IpAddress } from '../lib/ip.ts'
 import type { Service } from '../resources/types.ts'
 import { compileService } from './compile.ts'
-import { explain, type NodeFacts, type Packet } from './explanation-explain.ts'
+import { explain, type NodeFacts, type Packet } from './explain.ts'
 import { ForwardingTable } from './table.ts'
 import {
   cidr,
