@@ -20,7 +20,8 @@ test('each row of "Where is it decided?" names a file and what it declares', asy
 })
 
 test('a row with classes and a constant, exported or not, is right', () => {
-  const row = '| When? | `src/sync/loop.ts`: `Loop`, `src/sync/loop.ts`: `Inner`; at most `src/sync/loop.ts`: `MAX` |'
+  const row =
+    '| When? | `src/sync/loop.ts`: `Loop`, `src/sync/loop.ts`: `Inner`; at most `src/sync/loop.ts`: `MAX` |'
   expect(designPageFaults(page(row), files)).toEqual([])
 })
 

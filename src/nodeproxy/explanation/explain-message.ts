@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
-import type { PoolExplanation } from '../../forwarding/explain-pool.ts'
 import { explain, type NodeFacts, type Packet } from '../../forwarding/explain.ts'
+import type { PoolExplanation } from '../../forwarding/explain-pool.ts'
 import type { ForwardingTable } from '../../forwarding/table.ts'
 import type {
   ExplainRequest,
