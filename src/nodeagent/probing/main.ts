@@ -22,8 +22,6 @@ async function answer({ id, target, timeoutMs }: ProbeRequest): Promise<void> {
   process.stdout.write(`${JSON.stringify({ id, ...outcome })}\n`)
 }
 
-main()
-
 /**
  * Runs one probe; a failure of any kind is a result. A TCP connection passes when it is
  * accepted, an HTTP request when the status is 200 to 399; a redirect is not
@@ -81,3 +79,5 @@ function probeHttp(
   })
   sent.end()
 }
+
+main()

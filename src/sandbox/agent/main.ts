@@ -24,8 +24,6 @@ function write(reply: AgentReply): void {
   process.stdout.write(`${JSON.stringify(reply)}\n`)
 }
 
-main()
-
 /** Sends one HTTP request. Every outcome is an answer; the promise never rejects. */
 export function sendRequest({ url, from, timeoutMs, asAccount }: RequestSpec): Promise<Answer> {
   const began = performance.now()
@@ -69,3 +67,5 @@ function failure(error: NodeJS.ErrnoException, ms: number): Answer {
   const code = error.code ?? error.message
   return code === 'ECONNREFUSED' ? { kind: 'refused', ms } : { kind: 'failed', ms, code }
 }
+
+main()

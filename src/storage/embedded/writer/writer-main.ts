@@ -54,8 +54,6 @@ function failureOf(error: unknown): WriterFailure {
   return { code: error.code, message: error.message, hint: error.hint }
 }
 
-main()
-
 /**
  * The inodes of the store's file and its log at the time of opening. When another process deletes
  * or replaces the files, SQLite goes on writing to files that no process can open again:
@@ -85,3 +83,5 @@ class OpenFiles {
 function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino
 }
+
+main()
