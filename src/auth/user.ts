@@ -1,7 +1,7 @@
 /** Who sends a request, as authentication found it. Names are exact: case and bytes count. */
 export interface User {
   readonly name: string
-  /** Tells apart accounts of one name, of which one was deleted; absent: there is none. */
+  /** Distinguishes an account from a deleted one of the same name; absent: the account has no uid. */
   readonly uid?: string
   readonly groups: readonly string[]
   /** What else the credentials say, e.g. the Pod that a token is bound to. */

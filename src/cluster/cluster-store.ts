@@ -15,7 +15,7 @@ const MAX_PARTS = 32_768
 
 /** What a batch of events changed in the store; events that repeat a known value change nothing. */
 export interface StoreChange {
-  /** Services of which the Service object or an endpoint source changed. */
+  /** Services whose object or endpoint sources changed. */
   readonly services: ReadonlySet<ServiceKey>
   /** Whether a Node was added, changed or deleted. */
   readonly nodeChanged: boolean

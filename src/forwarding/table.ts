@@ -111,7 +111,7 @@ export class ForwardingTable {
     return id === undefined ? undefined : this.#published.get(id)
   }
 
-  /** The Services whose ClusterIP this is; empty: it is none. */
+  /** The Services whose ClusterIP this is; empty: it belongs to no Service. */
   ownersOf(ip: IpAddress): readonly ServiceKey[] {
     return this.#claims.ownersOf(ip)
   }

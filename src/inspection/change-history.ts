@@ -55,7 +55,7 @@ export class ChangeHistory {
     return () => void this.#readers.delete(onChange)
   }
 
-  /** Of the last changes; zeros while there is none. */
+  /** Of the last changes; zeros before the first change. */
   latency(): LatencySummary {
     const sorted = this.#last.map((one) => one.appliedAt - one.compiledAt).toSorted((a, b) => a - b)
     const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0

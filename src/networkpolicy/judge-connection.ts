@@ -58,7 +58,7 @@ export interface ConnectionJudgement {
   readonly isAdmitted: boolean
   /** Undefined: the source is no Pod that policies see. */
   readonly egress: EndJudgement | undefined
-  /** Undefined: the destination is none. */
+  /** Undefined: the destination is not a Pod. */
   readonly ingress: EndJudgement | undefined
 }
 

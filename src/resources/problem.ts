@@ -13,8 +13,8 @@ export interface Problem {
 }
 
 /**
- * A value that is none of a few, one that is there already (`other`: where), none at all, or an
- * address with leading zeros, which only old objects may have (in canonical text).
+ * A value that is not among those allowed, one that occurs already (`other`: where), a missing one, or an
+ * address with leading zeros, which only old objects may have (`canonical`: without them).
  */
 export type Fault =
   | { readonly legacyAddress: string }

@@ -1,4 +1,4 @@
-/** A JSON object from the wire, of which nothing is known yet. */
+/** A JSON object from the wire, not yet validated. */
 export type Raw = Readonly<Record<string, unknown>>
 
 /** Whether a value is an object and no array or null. */

@@ -48,7 +48,7 @@ function readEndpoint(raw: Reader, family: Family, weightOf: WeightOf): Endpoint
 }
 
 /**
- * The conditions, of which an absent `ready` means ready and an absent `serving`
+ * The conditions. An absent `ready` means ready, an absent `serving`
  * the same as `ready`. Undefined, with a finding, when one is neither true nor
  * false: no traffic goes to an endpoint whose condition is unknown.
  */

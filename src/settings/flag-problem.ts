@@ -54,7 +54,7 @@ function allFlags<C>({ entries, commandFlags, deprecatedFlags }: SettingsTable<C
   return [...fields, ...Object.keys(commandFlags), ...deprecatedFlags.keys()]
 }
 
-/** The flags that are no setting: of each the last value, or all of one that is repeated. An empty text is none. */
+/** The flags that are no setting: of each the last value, or all of one that is repeated. An empty text counts as not given. */
 export function commandValues<F extends CommandFlags>(
   flags: F,
   given: readonly Given[],

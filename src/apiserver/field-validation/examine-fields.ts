@@ -105,8 +105,8 @@ function pathText({ path }: Walk): string {
 }
 
 /**
- * Why a value is none of a type, which is a scalar or a message with a JSON
- * form; undefined when it is one.
+ * Why a value does not fit a type, which is a scalar or a message with a JSON
+ * form; undefined when it fits.
  */
 export function valueFault(type: string, value: Json): string | undefined {
   switch (type) {

@@ -275,7 +275,7 @@ interface Access {
 
 /** What a request is for. */
 interface RoutedTarget extends Pick<RequestTarget, 'path' | 'query'> {
-  /** Undefined: the path is none of an API. */
+  /** Undefined: it is not the path of an API. */
   readonly found: FoundRoute | undefined
 }
 

@@ -26,7 +26,7 @@ const DEFAULT_PORT = 10_246
 
 const PORT = /^[1-9]\d{0,4}$/
 
-/** The only paths that are forwarded: the right to read node-proxy is none to read what else listens on a node. */
+/** The only paths that are forwarded: who may read node-proxy may not therefore read what else listens on a node. */
 const PREFIX = 'inspection/v1/'
 
 /** Printable ASCII, as a URL has it. */

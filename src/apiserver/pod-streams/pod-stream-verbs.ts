@@ -147,7 +147,7 @@ function numberOf(query: URLSearchParams, name: string): number | undefined | St
 
 /**
  * 400 for a Pod that connections must not lead to: one in the network of its node, or whose
- * addresses are none, loopback, link-local or those of this server. A status is what a client wrote, so it is
+ * addresses are malformed, loopback, link-local or those of this server. A status is what a client wrote, so it is
  * looked at for each connection.
  */
 export function undialable(

@@ -11,7 +11,7 @@ export interface EndOptions {
 }
 
 /**
- * Ends a response of which the socket may still have a part: the request keeps its
+ * Ends a response. A part of it may still wait in the socket: the request keeps its
  * concurrency slot until the client has received it. The socket's timer, which every received
  * byte starts anew, disconnects a client that receives nothing. The response to a pipelined request
  * has no socket until the responses before it are sent.

@@ -210,7 +210,7 @@ function countGeneration(request: ApiRequest, next: JsonObject, old: JsonObject)
   return { ...next, metadata: { ...metadata, generation: Number(metadata['generation'] ?? 0) + 1 } }
 }
 
-/** The two ways to write an object of which it is not known whether it exists. */
+/** The two ways to write an object that may or may not exist. */
 interface UpdateOrCreate {
   /** Undefined when there is none. */
   readonly update: () => Promise<Written | StatusError | undefined>

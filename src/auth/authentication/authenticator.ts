@@ -14,6 +14,6 @@ export type Authentication = { readonly user: User } | { readonly rejected: stri
 
 /** One way to find out who sends a request. */
 export interface Authenticator {
-  /** Undefined: the credentials are none of this way's, and another one may know them. */
+  /** Undefined: these are not credentials of this kind; another authenticator may know them. */
   authenticate(credentials: Credentials): Promise<Authentication | undefined>
 }

@@ -38,7 +38,7 @@ const NODE_READER: BuiltinRole = {
 }
 
 /**
- * One role for each account in kube-system of which each is a controller's, under its name. A controller reads again
+ * One role for each controller's account in kube-system, under the name of the account. A controller reads again
  * what it failed to write (`get`), and everything else comes from `controllers-reader`. Rules beyond that are those of
  * Kubernetes, whose kube-controller-manager runs with these roles, too; the test in `src/controllers` that compares
  * them with what is used lists them.
@@ -154,5 +154,5 @@ export const componentRoles: readonly BuiltinRole[] = [
   })),
 ]
 
-/** The names of the accounts in kube-system of which each is a controller's. */
+/** The names of the controllers' accounts in kube-system. */
 export const controllerAccounts: readonly string[] = Object.keys(CONTROLLERS)

@@ -112,7 +112,7 @@ export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem
   }
 }
 
-/** The steps of one reflector, each of which decides the next. */
+/** The steps of one reflector; each decides the next. */
 class Steps<T, Problem> {
   readonly #context: ReflectorContext<T, Problem>
   readonly #backoff: Backoff

@@ -177,7 +177,7 @@ function remedy(status: number, account: string): string {
   return status === 401 ? '; write a new token there' : ''
 }
 
-/** The request of a token like this one; undefined: it is none of a ServiceAccount, or ends with another object. */
+/** The request of a token like this one; undefined: it is not a token of a ServiceAccount, or it is bound to another object. */
 function requestLike(token: string): TokenRequest | undefined {
   const claims = tokenClaims(token)
   const { sub, aud, iat, exp } = claims ?? {}

@@ -112,7 +112,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   clusterrolebindings: METADATA_ONLY,
 }
 
-/** Pods of a namespace with a label; Services of which it is the first label they select by. */
+/** Pods of a namespace with a label; Services whose selector has it as its first label. */
 export function labelGroup(namespace: string, [key, value]: readonly [string, string]): string {
   return `${namespace}/${key}=${value}`
 }

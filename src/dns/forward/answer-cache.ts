@@ -57,7 +57,7 @@ export class AnswerCache {
     return this.#entries.bytes
   }
 
-  /** What is known of a question; an entry of which nothing can be used any more is removed. */
+  /** What is known of a question; an entry whose answers have all expired is removed. */
   get(key: string): CachedAnswer | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined

@@ -200,7 +200,7 @@ function writeRecords({ bytes, offsets }: EncodedRecords, destination: Destinati
   return { end: start + bytes.copy(message, start, 0, offsets[count]), count }
 }
 
-/** Which records change places: those from `first` on, of which the one at `turn` (modulo) leads. */
+/** Rotates the records from `first` on: the one at `turn` (modulo their number) comes first. */
 interface Rotation {
   readonly first: number
   readonly turn: number

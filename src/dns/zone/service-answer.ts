@@ -22,8 +22,8 @@ export interface ServiceQuestion {
 
 /**
  * The records of a Service by the DNS specification of the field: addresses of the cluster or, for a headless
- * Service, of its endpoints; SRV records of its ports; CNAME for an ExternalName Service, of which `found`
- * holds that record alone.
+ * Service, of its endpoints; SRV records of its ports; CNAME for an ExternalName Service; `found`
+ * then holds that record alone.
  */
 export function serviceAnswer(view: ZoneView, question: ServiceQuestion): ZoneAnswer {
   const service = view.service(question.key)

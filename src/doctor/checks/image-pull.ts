@@ -80,7 +80,7 @@ function contentProblem(name: string, secret: JsonObject): readonly string[] {
   return isThere ? [] : [`the Secret ${name} of its imagePullSecrets has no key ${key}`]
 }
 
-/** The registries of the images of which no Secret has credentials. Secrets that could not be understood count for all. */
+/** The registries for whose images no Secret has credentials. A Secret that could not be understood counts as one for every registry. */
 function registryProblem(pod: JsonObject, secrets: readonly JsonObject[]): string | undefined {
   const known = secrets.map((secret) => valueAt(secret, 'registries'))
   if (!known.every((one) => Array.isArray(one))) return undefined

@@ -83,7 +83,7 @@ const COUNTERS = object({
   drop: number,
   earlyDrop: number,
   insertFailed: number,
-  /** Packets of one socket that came at once, of which the kernel lost none; -1: it does not count them. */
+  /** The most packets of one socket that came at once without a loss in the kernel; -1: the kernel does not count them. */
   clashesResolved: number,
   /** Packets that rp_filter dropped (TcpExt IPReversePathFilter). */
   reversePath: number,

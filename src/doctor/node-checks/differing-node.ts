@@ -2,7 +2,7 @@ import type { Finding } from '../evidence/finding.ts'
 import type { NodeCheck, NodeEvidence } from '../evidence/node-check.ts'
 import type { NodeFacts } from '../evidence/node-facts.ts'
 
-/** Nodes of which one can be said to differ from the others. */
+/** The fewest nodes among which one can be called different from the others. */
 const ENOUGH_NODES = 3
 
 /** One value of a node that should be equal on all of them. */

@@ -76,7 +76,7 @@ export function healthyNode(given: Partial<NodeFacts> = {}): NodeFacts {
   }
 }
 
-/** Counters of which some grew in a second. */
+/** Counters; some of them grew within a second. */
 export function grown(by: Partial<typeof NO_COUNTS>): NonNullable<NodeFacts['counters']> {
   return { before: NO_COUNTS, after: { ...NO_COUNTS, ...by }, seconds: 1 }
 }

@@ -16,7 +16,7 @@ const NAT_PRIORITY: Readonly<Record<Hook, number | undefined>> = {
 /** A branch that left a hook. */
 export interface HookResult {
   readonly branch: Branch
-  /** Something changed of which the route depends. */
+  /** A field changed on which the route depends. */
   readonly needsRoute: boolean
 }
 

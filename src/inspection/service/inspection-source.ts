@@ -14,7 +14,7 @@ export interface InspectionSource {
   status(): MessageInitShape<typeof StatusResponseSchema>
   /** Entries sorted by id, each made when it is taken. `service`: namespace/name, or namespace/; empty: all. */
   entries(service: string): Iterable<MessageInitShape<typeof EntrySchema>>
-  /** What was forwarded, sorted by Service; a Service of which nothing is counted has no numbers. `service`: as above. */
+  /** What was forwarded, sorted by Service; a Service without counters has no numbers. `service`: as above. */
   traffic(service: string): AsyncIterable<MessageInitShape<typeof ServiceTrafficSchema>>
   /** A text: what is wrong with the request. */
   explain(request: ExplainRequest): MessageInitShape<typeof ExplainResponseSchema> | string

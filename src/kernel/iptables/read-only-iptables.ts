@@ -1,6 +1,6 @@
 import type { Iptables } from './iptables.ts'
 
-/** The same tables, of which nothing is changed: a restore is accepted, and dropped. */
+/** The same tables; a restore is accepted, and changes nothing. */
 export function readOnlyIptables(iptables: Iptables): Iptables {
   const { backend, version } = iptables
   return {

@@ -35,7 +35,7 @@ export type Expression =
       readonly of: 'saddr' | 'daddr'
       readonly to: Register
     }
-  /** A random number of `modulus` numbers, the first of which is `offset` (absent: 0). */
+  /** A random number from `offset` (absent: 0) to `offset` + `modulus` - 1. */
   | {
       readonly type: 'random'
       readonly modulus: number

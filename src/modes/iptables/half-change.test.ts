@@ -133,7 +133,7 @@ function packetsAt(at: Addresses): readonly Packet[] {
   return packetsOf(at, [at.pod, at.node, at.client, at.excluded, at.backends[1]!])
 }
 
-/** Services with three chains or more each, all of which differ between the two kinds. */
+/** Services with three chains or more each; every chain differs between the two kinds. */
 function crowdAt(at: Addresses, isLocal: boolean): readonly ForwardingEntry[] {
   const service: SomeService = {
     ...{

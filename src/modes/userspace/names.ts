@@ -63,7 +63,7 @@ export const ROLES = [
 
 export type SetRole = (typeof ROLES)[number]
 
-/** The place of a set in `ROLES`; -1: it is none of this mode. */
+/** The place of a set in `ROLES`; -1: it is not a set of this mode. */
 export function orderOf(set: string): number {
   return ROLES.findIndex((role) => set.endsWith(`-${role}`))
 }

@@ -118,7 +118,7 @@ async function bind(namespace: MountNamespace, mount: PlacedMount): Promise<void
   await namespace.run(['mount', '--rbind', ...flags, '--', await sourceOf(mount), place])
 }
 
-/** What of the volume is mounted; the agent alone writes volumes of which a part can be. */
+/** The part of the volume that is mounted; only volumes that the agent writes can be mounted in part. */
 async function sourceOf({ plan, source }: PlacedMount): Promise<string> {
   const [volume, part] = await Promise.all([
     realpath(source),

@@ -26,7 +26,7 @@ export class PodFleet {
   readonly #options: PodFleetOptions
   /** By `namespace/name`: the one that the API knows by this name. */
   readonly #workers = new Map<string, PodWorker>()
-  /** All that have not ended, those too of which the API knows nothing any more. */
+  /** All that have not ended, including those that are gone from the API. */
   readonly #running = new Map<PodWorker, Promise<void>>()
   /** Those whose containers have ended for good: they do not count against `maxPods`. */
   readonly #over = new Set<PodWorker>()

@@ -30,7 +30,7 @@ export function* poolLines(
   }
 }
 
-/** Explains pools as that document does. Throws a SyntaxError or TypeError where it is none. */
+/** Explains pools as that document does. Throws a SyntaxError or TypeError where it is not such a document. */
 export function parsePools(text: string): ExplainPool {
   const lines = text.split('\n').filter((line) => line !== '')
   const known = new Map(

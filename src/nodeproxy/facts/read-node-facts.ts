@@ -185,7 +185,7 @@ interface UnreadPart {
   readonly why: string
 }
 
-/** Reads parts, of which each may fail without the others. */
+/** Reads parts; each may fail without the others. */
 interface Parts {
   /** What could not be read so far. */
   readonly unread: readonly UnreadPart[]

@@ -25,7 +25,7 @@ import { NodeProxy } from './node-proxy.ts'
 
 const LOCALNET = 'net/ipv4/conf/all/route_localnet'
 
-/** A daemon between watch and pages, with two modes of which the first is at work. */
+/** A daemon between watch and pages, with two modes; the first is at work. */
 async function rig(
   prepare: (
     drivers: { one: FakeDriver<NodeProxyConfiguration>; two: FakeDriver<NodeProxyConfiguration> },

@@ -190,7 +190,7 @@ function describedKind(group: string, kind: string): DescribedKind {
   return KINDS[`${group.replace(/\.orch\.io$/, '.k8s.io')}/${kind}`] ?? OTHER
 }
 
-/** Every field of an object of which nothing more is known, in the order of their names. */
+/** Every field of an object whose kind has no description of its own, in the order of their names. */
 function rowsOfFields(object: JsonObject): readonly Row[] {
   const metadata = without(objectAt(object, 'metadata'), ...HEADER)
   return fieldRows({ ...object, metadata })
@@ -278,7 +278,7 @@ interface StateFlags extends NodeFlags {
   readonly nodes?: boolean
 }
 
-/** The rows about one object; none for a kind of which nothing more is known. */
+/** The rows about one object; empty for a kind without a description of its own. */
 type StateRows = (resource: ApiResource, object: JsonObject) => Promise<readonly Row[]>
 
 /**

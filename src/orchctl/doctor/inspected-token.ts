@@ -38,7 +38,7 @@ export async function tokenFindings(
   return found === undefined ? [] : [found]
 }
 
-/** The claims of a JSON Web Token, which are not verified; undefined: it is none. */
+/** The claims of a JSON Web Token, not verified; undefined: it is no JSON Web Token. */
 export function claimsOf(token: string): JsonObject | undefined {
   try {
     const payload = decodeJwt(token) as Json

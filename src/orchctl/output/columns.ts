@@ -24,7 +24,7 @@ function line(row: readonly string[], widths: readonly number[]): string {
   return `${cells.join('').trimEnd()}\n`
 }
 
-/** Characters, of which one may take two units of a string. */
+/** Characters as code points; one may take two units of a string. */
 function length(text: string): number {
   return Array.from(text).length
 }

@@ -26,7 +26,7 @@ const TYPE_NUMBERS: Readonly<Record<QueryType, number>> = {
   ...{ A: 1, CNAME: 5, PTR: 12, TXT: 16, AAAA: 28, SRV: 33 },
 }
 const INTERNET = 1
-/** As libc: two attempts, each of which may take some seconds. */
+/** As libc: two attempts of some seconds each. */
 const MAX_ATTEMPTS = 2
 const ATTEMPT_MS = 2_500
 const NO_SUCH_NAME = 3

@@ -1,6 +1,6 @@
 import type { ServiceKey } from '../../resources/types.ts'
 
-/** What a name is in the cluster domain, or that it is none of it. */
+/** What a name is in the cluster domain, or that it lies outside of it. */
 export type ZoneName =
   | { readonly kind: 'outside' }
   /** `DOMAIN`, `svc.DOMAIN`, `dns-version.DOMAIN` and everything else that names no namespace. */

@@ -17,7 +17,7 @@ import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
  * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, those of the encryption included, an audit policy that is none, a kubeconfig that belongs to another
+ * be used, those of the encryption included, an audit policy that cannot be read, a kubeconfig that belongs to another
  * program, a data directory whose path is too long for its socket. Reads files and makes nothing. Undefined: none
  * of these.
  */

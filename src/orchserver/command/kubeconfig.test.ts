@@ -54,7 +54,7 @@ async function dataDirectory(server = ADDRESS) {
   return { dataDir, folder, serving, kubeconfig, publish }
 }
 
-/** A server with users, of which the data directory has the kubeconfig. */
+/** A server with users; its data directory has a kubeconfig. */
 async function runningServer(maxTokenLifetime = 2 ** 32) {
   const directory = await dataDirectory()
   const { serving, publish } = directory

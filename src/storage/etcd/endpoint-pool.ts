@@ -38,7 +38,7 @@ const CHANNEL_OPTIONS = {
 }
 
 /**
- * One connection per endpoint, of which one is used until it fails. The pool connects before
+ * One connection per endpoint; one of them is used until it fails. The pool connects before
  * anything is sent, so a change of the endpoint never repeats a request. Deadlines are
  * milliseconds of `performance.now()`.
  */

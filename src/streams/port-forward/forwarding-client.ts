@@ -38,7 +38,7 @@ export function createForwardingClient(channel: Duplex): ForwardingClient {
   }
 }
 
-/** What comes on the error stream is why the connection is none. */
+/** The error stream says why a connection failed. */
 function failWith(error: Duplex, data: Duplex): void {
   let why = ''
   error.on('data', (chunk: Buffer) => {

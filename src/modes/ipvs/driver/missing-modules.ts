@@ -85,7 +85,7 @@ function missingModules(states: LoadReport['states']): ReadonlyMap<string, Reaso
   return missing
 }
 
-/** As a whole word: `ip_vs` is none of `ip_vs_rr`. */
+/** As a whole word: `ip_vs` does not match `ip_vs_rr`. */
 function mentions(text: string, module: string): boolean {
   return new RegExp(`\\b${module}\\b`).test(text)
 }

@@ -193,8 +193,8 @@ function isSearching(ms: number, commands: number): boolean {
 }
 
 /**
- * Real servers of which thousands were deleted lately, for example by a flush, are on a
- * list of the kernel for two minutes, newest first, and each addition searches
+ * The kernel keeps deleted real servers, thousands after a flush, on a
+ * list for two minutes, newest first, and each addition searches
  * it from its start. A flush deletes in the order in which virtual servers are
  * listed: so the last of the list come first, and every search ends at once.
  * Otherwise adding 100,000 real servers after a flush takes minutes, not a second.

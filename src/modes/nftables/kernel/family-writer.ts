@@ -44,7 +44,7 @@ export class FamilyWriter {
   readonly #change: Change
   readonly #state: ManagedState
   readonly #failed = new Map<ObjectKey, KernelError>()
-  /** Objects of which a step was done: a chain is filled, or emptied and deleted, in two. */
+  /** Objects with at least one step done: to fill a chain, or to empty and delete it, takes two. */
   readonly #begun = new Set<ObjectKey>()
   #present: PresentElements = NOTHING
   #hasRead = false

@@ -22,7 +22,7 @@ export interface PresentElements {
   ofFrontend(key: ObjectKey): readonly PlacedElement[]
   /** Of a set that has elements of its own. */
   ofSet(key: ObjectKey): readonly PlacedElement[]
-  /** Of a set of backends: the clients that are remembered with a backend that is none any more. */
+  /** Of a set of backends: the clients that are remembered with a backend that has left. */
   staleClientsOf(key: ObjectKey): readonly PlacedElement[]
 }
 

@@ -32,7 +32,7 @@ function noSystemCalls(): NodeProxyError {
   return new NodeProxyError('NP_USERSPACE_DATA_PATH', message, { hint })
 }
 
-/** JavaScript workers, each of which listens at every listener. */
+/** JavaScript workers; each listens at every listener. */
 class JavascriptPool implements Forwarder {
   readonly dataPath = 'javascript'
   readonly ports = new Map<never, never>()

@@ -176,7 +176,7 @@ class BoundListeners {
     return new Map([...this.#open].map(([key, sockets]) => [key, new Set(sockets).size]))
   }
 
-  /** What each worker must open and close, and the routes of which a listener cannot be opened. */
+  /** What each worker must open and close, and the routes with a listener that cannot be opened. */
   apply(changes: ReadonlyMap<EntryId, Route | undefined>): {
     readonly changes: readonly ListenerChange[]
     readonly refused: ReadonlyMap<EntryId, KernelError>

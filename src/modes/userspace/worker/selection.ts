@@ -102,8 +102,8 @@ interface Choice {
 }
 
 /**
- * The backend for a new client: of those not tried yet the ones that are not set aside, and only
- * if there is none of them any other. Undefined when all were tried.
+ * The backend for a new client, of those not tried yet: one that is not set aside if possible, else
+ * any other. Undefined when all were tried.
  */
 export function chooseBackend({ pool, tried, balancing, now }: Choice): BackendState | undefined {
   const left = [...pool.values()].filter((state) => !tried.has(state))

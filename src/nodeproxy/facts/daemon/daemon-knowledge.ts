@@ -7,8 +7,8 @@ import { DESIRED_DOCUMENT } from '../../explanation/desired-document.ts'
 import type { DesiredRules } from '../../explanation/desired-state.ts'
 
 /**
- * Settings that decide alike on all nodes what packets to a Service meet. Addresses, limits and files of a node are none,
- * nor is the mode, of which the one at work is compared.
+ * Settings that should be the same on all nodes, since they decide what packets to a Service meet. Addresses, limits and
+ * files differ by node; instead of the configured mode, the one at work is compared.
  */
 const SHARED = [
   'proxyName',

@@ -8,7 +8,7 @@ export type Reviewed<T> = { readonly answer: T } | { readonly unavailable: strin
 
 /** What the API server says of a caller. */
 export interface Reviews {
-  /** Whose token it is; undefined: it is none. */
+  /** Whose token it is; undefined: the token is not valid. */
   token(token: string): Promise<Reviewed<Caller | undefined>>
   /** Whether the caller may do what readers of this node may. */
   access(caller: Caller): Promise<Reviewed<boolean>>

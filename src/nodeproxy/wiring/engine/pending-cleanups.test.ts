@@ -7,7 +7,7 @@ function rig() {
   const clock = new FakeClock()
   const { log, lines } = recordingLog()
   const pendingCleanups = new PendingCleanups({ clock, log })
-  /** Modes of which nothing is left. */
+  /** Modes that are removed completely. */
   const retired = () =>
     lines.flatMap((line) => /^info removed every rule .* \{"mode":"(.*)"\}$/.exec(line)?.[1] ?? [])
   /** A mode that drains until the test ends it or it is aborted. */

@@ -27,7 +27,7 @@ export interface PolicyJudgement {
   readonly seen?: string
   /** Absent: the source is no Pod that policies see. */
   readonly egress?: EndJudgement
-  /** Absent: the backend is none. */
+  /** Absent: the backend is not a Pod. */
   readonly ingress?: EndJudgement
 }
 

@@ -78,7 +78,7 @@ export function differencesOf(reading: NodeReading, comparison: Comparison): rea
   })
 }
 
-/** Each field of which no value has a majority, with the nodes that have each value. */
+/** Each field without a value that most nodes share, and the nodes that have each value. */
 export function disagreements(comparison: Comparison): readonly string[] {
   return comparison
     .filter(({ isDisputed, agreement }) => isDisputed && agreement.usual === undefined)

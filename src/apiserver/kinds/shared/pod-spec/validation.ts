@@ -114,7 +114,7 @@ function checkReference(reference: Reader): void {
   reference.flag('optional')
 }
 
-/** The sources that are present, of which there must be exactly one. */
+/** The sources that are present; exactly one is allowed. */
 function oneOf(object: Reader, sources: readonly string[]): readonly string[] {
   const present = sources.filter((key) => object.value(key) !== undefined)
   const [, ...others] = present

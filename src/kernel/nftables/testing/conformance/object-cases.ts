@@ -39,7 +39,7 @@ const update = (name: string, does: { readonly counts?: true } = {}): readonly E
   { type: 'dynamic', operation: 'update', set: name, key: 8, ...does },
 ]
 
-/** Chains c0 → c1 → … → c`jumps`, of which the kernel calls the first. */
+/** Chains c0 → c1 → … → c`jumps`; the kernel calls the first. */
 function ladder(jumps: number): readonly Command[] {
   const steps = Array.from({ length: jumps }, (_, at) => at)
   return [

@@ -143,7 +143,7 @@ async function openTcpListener(
   }
 }
 
-/** Until a round of the event loop, in each of which it accepts one client at least, brings none. */
+/** It accepts at least one client in each round of the event loop, and ends with the first round without one. */
 async function untilStill(accepted: () => number): Promise<void> {
   let before = -1
   for (let round = 0; round <= BACKLOG && accepted() !== before; round++) {
