@@ -42,7 +42,10 @@ async function measure(given: Cluster, proxy: Proxy, serial: number) {
   const prober = new Prober(topology)
   const socket = join(folder, `${proxy}.sock`)
   const daemon = startDaemon({
-    ...{ namespace: topology.node, url: given.url, proxy, folder },
+    namespace: topology.node,
+    url: given.url,
+    proxy,
+    folder,
     settings: { inspection: { socket }, nftables: { trafficCounters: true } },
   })
   try {

@@ -123,7 +123,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const listeners = new Set<Listener>()
   const context = createHttpContext(
     {
-      ...{ ...options, store, onError, log, conditions },
+      ...options,
+      store,
+      onError,
+      log,
+      conditions,
       ownPorts: () => [...listeners].map(({ port }) => port),
       policy: new PolicyFollower(),
       onAccountToken: (keyId) => metrics.accountTokens.inc({ key_id: keyId }),

@@ -71,8 +71,12 @@ test('an account is impersonated with its groups, by permission for the account'
   const found = read(['Impersonate-User', 'system:serviceaccount:shop:builder'])
   expect(impersonationActions(found)).toEqual([
     {
-      ...{ verb: 'impersonate', group: '', resource: 'serviceaccounts', subresource: '' },
-      ...{ namespace: 'shop', name: 'builder' },
+      verb: 'impersonate',
+      group: '',
+      resource: 'serviceaccounts',
+      subresource: '',
+      namespace: 'shop',
+      name: 'builder',
     },
   ])
   expect(impersonatedUser(found).groups).toEqual([

@@ -85,7 +85,9 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
   let isSynced = false
   await using opening = new AsyncDisposableStack()
   const forwarder = await openForwarder({
-    ...{ settings: config.forward, clock, onWarning },
+    settings: config.forward,
+    clock,
+    onWarning,
     listening: config.addresses.map(({ ip: address, port }) => ({ address, port })),
     observer: {
       ...forwardObserver(statistics.forwarding),
@@ -94,12 +96,16 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
   })
   opening.defer(() => forwarder?.close())
   const responder = new Responder({
-    ...{ authority: new Authority(zone, store), forwarder, statistics },
+    authority: new Authority(zone, store),
+    forwarder,
+    statistics,
     isReady: () => isSynced,
   })
   const refused = new RefusedClients({ clock, onWarning })
   const servers = await openServers(config.addresses, {
-    ...{ responder, statistics, onError: options.onError },
+    responder,
+    statistics,
+    onError: options.onError,
     networks: new ClientNetworks(config.clientNetworks, (address) => refused.add(address)),
     limit: new AmplificationLimit({ clock, bytesPerSecond: config.amplifiedBytesPerSecond }),
   })
@@ -116,7 +122,9 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   return {
-    ...{ statistics, addresses: servers.addresses, ready: synced.promise },
+    statistics,
+    addresses: servers.addresses,
+    ready: synced.promise,
     serviceCount: () => store.counts.services,
     upstreamProblems: () => {
       const away = forwarder?.away() ?? []
@@ -219,7 +227,9 @@ function createDnsWatcher(options: DnsWatcherOptions): DnsWatcher {
     onListed: listed('services'),
   })
   const endpoints = createEndpointsFeed({
-    ...{ context, onEvents, includeHeadless: true },
+    context,
+    onEvents,
+    includeHeadless: true,
     onListed: listed('endpoints'),
   })
   const states = () => [services.state(), endpoints.state()].filter((one) => one !== undefined)

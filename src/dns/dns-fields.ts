@@ -12,8 +12,15 @@ const MEBIBYTE = 1_048_576
 
 /** Loopback, private, shared and link-local networks: those of Pods and nodes nearly everywhere. */
 const PRIVATE_NETWORKS = [
-  ...['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10'],
-  ...['169.254.0.0/16', '::1/128', 'fc00::/7', 'fe80::/10'],
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  '169.254.0.0/16',
+  '::1/128',
+  'fc00::/7',
+  'fe80::/10',
 ].map((text) => text as Cidr)
 
 /** A program whose settings of DNS are in a section `dns`. */
@@ -113,7 +120,8 @@ function parsedList<T>(
   const parsed = (decoded: ReturnType<typeof texts.decode>) =>
     decoded.ok ? accept(decoded.value.map((item) => parse(item)!)) : decoded
   return {
-    ...{ name, isList: true },
+    name,
+    isList: true,
     decode: (raw) => parsed(texts.decode(raw)),
     fromFlag: (value) => parsed(texts.fromFlag(value)),
     encode: (value) => value.map(format),

@@ -13,7 +13,10 @@ const cluster = new ClusterEvidence(
 
 function claims(more: JsonObject = {}, bound: JsonObject = {}): JsonObject {
   return {
-    ...{ iss: 'https://a', aud: ['https://a'], exp: seconds + 60, iat: seconds - 60 },
+    iss: 'https://a',
+    aud: ['https://a'],
+    exp: seconds + 60,
+    iat: seconds - 60,
     'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'robot', uid: 'u1' }, ...bound },
     ...more,
   }

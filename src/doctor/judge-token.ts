@@ -52,7 +52,8 @@ function expired({ payload, now }: TokenEvidence): Wrong | undefined {
   if (end === undefined || end * 1_000 > now) return undefined
   const start = secondsAt(payload, 'iat')
   return {
-    ...{ check: 'token-expired', symptom: 'Token expired' },
+    check: 'token-expired',
+    symptom: 'Token expired',
     cause: `the token expired at ${timestamp(end * 1_000)}`,
     evidence: [
       `it is now ${timestamp(now)} here`,
@@ -70,7 +71,8 @@ function notYetValid({ payload, now }: TokenEvidence): Wrong | undefined {
   const start = secondsAt(payload, 'nbf') ?? secondsAt(payload, 'iat')
   if (start === undefined || start * 1_000 <= now + TOLERANCE_MS) return undefined
   return {
-    ...{ check: 'token-not-yet-valid', symptom: 'Permission denied' },
+    check: 'token-not-yet-valid',
+    symptom: 'Permission denied',
     cause: `the token is not valid before ${timestamp(start * 1_000)}`,
     evidence: [`it is now ${timestamp(now)} here`],
     remedy: 'correct the clock of this machine, or that of the API server',
@@ -81,7 +83,8 @@ function otherIssuer({ payload }: TokenEvidence, { server }: ClusterEvidence): W
   const issuer = stringAt(payload, 'iss')
   if (server === undefined || [server.issuer, SECRET_ISSUER].includes(issuer)) return undefined
   return {
-    ...{ check: 'token-issuer', symptom: 'Permission denied' },
+    check: 'token-issuer',
+    symptom: 'Permission denied',
     cause: `the token is of the issuer ${quote(issuer)}, and not of this API server`,
     evidence: [`the issuer of the API server is ${quote(server.issuer)}`],
     remedy: 'use a token of this cluster, or the server that issued it',
@@ -101,7 +104,8 @@ function goneAccount(
   const presentUid = stringAt(present, 'metadata', 'uid')
   if (present !== undefined && uid === presentUid) return undefined
   return {
-    ...{ check: 'token-account', symptom: 'Token does not exist' },
+    check: 'token-account',
+    symptom: 'Token does not exist',
     cause:
       present === undefined
         ? `the token is of the ServiceAccount ${namespace}/${name}, which does not exist`
@@ -131,7 +135,8 @@ function goneObject(
   )
     return undefined
   return {
-    ...{ check: 'token-bound-object', symptom: 'Token does not exist' },
+    check: 'token-bound-object',
+    symptom: 'Token does not exist',
     cause: `the token is bound to an object of ${bound.kind} that is gone: ${key}`,
     evidence: [present === undefined ? `${key} does not exist` : `${key} has another uid`],
     remedy: 'request a new token: this one ended with the object',
@@ -147,7 +152,8 @@ function otherAudience(token: TokenEvidence, { server }: ClusterEvidence): Wrong
   const isProven = token.isAccepted === false && token.isAcceptedForItsAudience === true
   if (!isProven && (!isOther || token.isAcceptedForItsAudience === false)) return undefined
   return {
-    ...{ check: 'token-audience', symptom: 'Permission denied' },
+    check: 'token-audience',
+    symptom: 'Permission denied',
     cause: `the token is for ${audiences.map(quote).join(', ')}, and not for the API server${isProven ? '' : ', as far as is known'}`,
     evidence: [
       ...(server === undefined ? [] : [`the API server accepts ${server.audiences.join(', ')}`]),
@@ -163,7 +169,8 @@ function rejected({ isAccepted, payload }: TokenEvidence): Wrong | undefined {
   if (isAccepted !== false) return undefined
   const audiences = audiencesOf({ payload })
   return {
-    ...{ check: 'token-rejected', symptom: 'Permission denied' },
+    check: 'token-rejected',
+    symptom: 'Permission denied',
     cause: 'the API server rejects the token, though its claims look right',
     evidence: [
       `it has the claims ${Object.keys(payload).join(', ')}`,

@@ -4,14 +4,21 @@ import { ClusterEvidence } from './evidence/cluster-evidence.ts'
 import { refusedAccess } from './refused-access.ts'
 
 const action = {
-  ...{ verb: 'get', group: '', resource: 'pods', subresource: 'log' },
-  ...{ name: '', namespace: 'shop' },
+  verb: 'get',
+  group: '',
+  resource: 'pods',
+  subresource: 'log',
+  name: '',
+  namespace: 'shop',
 }
 const rule = (...resources: string[]): JsonObject => ({
-  ...{ apiGroups: [''], verbs: ['get'], resources },
+  apiGroups: [''],
+  verbs: ['get'],
+  resources,
 })
 const role = (namespace: string, name: string, rules: JsonObject[]): JsonObject => ({
-  ...{ metadata: { namespace, name }, rules },
+  metadata: { namespace, name },
+  rules,
 })
 
 test('names the smallest role that permits it, and binds it', () => {

@@ -72,7 +72,9 @@ function permitting(action: Action, evidence: ClusterEvidence): readonly Permitt
     all
       .filter((role) => arrayAt(role, 'rules').some((rule) => permits(rule, action)))
       .map((role) => ({
-        ...{ kind, name: nameOf(role), rules: arrayAt(role, 'rules').length },
+        kind,
+        name: nameOf(role),
+        rules: arrayAt(role, 'rules').length,
         hasWildcard: arrayAt(role, 'rules').some((rule) => arrayAt(rule, 'verbs').includes('*')),
       }))
   return [...found('Role', roles), ...found('ClusterRole', evidence.all('clusterroles'))]

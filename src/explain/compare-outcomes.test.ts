@@ -30,8 +30,13 @@ function delivered(
   { probability = 0.5, src = CLIENT, to = 'forwarded' }: Partial<Delivery> = {},
 ): WalkOutcome {
   return {
-    ...{ kind: 'delivered', to, dst: { ip, port }, src, outInterface: 'cbr0' },
-    ...{ probability, steps: [] },
+    kind: 'delivered',
+    to,
+    dst: { ip, port },
+    src,
+    outInterface: 'cbr0',
+    probability,
+    steps: [],
   }
 }
 

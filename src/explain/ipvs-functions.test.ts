@@ -12,8 +12,13 @@ const LOCAL = { addressType: () => 'local' as const }
 const ip = (text: string) => text as IpAddress
 const VIP: VirtualServerId = { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 }
 const PACKET = firstPacket({
-  ...{ family: 4, protocol: 'TCP', src: ip('10.0.0.2'), srcPort: undefined },
-  ...{ dst: ip('10.96.0.1'), dstPort: 80, inInterface: 'cbr0' },
+  family: 4,
+  protocol: 'TCP',
+  src: ip('10.0.0.2'),
+  srcPort: undefined,
+  dst: ip('10.96.0.1'),
+  dstPort: 80,
+  inInterface: 'cbr0',
 })
 
 const COUNTERS = {
@@ -26,10 +31,17 @@ const COUNTERS = {
 
 function server(last: number, more: Partial<RealServerState> = {}): RealServerState {
   return {
-    ...{ ip: ip(`10.180.0.${last}`), port: 8080, weight: 1, forwarding: 'masquerade' },
-    ...{ upperThreshold: 0, lowerThreshold: 0 },
-    ...{ activeConnections: 0, inactiveConnections: 0, persistentConnections: 0 },
-    ...{ counters: COUNTERS, ...more },
+    ip: ip(`10.180.0.${last}`),
+    port: 8080,
+    weight: 1,
+    forwarding: 'masquerade',
+    upperThreshold: 0,
+    lowerThreshold: 0,
+    activeConnections: 0,
+    inactiveConnections: 0,
+    persistentConnections: 0,
+    counters: COUNTERS,
+    ...more,
   }
 }
 

@@ -24,7 +24,11 @@ export function ipvsFunctions(
 ): readonly HookFunction[] {
   if (snapshot.services.length === 0) return []
   return PRIORITIES.map(([hook, priority]) => ({
-    ...{ hook, families: [4, 6] as const, priority, isNat: false, source: 'ipvs' },
+    hook,
+    families: [4, 6] as const,
+    priority,
+    isNat: false,
+    source: 'ipvs',
     apply: (packet) => schedule({ snapshot, facts, hook }, packet),
   }))
 }
@@ -61,7 +65,8 @@ function schedule({ snapshot, facts, hook }: At, packet: PacketState): readonly 
     const text = `real server ${hostPort(server.ip, server.port)}, weight ${server.weight}`
     const bound = secondsLeft === undefined ? {} : { secondsLeft }
     return {
-      ...{ ...forward(snapshot, server, packet), probability },
+      ...forward(snapshot, server, packet),
+      probability,
       steps: [{ ...step(text), ...bound }],
     }
   })
@@ -77,7 +82,9 @@ function forward(snapshot: IpvsSnapshot, server: RealServerState, packet: Packet
     return branchOf(packet, { kind: 'uncertain', reason })
   }
   const moved: PacketState = {
-    ...{ ...packet, virtualServer, dst: server.ip },
+    ...packet,
+    virtualServer,
+    dst: server.ip,
     dstPort: server.port === 0 ? packet.dstPort : server.port,
     connection: snapshot.tracksConnections ? connection : { ...connection, status: 'untracked' },
   }
@@ -138,7 +145,9 @@ function chooseServers(
   const weightOf = (one: RealServerState) => (EVENLY.has(scheduler) ? 1 : one.weight)
   const total = open.reduce((sum, one) => sum + weightOf(one), 0)
   return open.map((server) => ({
-    ...{ server, probability: weightOf(server) / total, secondsLeft: undefined },
+    server,
+    probability: weightOf(server) / total,
+    secondsLeft: undefined,
   }))
 }
 

@@ -9,18 +9,28 @@ const UDP =
   'udp      17 29 src=fd00::2 dst=fd00::a sport=5353 dport=53 [UNREPLIED] src=fd00::b dst=fd00::2 sport=53 dport=5353 mark=0 use=1'
 
 const QUERY: ConnectionQuery = {
-  ...{ family: 4, protocol: 'TCP', srcPort: 40_000, dst: '10.96.0.1' as IpAddress, dstPort: 80 },
+  family: 4,
+  protocol: 'TCP',
+  srcPort: 40_000,
+  dst: '10.96.0.1' as IpAddress,
+  dstPort: 80,
   from: '10.0.0.2' as IpAddress,
 }
 
 test('an entry of TCP, and one of UDP without an answer', () => {
   expect(parseTracked(TCP)).toEqual({
-    ...{ protocol: 'TCP', state: 'ESTABLISHED', secondsLeft: 431_999, isAnswered: true },
+    protocol: 'TCP',
+    state: 'ESTABLISHED',
+    secondsLeft: 431_999,
+    isAnswered: true,
     original: { src: '10.0.0.2', srcPort: 40_000, dst: '10.96.0.1', dstPort: 80 },
     reply: { src: '10.180.0.1', srcPort: 8080, dst: '192.168.0.2', dstPort: 1025 },
   })
   expect(parseTracked(UDP)).toMatchObject({
-    ...{ protocol: 'UDP', state: '', secondsLeft: 29, isAnswered: false },
+    protocol: 'UDP',
+    state: '',
+    secondsLeft: 29,
+    isAnswered: false,
     reply: { src: 'fd00::b', dstPort: 5353 },
   })
 })

@@ -59,8 +59,15 @@ export async function readConnections(
 /** `conntrack -L -f ipv4 -p tcp --orig-src … --orig-dst … --orig-port-dst …`. */
 function commandOf({ family, protocol, from, srcPort, dst, dstPort }: ConnectionQuery) {
   return [
-    ...['-L', '-f', `ipv${family}`, '-p', protocol.toLowerCase()],
-    ...['--orig-dst', dst, '--orig-port-dst', String(dstPort)],
+    '-L',
+    '-f',
+    `ipv${family}`,
+    '-p',
+    protocol.toLowerCase(),
+    '--orig-dst',
+    dst,
+    '--orig-port-dst',
+    String(dstPort),
     ...(typeof from === 'string' ? ['--orig-src', from] : []),
     ...(srcPort === undefined ? [] : ['--orig-port-src', String(srcPort)]),
   ]
@@ -86,7 +93,10 @@ export function parseTracked(line: string): TrackedConnection | undefined {
   if (protocol === undefined || original === undefined || reply === undefined) return undefined
   const [first = ''] = words
   return {
-    ...{ protocol, original, reply, secondsLeft: Number(seconds) },
+    protocol,
+    original,
+    reply,
+    secondsLeft: Number(seconds),
     state: /^[A-Z_0-9]+$/.test(first) ? first : '',
     isAnswered: !words.includes('[UNREPLIED]'),
   }

@@ -195,7 +195,9 @@ test('a local pool names the policy of its frontend', () => {
   )
   expect(policies).toEqual([
     'internalTrafficPolicy',
-    ...['externalTrafficPolicy', 'externalTrafficPolicy', 'externalTrafficPolicy'],
+    'externalTrafficPolicy',
+    'externalTrafficPolicy',
+    'externalTrafficPolicy',
   ])
 })
 

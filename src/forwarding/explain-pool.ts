@@ -44,7 +44,8 @@ export function explainPool(
   const { nearness, by } = choice
   const policy = frontend.kind === 'clusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy'
   return {
-    ...{ pool, zone: node.zone },
+    pool,
+    zone: node.zone,
     // Hints choose among ready endpoints alone.
     chosenBy: nearness?.by ?? by,
     reasons: [

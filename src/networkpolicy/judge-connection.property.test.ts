@@ -28,8 +28,11 @@ const UNIVERSE: TestUniverse = {
 }
 
 const selector = fc.constantFrom(
-  ...[{}, { matchLabels: { app: 'a' } }, { matchLabels: { app: 'b', env: 'p' } }],
-  ...[{ matchLabels: { team: 'a' } }, { matchLabels: { env: 'p' } }],
+  {},
+  { matchLabels: { app: 'a' } },
+  { matchLabels: { app: 'b', env: 'p' } },
+  { matchLabels: { team: 'a' } },
+  { matchLabels: { env: 'p' } },
 )
 const block = fc.record(
   {

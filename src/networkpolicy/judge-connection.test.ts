@@ -293,7 +293,9 @@ describe('without any policy that admits it', () => {
   test('a Pod on the network of its node is isolated by none, and selected as no peer', () => {
     const host = pod('shop/host', '192.168.0.3', { hostNetwork: true })
     expect(judge([closed], { from: { ...host, node: 'n2' }, to: host })).toMatchObject({
-      ...{ isAdmitted: true, egress: undefined, ingress: undefined },
+      isAdmitted: true,
+      egress: undefined,
+      ingress: undefined,
     })
     const any = { ingress: [{ from: [{ namespaceSelector: {} }] }] }
     expect(isAdmitted(any, { from: { ...host, node: 'n2' } })).toBe(false)
@@ -308,7 +310,8 @@ test('a block that has the address of a Pod is named as such, where nothing else
   expect(judge([both]).ingress?.admittedBy).toEqual({ policy: 'shop/p', rule: 1 })
   const outer = policy('p', { ingress: [{ from: [{ ipBlock: { cidr: '203.0.113.0/24' } }] }] })
   expect(judge([outer], { from: outside }).ingress?.admittedBy).toEqual({
-    ...{ policy: 'shop/p', rule: 0 },
+    policy: 'shop/p',
+    rule: 0,
   })
 })
 
@@ -316,10 +319,16 @@ test('policies add up, in the order of their names; a rule is named by its place
   const closed = policy('a', {})
   const opens = policy('b', { ingress: [{ ports: [{ port: 1 }] }, {}] })
   expect(judge([opens, closed]).ingress).toEqual({
-    ...{ direction: 'ingress', pod: 'shop/web', isAdmitted: true },
-    ...{ policies: ['shop/a', 'shop/b'], admittedBy: { policy: 'shop/b', rule: 1 } },
+    direction: 'ingress',
+    pod: 'shop/web',
+    isAdmitted: true,
+    policies: ['shop/a', 'shop/b'],
+    admittedBy: { policy: 'shop/b', rule: 1 },
   })
   expect(judge([]).ingress).toEqual({
-    ...{ direction: 'ingress', pod: 'shop/web', policies: [], isAdmitted: true },
+    direction: 'ingress',
+    pod: 'shop/web',
+    policies: [],
+    isAdmitted: true,
   })
 })

@@ -153,7 +153,14 @@ async function openTools(
   const prober = new Prober(namespace)
   stack.defer(() => prober.close())
   return {
-    ...{ clock, random, client, folders, network, prober, logFolder, namespacePrefix: prefix },
+    clock,
+    random,
+    client,
+    folders,
+    network,
+    prober,
+    logFolder,
+    namespacePrefix: prefix,
     refreshMs: options.refreshMs ?? REFRESH_MS,
     addresses: new PodAddresses(podCIDRs),
     programs: { nsenter, setpriv, setsid },
@@ -184,7 +191,11 @@ function identityOf(options: NodeAgentOptions): NodeIdentity {
 function createFleet(options: NodeAgentOptions, node: NodeIdentity, tools: NodeTools): PodFleet {
   const { client, bindingClient = client, bindsPods: binds, logger, onError } = options
   return new PodFleet({
-    ...{ client, bindingClient, tools, binds, onError },
+    client,
+    bindingClient,
+    tools,
+    binds,
+    onError,
     nodeName: node.nodeName,
     nodeLabels: nodeLabels(node),
     maxPods: node.maxPods,
@@ -202,7 +213,9 @@ async function followPods(
 ): Promise<void> {
   const fieldSelector = `spec.nodeName=${nodeName}`
   await createReflector<JsonObject, never>({
-    ...{ client, clock, random },
+    client,
+    clock,
+    random,
     resource: { path: '/api/v1/pods', query: bindsPods ? {} : { fieldSelector } },
     decode: (raw) => ({ ok: true, value: isJsonObject(raw) ? raw : undefined }),
     onChanges: (changes) => fleet.changed(changes),

@@ -113,7 +113,10 @@ async function serve(launch: Launch, runtime: DaemonRuntime, signals: Signals): 
   const metrics = createMetrics()
   const conditions = new Conditions({ log, metrics })
   const renewal = new CredentialRenewal({
-    ...{ connection: runtime.connection, clock: systemClock, random: systemRandom, log },
+    connection: runtime.connection,
+    clock: systemClock,
+    random: systemRandom,
+    log,
     onProblems: (problems) => reviewCredentials(conditions, problems),
   })
   const client = openClient(runtime.connection, launch, observeClient(metrics, renewal))
@@ -216,7 +219,9 @@ async function own(
   void stop.then(() => waiting.abort())
   const self = thisProcess(process.argv.slice(2), { version, task, mode: '' })
   return takeOwnership({
-    ...{ clock, log, signal: waiting.signal },
+    clock,
+    log,
+    signal: waiting.signal,
     locks: new SocketLocks(),
     owner: () => ({ ...self, mode: mode() }),
     waitMs: line.wait ?? WAIT_MS[task],

@@ -90,7 +90,10 @@ function contextOf(program: Command, host: Host, state: State): CommandContext {
     define: async (command: Command) => (await entry.load()).define(command, context),
   }))
   const context: CommandContext = {
-    ...{ host, globals, notice, commands },
+    host,
+    globals,
+    notice,
+    commands,
     session: () => {
       state.session ??= import('./session/open-session.ts').then(({ openSession }) =>
         openSession({ flags: globals(), env: host.env, version: host.version, notice }),

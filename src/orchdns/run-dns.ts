@@ -25,14 +25,20 @@ export async function runDns(
 ): Promise<void> {
   const stop = stopSignal()
   const connection = await loadConnection({
-    ...{ kubeconfig: config.kubeconfig, master: undefined, env: process.env, clock },
+    kubeconfig: config.kubeconfig,
+    master: undefined,
+    env: process.env,
+    clock,
   })
   log.info({ version, server: connection.origin, domain: config.dns.domain }, 'orch-dns starts')
   await using held = new AsyncDisposableStack()
   const state = { isReady: false, isStopping: false }
   let credentialProblems: readonly string[] = []
   const renewal = new CredentialRenewal({
-    ...{ connection, clock, random, log },
+    connection,
+    clock,
+    random,
+    log,
     onProblems(problems) {
       credentialProblems = problems
       for (const problem of problems) log.warn(problem)
@@ -40,14 +46,19 @@ export async function runDns(
     },
   })
   const client = createApiClient({
-    ...{ connection, clock, userAgent: `orch-dns/${version}` },
+    connection,
+    clock,
+    userAgent: `orch-dns/${version}`,
     observer: { ...noObserver, authenticated: (...use) => renewal.authenticated(...use) },
   })
   held.defer(() => client.close())
   renewal.start(client)
   held.defer(() => renewal.close())
   const dns = await openClusterDns({
-    ...{ config: config.dns, client, clock, random },
+    config: config.dns,
+    client,
+    clock,
+    random,
     reporter: new ApiFailures({ clock, log, server: connection.origin }),
     onWarning: (warning) => log.warn(warning),
     onError: (err) => log.error({ err }, 'a question got no answer because of an error'),
@@ -60,7 +71,9 @@ export async function runDns(
   )
   if (config.statusAddress !== undefined) {
     const status = await openStatusServer(config.statusAddress, {
-      ...{ state, metrics, log },
+      state,
+      metrics,
+      log,
       problems: () => [...dns.upstreamProblems(), ...credentialProblems],
     })
     held.defer(() => status.close())
@@ -132,7 +145,8 @@ async function openStatusServer(
 function routes({ state, metrics, problems }: StatusSources): Routes {
   return {
     '/metrics': async () => ({
-      ...{ code: 200, contentType: metrics.contentType },
+      code: 200,
+      contentType: metrics.contentType,
       body: await metrics.text(),
     }),
     '/healthz': () => textPage(200, 'ok\n'),

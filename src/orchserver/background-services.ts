@@ -66,7 +66,10 @@ export async function startBackgroundServices(
   if (config.sandboxNode.enabled) {
     const { runNodeAgent } = await import('./run-node-agent.ts')
     const agent = runNodeAgent({
-      ...{ ...shared, config, nodes, metrics: processMetrics },
+      ...shared,
+      config,
+      nodes,
+      metrics: processMetrics,
       interfaces: networkInterfaces(),
       clientOf,
     })

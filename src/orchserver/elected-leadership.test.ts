@@ -18,7 +18,9 @@ function scene() {
     },
   }
   const leadership = createElectedLeadership({
-    ...{ election, candidate: 'a', clock },
+    election,
+    candidate: 'a',
+    clock,
     onElected: (term) => recorded.push(`elected ${term}`),
     onLost: () => recorded.push('lost'),
     onFailure: (error) => recorded.push(`failed ${String(error)}`),
@@ -50,8 +52,16 @@ it('leads for a term, stands again when it is lost, and resigns at the end', asy
   stop.abort()
   await ran
   expect(recorded).toEqual([
-    ...['campaign a', 'elected 1', 'leads true', 'leads false', 'lost'],
-    ...['campaign a', 'elected 2', 'leads true', 'leads false', 'resigned 2'],
+    'campaign a',
+    'elected 1',
+    'leads true',
+    'leads false',
+    'lost',
+    'campaign a',
+    'elected 2',
+    'leads true',
+    'leads false',
+    'resigned 2',
   ])
 })
 

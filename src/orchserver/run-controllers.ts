@@ -43,7 +43,9 @@ export function runControllers(options: ControllersOptions): RunningControllers 
   const fields = { client: 'controllers' }
   const reporter = new ApiFailures({ clock, log, server: client.server, fields })
   const runner = new Runner({
-    ...{ controllers, clock, leadership },
+    controllers,
+    clock,
+    leadership,
     follower: createObjectFollower({ client, clock, random: systemRandom, reporter }),
     writerOf: (account) => createObjectWriter(clientOf(account)),
     observer: countRunner(metrics, logProblems(log)),
@@ -67,7 +69,9 @@ export function runControllers(options: ControllersOptions): RunningControllers 
 function createLeadership({ election, clock, log }: ControllersOptions) {
   const candidate = `${hostname()}_${randomUUID()}`
   return createElectedLeadership({
-    ...{ election, candidate, clock },
+    election,
+    candidate,
+    clock,
     onElected: (term) => log.info({ candidate, term }, 'this server leads: its controllers write'),
     onLost: () =>
       log.warn({ candidate }, 'this server lost its leadership: its controllers stop writing'),

@@ -13,8 +13,12 @@ it('a machine without an address is no node, and nothing else ends', async () =>
     config: {
       dataDir: '/nowhere',
       sandboxNode: {
-        ...{ enabled: true, name: 'n1', addresses: [], podCIDRs: ['10.244.0.0/24' as Cidr] },
-        ...{ bridge: 'cbr0', namespacePrefix: 'orch-pod' },
+        enabled: true,
+        name: 'n1',
+        addresses: [],
+        podCIDRs: ['10.244.0.0/24' as Cidr],
+        bridge: 'cbr0',
+        namespacePrefix: 'orch-pod',
       },
     } as unknown as OrchServerConfiguration,
     clientOf: () => ({}) as ApiClient,

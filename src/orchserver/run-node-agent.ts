@@ -79,7 +79,11 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
   const client = clientOf('node agent', nodeAgentUser(node))
   const agent = createNodeAgent({
     reporter: new ApiFailures({ clock, log, server: client.server, fields }),
-    ...{ client, clock, podCIDRs, bridge, namespacePrefix },
+    client,
+    clock,
+    podCIDRs,
+    bridge,
+    namespacePrefix,
     random: systemRandom,
     logger: log,
     nodeName: node,

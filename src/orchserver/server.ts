@@ -80,7 +80,10 @@ export async function runServer(
   const nodes = new Map<string, NodeStreams>()
   const texts = [() => metrics.text(), () => processMetrics.text()]
   const server = createApiServer({
-    ...{ store, audit, identity: identity.options, ownAddresses },
+    store,
+    audit,
+    identity: identity.options,
+    ownAddresses,
     nodeStreams: (node) => nodes.get(node),
     nodeCredentials: nodeCredentials.current,
     moreMetrics: () => joined(texts),
@@ -89,14 +92,21 @@ export async function runServer(
   held.defer(() => server.close())
   const kubeconfig = kubeconfigPath(config)
   const front = await openSecureFront({
-    ...{ server, kubeconfig, log, clock, ...addressesOf(config) },
+    server,
+    kubeconfig,
+    log,
+    clock,
+    ...addressesOf(config),
     clientAuthorities: identity.clientAuthorities,
     source: measuredCertificate(certificateSource(config, log), processMetrics),
     admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
   held.defer(() => waitBriefly(clock, front.close()))
   const socket = await openOwnSocket({
-    ...{ server, dataDir: config.dataDir, tokens: own, clock },
+    server,
+    dataDir: config.dataDir,
+    tokens: own,
+    clock,
   })
   const shared = { config, socket, version, election, metrics, processMetrics, nodes }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
@@ -232,7 +242,8 @@ export function followNodeCredentials(
     read: () => source.current(),
     parse: (kept) => kept,
     what: 'the client certificate for nodes',
-    ...{ clock, log },
+    clock,
+    log,
   })
 }
 

@@ -40,7 +40,10 @@ export async function startDns({
   let isReady = false
   const fields = { client: 'dns' }
   const dns = await openClusterDns({
-    ...{ config, client, clock, random },
+    config,
+    client,
+    clock,
+    random,
     reporter: new ApiFailures({ clock, log, server: client.server, fields }),
     onWarning: (warning) => log.warn(warning),
     onError: (err) => log.error({ err }, 'a question got no answer because of an error'),

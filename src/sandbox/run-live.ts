@@ -194,7 +194,10 @@ class Model {
     const { run, options, cluster, daemon } = this.#sandbox
     const { sent, answers, kinds } = this.tally
     return {
-      ...{ sent, answers, kinds, notice: this.notice },
+      sent,
+      answers,
+      kinds,
+      notice: this.notice,
       run: run.name,
       mode: options.mode,
       api: cluster.controlPlane,

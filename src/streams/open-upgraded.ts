@@ -45,7 +45,8 @@ export function openUpgraded(
   return new Promise((resolve, reject) => {
     const request = send(url, {
       ...connection,
-      ...{ method, agent: false },
+      method,
+      agent: false,
       headers: headers as OutgoingHttpHeaders,
       ...(signal && { signal }),
     })

@@ -125,11 +125,22 @@ function daemon({ mode: build, clock }: Rig, state: State) {
   store.apply([...state.values()])
   const table = new ForwardingTable(node)
   const loop = new SyncLoop({
-    ...{ mode, clock, tracker: new DeltaTracker(), minPeriodMs: 0, verifyPeriodMs: 30_000 },
+    mode,
+    clock,
+    tracker: new DeltaTracker(),
+    minPeriodMs: 0,
+    verifyPeriodMs: 30_000,
     model: new NodeModel({ store, table, program, nodeContext: () => node }),
     observer: {
-      ...{ queued: ignore, compiled: ignore, begun: ignore, applied: ignore, drifted: ignore },
-      ...{ normalised: ignore, failed: ignore, flowsCut: ignore, flowsFailed: ignore },
+      queued: ignore,
+      compiled: ignore,
+      begun: ignore,
+      applied: ignore,
+      drifted: ignore,
+      normalised: ignore,
+      failed: ignore,
+      flowsCut: ignore,
+      flowsFailed: ignore,
     },
     async cutFlows(flows) {
       cut.push(...flows)

@@ -136,12 +136,17 @@ function command({ run }: InitParts): string {
   const { env = {}, cwd = '/', terminal = false, args = [] } = run
   const variables = { PATH, HOME: '/root', ...env, UML_CHANNEL: CHANNEL }
   const words = [
-    ...['setsid', ...(terminal ? ['--ctty'] : [])],
-    ...['env', '-i', '-C', cwd],
+    'setsid',
+    ...(terminal ? ['--ctty'] : []),
+    'env',
+    '-i',
+    '-C',
+    cwd,
     ...Object.entries(variables).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${value}`],
     ),
-    ...[run.command, ...args],
+    run.command,
+    ...args,
   ]
   return words.map(shellWord).join(' ')
 }

@@ -80,9 +80,20 @@ function ownFolder(): readonly Share[] {
 
 function bootArguments(memory: number, scratch: string, init: string): readonly string[] {
   return [
-    ...[`mem=${memory}M`, 'rootfstype=hostfs', 'rootflags=/', 'ro', `init=${init}`],
-    ...['con=null', 'con0=fd:0,fd:1', 'ssl0=fd:3,fd:3', 'ssl1=fd:4,fd:4', 'ssl2=fd:5,fd:5'],
-    ...['quiet', 'loglevel=3', 'noreboot', `uml_dir=${scratch}/`],
+    `mem=${memory}M`,
+    'rootfstype=hostfs',
+    'rootflags=/',
+    'ro',
+    `init=${init}`,
+    'con=null',
+    'con0=fd:0,fd:1',
+    'ssl0=fd:3,fd:3',
+    'ssl1=fd:4,fd:4',
+    'ssl2=fd:5,fd:5',
+    'quiet',
+    'loglevel=3',
+    'noreboot',
+    `uml_dir=${scratch}/`,
   ]
 }
 

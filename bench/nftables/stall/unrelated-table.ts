@@ -19,7 +19,9 @@ const FLUSH: Command = { do: 'flushChain', table: TABLE, chain: 'added' }
 export const MAKE_TABLE = encoded([
   { do: 'addTable', table: TABLE },
   {
-    ...{ do: 'addChain', table: TABLE, chain: 'forward' },
+    do: 'addChain',
+    table: TABLE,
+    chain: 'forward',
     spec: { hook: { type: 'filter', hook: 'forward', priority: 10 } },
   },
   { do: 'addRule', table: TABLE, chain: 'forward', rule: RULE },

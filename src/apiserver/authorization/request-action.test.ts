@@ -8,8 +8,13 @@ import { type RequestedResource, resourceAction } from './request-action.ts'
 
 const [served] = servedVersionsOf(services)
 const REQUEST: RequestedResource = {
-  ...{ method: 'GET', served: served!, subresource: '', namespace: 'shop', name: '' },
-  ...{ isWatch: false, query: new URLSearchParams() },
+  method: 'GET',
+  served: served!,
+  subresource: '',
+  namespace: 'shop',
+  name: '',
+  isWatch: false,
+  query: new URLSearchParams(),
 }
 
 test.each<[Partial<RequestedResource>, string, string, string]>([

@@ -57,10 +57,8 @@ function resourceEntry(served: ServedVersion): JsonObject {
   const { verbs, shortNames, categories, ...discovered } = discoveredResource(served)
   const responseKind = { group, version, kind: resource.kind }
   const subresources = discovered.subresources.map((one) => ({
-    ...{
-      subresource: one.name,
-      responseKind: { group, version, ...one.groupVersion, kind: one.kind },
-    },
+    subresource: one.name,
+    responseKind: { group, version, ...one.groupVersion, kind: one.kind },
     verbs: [...one.verbs],
   }))
   return {

@@ -76,7 +76,11 @@ function resourceEntry(served: ServedVersion): JsonObject {
 function subresourceEntries(served: ServedVersion): readonly JsonObject[] {
   const { plural, namespaced } = served.resource
   return discoveredResource(served).subresources.map(({ name, kind, groupVersion, verbs }) => ({
-    ...{ name: `${plural}/${name}`, singularName: '', namespaced, ...groupVersion, kind },
+    name: `${plural}/${name}`,
+    singularName: '',
+    namespaced,
+    ...groupVersion,
+    kind,
     verbs: [...verbs],
   }))
 }

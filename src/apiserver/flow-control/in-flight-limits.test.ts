@@ -9,7 +9,8 @@ const SYSTEM = { client: 'system', isSystem: true }
 function started(inFlight: number) {
   const clock = new FakeClock()
   const limits = new InFlightLimits({
-    ...{ clock, waitMs: 15_000 },
+    clock,
+    waitMs: 15_000,
     inFlight: { readOnly: inFlight, mutating: inFlight },
   })
   return { clock, limits }

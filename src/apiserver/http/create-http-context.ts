@@ -157,7 +157,9 @@ function createIdentity(
   const identifier = createIdentifier({
     authenticator: new AuthenticatorChain([certificateAuthenticator, accounts, ...authenticators]),
     check: (user, action) => refusalOf(authorizer, user, action),
-    ...{ clock, anonymousPaths, onRejected },
+    clock,
+    anonymousPaths,
+    onRejected,
   })
   const { audiences } = identity
   const tokens = new TokenReviewer({ accounts, others: authenticators, audiences })

@@ -115,7 +115,9 @@ async function begin(options: HandlerOptions, exchange: Exchange): Promise<Begun
   const access = await checkAccess(context, request, { ...target, found })
   const { action, sender, user, decision, refused } = access
   const record = context.audit.begin({
-    ...{ request, action, user: sender },
+    request,
+    action,
+    user: sender,
     served: found?.route.kind === 'resource' ? found.route.served : undefined,
     ...(sender !== user && sender !== undefined && { impersonated: user }),
   })
@@ -224,14 +226,18 @@ function apiRequest(
     namespace: found.namespace,
     name: found.name,
     subresource: route.subresource,
-    ...{ query, search },
+    query,
+    search,
     accept: request.headers.accept ?? '*/*',
     contentType: parseMediaType(request.headers['content-type'] ?? '').type,
     userAgent: request.headers['user-agent'] ?? '',
     body,
     deadline: new RequestDeadline({ clock, timeoutMs: limits.requestTimeout, response }),
     warn: (text) => addWarning(response, text),
-    ...{ response, upgrade, headers: request.headers, forwarded: found.forwarded },
+    response,
+    upgrade,
+    headers: request.headers,
+    forwarded: found.forwarded,
   }
 }
 

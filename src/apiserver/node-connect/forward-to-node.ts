@@ -327,7 +327,11 @@ function requestNode(
   const { promise, resolve } = Promise.withResolvers<IncomingMessage | Error>()
   keepAlive(socket)
   const sent = request({
-    ...{ host: address, port, path, method, signal },
+    host: address,
+    port,
+    path,
+    method,
+    signal,
     createConnection: () => socket,
     headers: { Accept: 'application/json, application/x-ndjson', 'User-Agent': 'orch-server' },
   })

@@ -262,7 +262,12 @@ test.each([
   const { status, body } = await get()
   expect(status).toBe(code)
   expect(body).toEqual({
-    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, reason },
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code,
+    reason,
     message: 'node-proxy of node "n1":  [2Jlater (NP_INSPECTION_BUSY)',
     details: {
       name: 'n1',

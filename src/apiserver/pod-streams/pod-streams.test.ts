@@ -241,8 +241,13 @@ test('logs: what is wanted of them, and what is refused', async () => {
   expect(seen).toMatchObject([{ tailLines: 3, timestamps: true, follow: false, previous: false }])
   expect((await get('limitBytes=5')).text).toBe('one\nt')
   for (const query of [
-    ...['tailLines=-1', 'tailLines=x', 'sinceTime=yesterday', 'limitBytes=0', 'container=x'],
-    ...['sinceTime=2026-01-01T00:00:00Z&sinceSeconds=1', 'previous=true'],
+    'tailLines=-1',
+    'tailLines=x',
+    'sinceTime=yesterday',
+    'limitBytes=0',
+    'container=x',
+    'sinceTime=2026-01-01T00:00:00Z&sinceSeconds=1',
+    'previous=true',
   ]) {
     expect([query, (await get(query)).status]).toEqual([query, 400])
   }

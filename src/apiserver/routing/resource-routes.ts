@@ -246,7 +246,8 @@ function readPosted(
   if (document instanceof StatusError) return document
   const { contentType, body } = request
   const mistyped = checkFields(request, {
-    ...{ object: document, type },
+    object: document,
+    type,
     ...(isJson(contentType) && { body }),
   })
   if (mistyped !== undefined) return mistyped

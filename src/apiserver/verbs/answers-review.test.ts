@@ -169,10 +169,15 @@ test('a path is decided by grants for the whole cluster alone, and the rules say
   const rules = await statusOf(api, 'ann', RULES, { namespace: 'default' })
   expect(rules['incomplete']).toBe(false)
   expect(rules['resourceRules']).toContainEqual({
-    ...{ verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: ['web', 'db'] },
+    verbs: ['get'],
+    apiGroups: [''],
+    resources: ['pods'],
+    resourceNames: ['web', 'db'],
   })
   expect(rules['resourceRules']).toContainEqual({
-    ...{ verbs: ['get'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'] },
+    verbs: ['get'],
+    apiGroups: ['rbac.authorization.k8s.io'],
+    resources: ['roles'],
   })
   const urls = arrayAt(rules, 'nonResourceRules').flatMap((one) => arrayAt(one, 'nonResourceURLs'))
   expect(urls).toContain('/apis')
@@ -200,7 +205,8 @@ test('a token is reviewed for its audience, and rejected without a reason', asyn
   expect(await statusOf(api, 'root', TOKENS, { token, audiences: ['x', own] })).toEqual(accepted)
   const other = { token: 'ann', audiences: [own, 'x'] }
   expect(await statusOf(api, 'root', TOKENS, other)).toEqual({
-    ...{ authenticated: true, audiences: [own] },
+    authenticated: true,
+    audiences: [own],
     user: { username: 'ann', groups: ['dev', 'system:authenticated'] },
   })
   const rejected = { authenticated: false, error: 'the token is not accepted' }
@@ -230,7 +236,9 @@ test.each(['v1', 'v1beta1', 'v1alpha1'])('whoami in %s names the impersonated', 
   const headers = { 'impersonate-user': 'bob', 'impersonate-extra-scopes': 'a' }
   const acting = await api.as('root', 'POST', path, { body, headers })
   expect(valueAt(acting.body, 'status', 'userInfo')).toEqual({
-    ...{ username: 'bob', groups: ['system:authenticated'], extra: { scopes: ['a'] } },
+    username: 'bob',
+    groups: ['system:authenticated'],
+    extra: { scopes: ['a'] },
   })
 })
 

@@ -194,7 +194,10 @@ test.each<[string, object]>([
 ])('a signed token with %s is refused', async (_what, change) => {
   const now = clock.now() / 1000
   const honest = {
-    ...{ iss: ISSUER, aud: [ISSUER], exp: now + 600, sub: 'system:serviceaccount:shop:builder' },
+    iss: ISSUER,
+    aud: [ISSUER],
+    exp: now + 600,
+    sub: 'system:serviceaccount:shop:builder',
     'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'builder', uid: 'u1' } },
   }
   const accounts = authenticator()

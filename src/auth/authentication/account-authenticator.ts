@@ -142,7 +142,9 @@ export class AccountAuthenticator implements Authenticator {
       user: userOf(claims, stringAt(payload, 'jti')),
       claims,
       audiences: shared,
-      ...{ keyId, expires, secretName: secretClaims?.secretName },
+      keyId,
+      expires,
+      secretName: secretClaims?.secretName,
     }
   }
 

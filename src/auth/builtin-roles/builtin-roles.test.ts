@@ -168,7 +168,9 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
   ])
   expect(those('patch', 'pods')).toEqual(['pod-binder', 'generic-garbage-collector'])
   expect(those('delete', 'pods')).toEqual([
-    ...['generic-garbage-collector', 'namespace-controller', 'node-controller'],
+    'generic-garbage-collector',
+    'namespace-controller',
+    'node-controller',
     'pod-garbage-collector',
   ])
   for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {

@@ -42,8 +42,12 @@ test.each([
 })
 
 const FORGED = forgeries({
-  ...{ issuer: ISSUER, audience: AUDIENCE, ec, rsa },
-  ...{ claims: CLAIMS, seconds: SECONDS },
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  ec,
+  rsa,
+  claims: CLAIMS,
+  seconds: SECONDS,
 })
 
 describe.each(Object.entries(FORGED))('forged by its %s', (_kind, tokens) => {

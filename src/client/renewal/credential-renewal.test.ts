@@ -43,7 +43,8 @@ function renewal({ claims = {}, refusal, unwritten, spread = 0 }: Given = {}) {
     },
   }
   const renewing = new CredentialRenewal({
-    ...{ connection: { credentials, source: 'kubeconfig "/k"' }, clock },
+    connection: { credentials, source: 'kubeconfig "/k"' },
+    clock,
     random: { below: () => spread },
     log: { info: write, warn: write } as never,
     onProblems: (found) => problems.push(found),

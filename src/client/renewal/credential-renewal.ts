@@ -90,7 +90,9 @@ export class CredentialRenewal {
       log.warn({ err }, 'reviewing the credentials of the API server failed')
     void this.#round(client).catch(onError)
     this.#stop = regularly({
-      ...{ clock, everyMs: ROUND_MS, onError },
+      clock,
+      everyMs: ROUND_MS,
+      onError,
       round: () => this.#round(client),
     })
   }

@@ -90,8 +90,11 @@ test.each([
   await reconcile(cluster, { controller })
   expect(hints(cluster).slice(3)).toEqual(['3', '4'])
   expect(hints(cluster).map((one) => one.split(' ').length > 1)).toEqual([
-    ...[true, true, true],
-    ...[false, false],
+    true,
+    true,
+    true,
+    false,
+    false,
   ])
 })
 

@@ -12,12 +12,15 @@ test('reports the version of a list, and whether every watch is open', async () 
   const api = await startApi()
   const connection = { origin: api.url, basePath: '', tls: undefined, credentials: anonymous }
   const client = createApiClient({
-    ...{ clock: systemClock, userAgent: 'test' },
+    clock: systemClock,
+    userAgent: 'test',
     connection: { ...connection, source: 'test' },
   })
   onTestFinished(() => client.close())
   const follower = createObjectFollower({
-    ...{ client, clock: systemClock, random: systemRandom },
+    client,
+    clock: systemClock,
+    random: systemRandom,
     reporter: silentReporter,
   })
   const { promise: version, resolve: listed } = Promise.withResolvers<string>()

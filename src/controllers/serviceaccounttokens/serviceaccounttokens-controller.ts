@@ -64,7 +64,8 @@ function reconcile(key: string, { view, now, contents }: Scene): Reconciliation 
 function deletion(meta: ObjectMeta, { accountName, accountUid }: TokenSecret): Reconciliation {
   const account = {
     ...({ collection: 'serviceaccounts', namespace: meta.namespace } as const),
-    ...{ name: accountName, uid: accountUid },
+    name: accountName,
+    uid: accountUid,
   }
   const absent = isSubdomain(accountName) ? [account] : []
   return { writes: [{ verb: 'delete', collection: 'secrets', meta, absent }] }

@@ -47,7 +47,9 @@ export function startControlPlane(
   const running = new Runner({
     controllers: knownControllers(['192.0.2.1'], identity),
     follower: createObjectFollower({
-      ...{ client: clientOf(READER_ACCOUNT), clock: systemClock, random: systemRandom },
+      client: clientOf(READER_ACCOUNT),
+      clock: systemClock,
+      random: systemRandom,
       reporter: silentReporter,
     }),
     writerOf: (account) => wrap(createObjectWriter(clientOf(account)), account),

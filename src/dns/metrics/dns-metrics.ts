@@ -21,8 +21,17 @@ export interface DnsMetrics {
 }
 
 const RCODES: readonly string[] = [
-  ...['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN', 'YXRRSET'],
-  ...['NXRRSET', 'NOTAUTH', 'NOTZONE'],
+  'NOERROR',
+  'FORMERR',
+  'SERVFAIL',
+  'NXDOMAIN',
+  'NOTIMP',
+  'REFUSED',
+  'YXDOMAIN',
+  'YXRRSET',
+  'NXRRSET',
+  'NOTAUTH',
+  'NOTZONE',
 ]
 const BAD_VERSION = 16
 

@@ -157,7 +157,9 @@ function encodeForwarded(
   const first = answers.findIndex(({ type }) => type !== 'CNAME')
   const aliases = first < 0 ? answers.length : first
   return {
-    ...{ rcode, isAuthoritative: false, additionals: NO_RECORDS },
+    rcode,
+    isAuthoritative: false,
+    additionals: NO_RECORDS,
     answers: joined(own, encodeForeign(answers)),
     firstRotated: chain.length + aliases,
     authorities: encodeForeign(authorities),

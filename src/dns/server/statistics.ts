@@ -57,7 +57,11 @@ export function createStatistics(): Statistics {
     questions: { udp: 0, tcp: 0 },
     responses: Array.from({ length: RCODES }, () => 0),
     refusals: new Map(),
-    ...{ truncated: 0, limited: 0, failures: 0, connections: 0, refusedConnections: 0 },
+    truncated: 0,
+    limited: 0,
+    failures: 0,
+    connections: 0,
+    refusedConnections: 0,
     forwarding: createForwardingStatistics(),
   }
 }

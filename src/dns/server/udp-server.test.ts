@@ -41,11 +41,14 @@ describe.each(WAYS)('datagrams by %s', (_way, calls) => {
         if (held.push({ name, reply }) === BURST / 2) allHeld.resolve()
       })
     const responder = new Responder({
-      ...{ authority: new Authority(golden.zone, golden.store), statistics },
-      ...{ forwarder: { query }, isReady: () => true },
+      authority: new Authority(golden.zone, golden.store),
+      statistics,
+      forwarder: { query },
+      isReady: () => true,
     })
     const parts = {
-      ...{ responder, statistics },
+      responder,
+      statistics,
       onError: (error: unknown) => {
         throw error
       },

@@ -33,7 +33,8 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   const authority = new Authority(golden.zone, golden.store)
   const responder = new Responder({ authority, forwarder, statistics, isReady })
   const servers = await openServers([{ ip: LOOPBACK, port: 0 }], {
-    ...{ responder, statistics },
+    responder,
+    statistics,
     onError: (error) => {
       throw error
     },

@@ -13,7 +13,9 @@ export interface Server {
 /** A question as most clients send it; a test replaces the part that it is about. */
 export function question(type: string, name: string, parts: Packet = {}): Buffer {
   return encode({
-    ...{ type: 'query', id: 4_711, flags: 0x0100 },
+    type: 'query',
+    id: 4_711,
+    flags: 0x0100,
     questions: [{ type: type as 'A', name }],
     ...parts,
   })

@@ -43,8 +43,12 @@ export const NO_RECORDS: EncodedRecords = Object.freeze({ bytes: Buffer.alloc(0)
 /** An answer that is a code alone. */
 export function bareAnswer(rcode: number): EncodedAnswer {
   return {
-    ...{ rcode, isAuthoritative: false, firstRotated: 0 },
-    ...{ answers: NO_RECORDS, authorities: NO_RECORDS, additionals: NO_RECORDS },
+    rcode,
+    isAuthoritative: false,
+    firstRotated: 0,
+    answers: NO_RECORDS,
+    authorities: NO_RECORDS,
+    additionals: NO_RECORDS,
   }
 }
 

@@ -32,7 +32,9 @@ export class DenialEncoder {
     return {
       rcode: kind === 'missing' ? RCODE.noSuchName : RCODE.noError,
       isAuthoritative: true,
-      ...{ answers: NO_RECORDS, firstRotated: 0, additionals: NO_RECORDS },
+      answers: NO_RECORDS,
+      firstRotated: 0,
+      additionals: NO_RECORDS,
       authorities: this.authority(nameLength, serial),
     }
   }

@@ -53,7 +53,9 @@ export function headlessTargets(
   const weight = Math.max(1, Math.floor(FULL_WEIGHT / targets.size))
   const records = [...targets.values()].map(
     (target): ZoneRecord => ({
-      ...{ name, type: 'SRV', ttl: RECORD_TTL },
+      name,
+      type: 'SRV',
+      ttl: RECORD_TTL,
       data: { priority: 0, weight, ...target },
     }),
   )

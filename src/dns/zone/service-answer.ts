@@ -95,7 +95,9 @@ function clusterTargets(service: Service, question: ServicePortQuestion): ZoneAn
   if (type !== 'SRV') return EMPTY
   const weight = Math.max(1, Math.floor(FULL_WEIGHT / ports.length))
   const record = ({ port }: ServicePort): ZoneRecord => ({
-    ...{ name, type: 'SRV', ttl: RECORD_TTL },
+    name,
+    type: 'SRV',
+    ttl: RECORD_TTL,
     data: { priority: 0, weight, port, target: serviceName },
   })
   const addresses = service.clusterIPs.map((ip) => addressRecord(serviceName, ip))

@@ -69,7 +69,9 @@ export class Zone {
   /** The start of authority, which a denial carries. */
   startOfAuthority(): ZoneRecord {
     return {
-      ...{ name: this.domain, type: 'SOA', ttl: RECORD_TTL },
+      name: this.domain,
+      type: 'SOA',
+      ttl: RECORD_TTL,
       data: {
         mname: `ns.dns.${this.domain}`,
         rname: `hostmaster.${this.domain}`,
@@ -147,7 +149,9 @@ export class Zone {
     const service = labels.at(-2)
     if (service === undefined) return this.#index.hasNamespace(namespace) ? EMPTY : MISSING
     return serviceAnswer(this.#view, {
-      ...{ name, type, below: labels.slice(0, -2) },
+      name,
+      type,
+      below: labels.slice(0, -2),
       key: `${namespace}/${service}` as ServiceKey,
       serviceName: `${service}.${namespace}.svc.${this.domain}`,
     })

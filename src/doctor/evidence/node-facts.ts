@@ -131,7 +131,10 @@ const NODE_FACTS = object({
   /** Of the running daemon, else of the file that was named; undefined: neither. */
   configuration: optional(
     object({
-      ...{ mode: text, scheduler: text, masqueradeAll: flag, isOfDaemon: flag },
+      mode: text,
+      scheduler: text,
+      masqueradeAll: flag,
+      isOfDaemon: flag,
       /** Settings that all nodes of a cluster should have alike, as JSON by their paths. */
       shared: texts(50),
     }),

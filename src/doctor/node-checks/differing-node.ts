@@ -74,12 +74,10 @@ function differing(nodes: NodeEvidence, { valueOf, ...compared }: Compared): rea
   return known
     .filter(({ value }) => value !== usual)
     .map(({ node, value }) => ({
-      ...{
-        check: differingNode.name,
-        symptom: compared.symptom,
-        object: `node/${node}`,
-        affects: [],
-      },
+      check: differingNode.name,
+      symptom: compared.symptom,
+      object: `node/${node}`,
+      affects: [],
       cause: `its ${compared.what} is ${value}; ${members.length} of ${known.length} nodes have ${usual}`,
       evidence: members.slice(0, 3).map((one) => `${one.node}: ${one.value}`),
       remedy: compared.remedy,

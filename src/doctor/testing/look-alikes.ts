@@ -82,7 +82,9 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     what: 'a binding for two accounts, one of which is there',
     change: (cluster) => {
       const subjects = ['robot', 'later'].map((name) => ({
-        ...{ kind: 'ServiceAccount', namespace: 'shop', name },
+        kind: 'ServiceAccount',
+        namespace: 'shop',
+        name,
       }))
       cluster.rolebindings[0] = { ...cluster.rolebindings[0], subjects }
     },

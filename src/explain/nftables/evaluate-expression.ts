@@ -102,7 +102,8 @@ function generated(inner: Json | undefined): Evaluated {
   if (!(count >= 1 && count <= MAX_VALUES)) return { unknown: `a number of ${count}` }
   const probability = 1 / count
   return Array.from({ length: count }, (_, index) => ({
-    ...{ probability, parts: [numberPart(index + Number(offset))] },
+    probability,
+    parts: [numberPart(index + Number(offset))],
   }))
 }
 

@@ -52,8 +52,10 @@ test('elements look as nft prints them', async () => {
   const { elements } = live({
     '00500000': { key: Buffer.from([0, 80, 0, 0]), data: { kind: 'goto', chain: 'web' } },
     '00510000': {
-      ...{ key: Buffer.from([0, 81, 0, 0]), data: { kind: 'drop' } },
-      ...{ timeout: 60_000, expires: 59_999 },
+      key: Buffer.from([0, 81, 0, 0]),
+      data: { kind: 'drop' },
+      timeout: 60_000,
+      expires: 59_999,
     },
   })
   const ports = elements.of(PORTS, 'map')

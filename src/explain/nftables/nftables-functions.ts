@@ -33,7 +33,10 @@ function hookFunction(table: NftTable, chain: NftChain, facts: HostFacts): reado
   if (base === undefined || hook === undefined || families === undefined) return []
   const context: NftContext = { source: `nft ${table.family} ${table.name}`, hook, table, facts }
   const found: HookFunction = {
-    ...{ hook, families, priority: base.priority, isNat: base.type === 'nat' },
+    hook,
+    families,
+    priority: base.priority,
+    isNat: base.type === 'nat',
     reroutesMarks: base.type === 'route',
     source: `${context.source} ${name}`,
     apply: (packet) => runBase(context, chain, packet),

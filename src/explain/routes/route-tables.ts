@@ -38,11 +38,9 @@ export function listedRoutes(
     const metric = route['metric']
     return [
       {
-        ...{
-          to,
-          table: textOf(route, 'table') ?? 'main',
-          type: textOf(route, 'type') ?? 'unicast',
-        },
+        to,
+        table: textOf(route, 'table') ?? 'main',
+        type: textOf(route, 'type') ?? 'unicast',
         metric: typeof metric === 'number' ? metric : 0,
         nextHops: nextHopsOf(route),
         source: parseIp(textOf(route, 'prefsrc') ?? ''),

@@ -46,8 +46,14 @@ function route(query: Partial<RouteQuery>, filter = 0) {
     reversePathFilter: () => filter,
   })
   return routing.route({
-    ...{ family: 4, protocol: 'TCP', src: undefined, dst: ip('192.0.2.1'), dstPort: 80 },
-    ...{ inInterface: undefined, mark: 1, ...query },
+    family: 4,
+    protocol: 'TCP',
+    src: undefined,
+    dst: ip('192.0.2.1'),
+    dstPort: 80,
+    inInterface: undefined,
+    mark: 1,
+    ...query,
   })
 }
 
@@ -61,7 +67,8 @@ test.each([
   [
     '10.66.0.1',
     {
-      ...{ kind: 'dropped', reason: 'the route blackhole 10.66.0.0/16' },
+      kind: 'dropped',
+      reason: 'the route blackhole 10.66.0.0/16',
       deadEnd: { where: 'route', object: 'blackhole 10.66.0.0/16' },
     },
   ],
@@ -119,6 +126,8 @@ test('rp_filter drops what comes by another interface than answers leave by', as
 test('without rules and routes nothing is reached', async () => {
   const query = { family: 6, dst: ip('2001:db8::1') } as const
   expect(await route(query)).toEqual({
-    ...{ kind: 'unreachable', how: 'no-route', reason: 'no route' },
+    kind: 'unreachable',
+    how: 'no-route',
+    reason: 'no route',
   })
 })

@@ -61,7 +61,10 @@ function inOrder(
   if (priority === undefined) return here
   const nat = here.filter(({ isNat }) => isNat)
   const group: HookFunction = {
-    ...{ hook, families: [4, 6], priority, isNat: true },
+    hook,
+    families: [4, 6],
+    priority,
+    isNat: true,
     source: 'conntrack',
     apply: (packet) => applyNat(nat, hook, packet),
   }

@@ -101,7 +101,10 @@ function routeOf({ routing, facts }: StageWorld, point: WalkPoint): Promise<Rout
   const isIncoming = stage === 'routeIn'
   const isAnswered = isIncoming || facts.addressType(src) === 'local'
   return routing.route({
-    ...{ family, protocol, dst, dstPort },
+    family,
+    protocol,
+    dst,
+    dstPort,
     src: hasSource && !isTaken && isAnswered ? src : undefined,
     inInterface: isIncoming ? inInterface : undefined,
     mark: isTaken ? 0 : mark,
@@ -209,7 +212,11 @@ function deliverHere(facts: HostFacts, { packet, probability, steps }: Branch): 
   }
   const outInterface = undefined
   return {
-    ...{ kind: 'delivered', to: 'local', dst, src: packet.src, outInterface },
+    kind: 'delivered',
+    to: 'local',
+    dst,
+    src: packet.src,
+    outInterface,
     probability,
     steps,
   }
@@ -226,8 +233,13 @@ function leave(facts: HostFacts, { packet, probability, steps }: Branch): WalkOu
   if (lost !== undefined) return { kind: 'silent', by: lost, probability, steps }
   const { dst: ip, dstPort: port, src, outInterface } = packet
   return {
-    ...{ kind: 'delivered', to: 'forwarded', dst: { ip, port }, src, outInterface },
-    ...{ probability, steps },
+    kind: 'delivered',
+    to: 'forwarded',
+    dst: { ip, port },
+    src,
+    outInterface,
+    probability,
+    steps,
   }
 }
 

@@ -85,7 +85,12 @@ function packetOf(start: WalkStart): PacketState {
   const { family, protocol, srcPort, dst, dstPort, inInterface, known } = start
   const src = start.src ?? ((family === 4 ? '0.0.0.0' : '::') as IpAddress)
   const packet = firstPacket({
-    ...{ family, protocol, src, srcPort, dst, dstPort },
+    family,
+    protocol,
+    src,
+    srcPort,
+    dst,
+    dstPort,
     ...(inInterface === undefined ? {} : { inInterface }),
   })
   if (known === undefined) return packet

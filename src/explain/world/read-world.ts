@@ -82,7 +82,11 @@ function commandRouting(run: RunCommand): Routing {
 /** `ip -j route get DST from SRC iif DEV mark N`. */
 function commandOf({ family, src, dst, inInterface, mark }: RouteQuery): readonly string[] {
   return [
-    ...['-j', `-${family}`, 'route', 'get', dst],
+    '-j',
+    `-${family}`,
+    'route',
+    'get',
+    dst,
     ...(src === undefined ? [] : ['from', src]),
     ...(inInterface === undefined ? [] : ['iif', inInterface]),
     ...(mark === 0 ? [] : ['mark', String(mark)]),

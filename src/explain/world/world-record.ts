@@ -56,7 +56,8 @@ function readersOf(
   { ipvs, nftTables }: Omit<WorldRecord, 'commands'>,
 ): WorldReaders {
   return {
-    ...{ run, readIpvs: async () => ipvs },
+    run,
+    readIpvs: async () => ipvs,
     ...(nftTables === undefined ? {} : { nftTables: async () => nftTables }),
   }
 }

@@ -4,7 +4,8 @@ import type { Iptables } from './iptables.ts'
 export function readOnlyIptables(iptables: Iptables): Iptables {
   const { backend, version } = iptables
   return {
-    ...{ backend, version },
+    backend,
+    version,
     save: (family, table, options) => iptables.save(family, table, options),
     counters: (family, table, visit) => iptables.counters(family, table, visit),
     listChain: (family, table, chain) => iptables.listChain(family, table, chain),

@@ -70,7 +70,10 @@ async function statesOf(
   const recorders: RecordedIptables[] = []
   const { mode, sync } = fakeNode({
     settings: {
-      ...{ localTraffic: podsOf(at), families: [at.family], masqueradeAll, hairpin },
+      localTraffic: podsOf(at),
+      families: [at.family],
+      masqueradeAll,
+      hairpin,
       ...(knowsRanges ? { serviceRanges: [cidr(at.services)] } : {}),
     },
     through: (fake) => {
@@ -136,15 +139,16 @@ function packetsAt(at: Addresses): readonly Packet[] {
 /** Services with three chains or more each; every chain differs between the two kinds. */
 function crowdAt(at: Addresses, isLocal: boolean): readonly ForwardingEntry[] {
   const service: SomeService = {
-    ...{
-      weights: [1],
-      pods: isLocal ? 0 : 1,
-      isLocal,
-      isLimited: true,
-      affinity: undefined,
-      name: 0,
-    },
-    ...{ hasNodePort: false, nodePort: 0, hasExternalIP: true, drops: false },
+    weights: [1],
+    pods: isLocal ? 0 : 1,
+    isLocal,
+    isLimited: true,
+    affinity: undefined,
+    name: 0,
+    hasNodePort: false,
+    nodePort: 0,
+    hasExternalIP: true,
+    drops: false,
   }
   return neighboursOf(at, NEIGHBOURS).map((near, n) => ({
     ...entryOf(service, near),

@@ -51,21 +51,29 @@ export function createManagedState(settings: IpvsSettings, kernel: IpvsDependenc
   const millisOf = (key: ObjectKey) => drainMillis(key, settings)
   const servers = new VirtualServers(kernel.ipvs)
   const writer = new ServerWriter({
-    ...{ ipvs: kernel.ipvs, servers, clock: kernel.clock },
+    ipvs: kernel.ipvs,
+    servers,
+    clock: kernel.clock,
     specOf: (key) => program.specOf(key),
     drains: (key) => millisOf(key) > 0,
     scheduler: settings.scheduler,
   })
   const chains = new ChainKeeper({
     ...OWNED_CHAINS,
-    ...{ iptables: kernel.iptables, monitor: kernel.monitor, families },
+    iptables: kernel.iptables,
+    monitor: kernel.monitor,
+    families,
     contents: {
       rulesOf: (key) => program.rulesOf(key),
       jumpsIn: (place) => program.jumpsIn(place),
     },
   })
   return {
-    ...{ program, settings, servers, writer, chains },
+    program,
+    settings,
+    servers,
+    writer,
+    chains,
     sets: new SetMembers({
       sets: kernel.sets,
       prefix: PREFIX,

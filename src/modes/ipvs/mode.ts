@@ -101,7 +101,8 @@ export class IpvsMode implements Mode {
     const { servers, sets, chains, transit } = this.#state
     const inspection = new Inspection(servers, sets)
     const driftChecker = new DriftChecker({
-      ...{ clock: this.#kernel.clock, onForeignChange },
+      clock: this.#kernel.clock,
+      onForeignChange,
       exclusively: (work) => this.#mutex.run(work),
       look: async () => {
         const change = await inspection.look()

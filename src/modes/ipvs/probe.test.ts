@@ -26,7 +26,10 @@ test('a kernel that can do everything lacks nothing, and keeps nothing of it', a
   expect(await probe(kernel)).toEqual({
     missing: [],
     facts: {
-      ...{ backend: 'legacy', iptables: '1.8.9', ipvs: '1.2.1', connectionTableSize: '4096' },
+      backend: 'legacy',
+      iptables: '1.8.9',
+      ipvs: '1.2.1',
+      connectionTableSize: '4096',
       masqueradePorts: 'random',
     },
   })

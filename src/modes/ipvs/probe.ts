@@ -62,7 +62,8 @@ async function tryIpvs(
 function netfilterTrials({ netfilter }: IpvsSettings, family: Family): Trials {
   const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
   return {
-    ...{ family, chain: CHAIN },
+    family,
+    chain: CHAIN,
     sets: SETS.map((role) => ({ name: nameOf(role), type: setType(family, role) })),
     rules: trials(netfilter, family, nameOf),
   }

@@ -136,8 +136,12 @@ function specOf(
   return {
     settings: { scheduler, flags: flagsOf(scheduler), persistence: persistenceOf(entry) },
     servers: backends.map(({ ip, port, weight }) => ({
-      ...{ ip, port, weight, forwarding: 'masquerade' as const },
-      ...{ upperThreshold: 0, lowerThreshold: 0 },
+      ip,
+      port,
+      weight,
+      forwarding: 'masquerade' as const,
+      upperThreshold: 0,
+      lowerThreshold: 0,
     })),
   }
 }

@@ -13,8 +13,11 @@ import type { WriteFailures } from './servers/server-writer.ts'
 import type { VirtualServers } from './servers/virtual-servers.ts'
 
 const RANKS: Partial<Record<SetRole, number>> = {
-  ...{ ALLOWED: 0, SHORTCUT: 0 },
-  ...{ RANGED: 2, DROP: 2, REJECT: 2 },
+  ALLOWED: 0,
+  SHORTCUT: 0,
+  RANGED: 2,
+  DROP: 2,
+  REJECT: 2,
   SERVICES: 3,
 }
 const OTHERS = 1

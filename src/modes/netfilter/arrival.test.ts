@@ -79,7 +79,9 @@ test.each(['reject', 'drop'] as const)(
     const given = { point: POINT, ownRoles: ['SHORT-CIRCUIT'] }
     const members = arrivalMembers({ ...SERVED, unserved, sourceRanges: [] }, given, keyOf)
     expect(members.map((member) => member.split(' ')[0])).toEqual([
-      ...['SERVICES', 'RANGED', 'SHORT-CIRCUIT'],
+      'SERVICES',
+      'RANGED',
+      'SHORT-CIRCUIT',
       unserved.toUpperCase(),
     ])
   },

@@ -27,7 +27,11 @@ export class LoopbackGuard {
 
   constructor(iptables: Iptables) {
     this.#chains = new ChainKeeper({
-      ...{ iptables, monitor: noopMonitor, prefix: PREFIX, tables: ['filter'], families: [4] },
+      iptables,
+      monitor: noopMonitor,
+      prefix: PREFIX,
+      tables: ['filter'],
+      families: [4],
       contents: { rulesOf: () => [DROP_MARTIANS], jumpsIn: () => [] },
     })
   }

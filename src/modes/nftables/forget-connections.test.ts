@@ -29,7 +29,8 @@ function rig() {
     ])
   const connect = (address: string, port: number) =>
     node.namespace.update(table, SET.connections, {
-      ...{ key: keyOf(address, port), timeout: 60_000 },
+      key: keyOf(address, port),
+      timeout: 60_000,
       counter: { packets: 1n, bytes: 60n },
     })
   const left = () =>

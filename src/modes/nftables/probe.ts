@@ -125,7 +125,8 @@ function setNeeds(table: Table, settings: NetfilterSettings): readonly Need[] {
   const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
   const spec: SetSpec = { key: [ip], data: [ip], isDynamic: true, hasTimeouts: true, size: 65_536 }
   const remember = statement.update(CLIENTS, {
-    ...{ key: [sourceAddress(family)], data: [destinationAddress(family)] },
+    key: [sourceAddress(family)],
+    data: [destinationAddress(family)],
     timeout: 1_000,
   })
   return [

@@ -34,7 +34,9 @@ function reading(sets: Readonly<Record<string, readonly Element[]>>, wanted?: Se
     state.program.replace(
       id as EntryId,
       entry({
-        ...{ id: id as EntryId, family, service: id.slice(0, -2) as ServiceKey },
+        id: id as EntryId,
+        family,
+        service: id.slice(0, -2) as ServiceKey,
         frontends: frontends.map((one) => frontend(one)),
         pools: {
           cluster: backends.map((one) => backend(one)),

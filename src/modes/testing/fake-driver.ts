@@ -35,7 +35,13 @@ export function fakeDriver<C>(name: string, options: FakeDriverOptions<C> = {}):
     return options.build()
   }
   const driver: FakeDriver<C> = {
-    ...{ name, missing: [], caveats: [], serving: false, prepared, tuned, calls },
+    name,
+    missing: [],
+    caveats: [],
+    serving: false,
+    prepared,
+    tuned,
+    calls,
     demands: options.demands ?? (() => undefined),
     async prepare(inputs) {
       prepared.push(inputs)

@@ -81,7 +81,9 @@ function createRedirect(
     redirectPorts: () => redirectPorts(iptables, families),
     chains: new ChainKeeper({
       ...OWNED_CHAINS,
-      ...{ iptables, monitor, families },
+      iptables,
+      monitor,
+      families,
       contents: {
         rulesOf: (key) => program.rulesOf(key),
         jumpsIn: (place) => program.jumpsIn(place),

@@ -90,7 +90,8 @@ export class UserspaceMode implements Mode {
     if (redirect === undefined || kernel === undefined) return () => {}
     const inspector = new SetInspector(redirect.sets)
     const driftChecker = new DriftChecker({
-      ...{ clock: kernel.clock, onForeignChange },
+      clock: kernel.clock,
+      onForeignChange,
       exclusively: (work) => this.#mutex.run(work),
       look: () => lookAt(inspector),
     })

@@ -11,8 +11,11 @@ test('in a kernel that can do everything nothing is missing, and nothing is left
   expect(await mode.probe()).toEqual({
     missing: [],
     facts: {
-      ...{ dataPath: 'native', workers: '2', listening: 'transparent' },
-      ...{ backend: 'legacy', iptables: '1.8.9' },
+      dataPath: 'native',
+      workers: '2',
+      listening: 'transparent',
+      backend: 'legacy',
+      iptables: '1.8.9',
     },
   })
   expect(await kernel.sets.names('')).toEqual([])

@@ -47,7 +47,8 @@ async function tryRedirect(
 function trialsOf(listening: TransparentListening, family: Family): Trials {
   const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
   return {
-    ...{ family, chain: CHAIN },
+    family,
+    chain: CHAIN,
     sets: SETS.map((role) => ({ name: nameOf(role), type: setType(family, role) })),
     rules: ruleTrials(listening, family, nameOf),
   }

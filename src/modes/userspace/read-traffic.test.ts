@@ -5,7 +5,10 @@ import { readTraffic } from './read-traffic.ts'
 import type { RouteTraffic, Tally } from './route-traffic.ts'
 
 const tally = (count: number): Tally => ({
-  ...{ connections: count, connectionsNow: 1, bytesIn: 10 * count, bytesOut: 100 * count },
+  connections: count,
+  connectionsNow: 1,
+  bytesIn: 10 * count,
+  bytesOut: 100 * count,
 })
 const WEB = { id: 'shop/web:/TCP/4' as EntryId, service: 'shop/web' as ServiceKey }
 const OLD = { id: 'shop/web:old/TCP/4' as EntryId, service: WEB.service }
@@ -55,8 +58,12 @@ test('backends are summed over workers; one without a connection has 0, one of a
   const of = { entry: WEB.id, port: 80 }
   expect(backends.get(WEB.service)).toEqual([
     {
-      ...{ ...of, ip: '10.0.0.1', connections: 10, connectionsNow: 2 },
-      ...{ bytesIn: 100, bytesOut: 1_000 },
+      ...of,
+      ip: '10.0.0.1',
+      connections: 10,
+      connectionsNow: 2,
+      bytesIn: 100,
+      bytesOut: 1_000,
     },
     { ...of, ip: '10.0.0.2', connections: 0, connectionsNow: 0, bytesIn: 0, bytesOut: 0 },
   ])

@@ -72,10 +72,16 @@ function routeOf(
     readonly settings: UserspaceSettings
   },
 ): Route {
-  const { id, service, family, draining, affinity, proxyProtocol } = entry
+  const { id, service, family, affinity, proxyProtocol } = entry
   const { protocol, listeners, settings } = given
   return {
-    ...{ id, service, protocol, family, listeners, draining, affinity, proxyProtocol },
+    id,
+    service,
+    protocol,
+    family,
+    listeners,
+    affinity,
+    proxyProtocol,
     pools: { cluster: usableBackends(entry, 'cluster'), local: usableBackends(entry, 'local') },
     balancing: balancingOf(entry.scheduler, settings.balancing).balancing,
   }
@@ -90,7 +96,9 @@ function boundListeners(
   return listeningOf(entry, protocol, bindings)
     .filter(({ ip }) => familyOf(ip) === entry.family)
     .map(({ ip, port }) => ({
-      ...{ point: memberText({ ip, protocol, port }), rank: 0, objects: new Map() },
+      point: memberText({ ip, protocol, port }),
+      rank: 0,
+      objects: new Map(),
       listener: { ip, port, pools, sourceRanges: undefined },
     }))
 }

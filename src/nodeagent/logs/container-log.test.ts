@@ -73,7 +73,9 @@ test('a log of two files is read in order; the run before has its own', async ()
   for (const line of lines) await say(log.stdout, line)
   await log.close()
   expect((await readdir(folder)).toSorted()).toEqual([
-    ...['main.log', 'main.log.1', 'main.log.previous'],
+    'main.log',
+    'main.log.1',
+    'main.log.previous',
   ])
   expect(await read()).toBe(lines.join(''))
   expect(await read({}, previousLog(path()))).toBe('before\n')

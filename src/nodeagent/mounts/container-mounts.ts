@@ -18,10 +18,7 @@ import { hostPath, layOut, type PlacedMount, placeIn, unmountable } from './moun
 
 const PROGRAMS = process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin'
 
-const MOUNT_MEMORY = [
-  'mount',
-  ...['-t', 'tmpfs', '-o', 'mode=0755,nosuid,nodev', '--make-unbindable'],
-]
+const MOUNT_MEMORY = ['mount', '-t', 'tmpfs', '-o', 'mode=0755,nosuid,nodev', '--make-unbindable']
 
 /** The files that one container sees. */
 export interface ContainerMounts {

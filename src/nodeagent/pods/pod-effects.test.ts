@@ -20,7 +20,9 @@ async function stage(script: string) {
   onTestFinished(() => endLeftovers(PREFIX, systemClock))
   const clock = new FakeClock()
   const tools = nodeTools({
-    ...{ clock, logFolder, namespacePrefix: PREFIX },
+    clock,
+    logFolder,
+    namespacePrefix: PREFIX,
     programs: { nsenter: '', setpriv: await requireProgram('setpriv'), setsid: '' },
     onError: (error) => expect.fail(String(error)),
   })

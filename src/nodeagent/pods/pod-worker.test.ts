@@ -49,7 +49,9 @@ function wordsOf(condition: Json): string {
 }
 
 const TAKEN = {
-  ...{ type: 'Ready', status: 'False', reason: 'NodeStatusUnknown' },
+  type: 'Ready',
+  status: 'False',
+  reason: 'NodeStatusUnknown',
   message: 'The node of the Pod stopped sending heartbeats.',
 }
 

@@ -209,7 +209,9 @@ function withResolver(
   const dns = readPodDns(object)
   if (!hasOwnResolver(dns, resolver)) return plan
   const volume: FilesVolume = {
-    ...{ kind: 'files', name: VOLUME, defaultMode: MODE },
+    kind: 'files',
+    name: VOLUME,
+    defaultMode: MODE,
     sources: [{ kind: 'resolver', path: FILE, dns, resolver }],
   }
   const mount: MountPlan = { volume, path: PATH, isReadOnly: true, subPath: FILE }

@@ -39,7 +39,9 @@ export async function podToken(
   const name = pod.serviceAccountName || DEFAULT_ACCOUNT
   const from = clock.now()
   const answer = await requestToken(client, {
-    ...{ namespace, name, expirationSeconds },
+    namespace,
+    name,
+    expirationSeconds,
     audiences: audience === '' ? [] : [audience],
     boundTo: { kind: 'Pod', name: pod.name, uid: pod.uid },
   })

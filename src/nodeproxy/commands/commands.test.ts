@@ -76,7 +76,11 @@ test.each([
 
 test('a status names what is wrong first', () => {
   const status = create(StatusResponseSchema, {
-    ...{ version: '1', nodeName: 'a', mode: 'ipvs', startedAt: 0n, waitingMs: 700n },
+    version: '1',
+    nodeName: 'a',
+    mode: 'ipvs',
+    startedAt: 0n,
+    waitingMs: 700n,
     reasons: ['services are not listed yet'],
     warnings: ['a warning'],
     refusals: [{ object: '4/x', entries: ['ns/a:/TCP/4'], code: 'NP_X', message: 'No space' }],

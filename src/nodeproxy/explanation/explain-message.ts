@@ -35,7 +35,11 @@ export function explainMessage(
   const { frontend, pool } = found
   const why = entry && frontend && pool ? explainPool?.({ entry, frontend, pool }) : undefined
   return {
-    ...{ dst, port, protocol, outcome: found.outcome, reasons: [...found.reasons] },
+    dst,
+    port,
+    protocol,
+    outcome: found.outcome,
+    reasons: [...found.reasons],
     entry: found.entry ?? '',
     backends: found.backends.map((one) => ({
       ...backendMessage(one),
@@ -45,7 +49,8 @@ export function explainMessage(
     masquerade: found.masquerade ?? '',
     hint: found.hint ?? '',
     hasAffinity: entry?.affinity !== undefined,
-    ...{ mode: rules.mode, ownPorts: [...rules.ownPorts] },
+    mode: rules.mode,
+    ownPorts: [...rules.ownPorts],
   }
 }
 
@@ -137,7 +142,10 @@ export function poolMessage({
   leftOut,
 }: PoolExplanation): MessageInitShape<typeof PoolExplanationSchema> {
   return {
-    ...{ name: pool, zone: zone ?? '', chosenBy, reasons: [...reasons] },
+    name: pool,
+    zone: zone ?? '',
+    chosenBy,
+    reasons: [...reasons],
     leftOut: leftOut
       .slice(0, MAX_LEFT_OUT)
       .map(({ ip, port, nodeName, reason, text }) => ({ ip, port, node: nodeName, reason, text })),

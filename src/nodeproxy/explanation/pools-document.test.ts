@@ -72,6 +72,8 @@ test('each Service has its own pools, and one that is gone has none', () => {
     recorded({ entry, frontend: entry.frontends[0]!, pool: 'cluster' }),
   )
   expect(found.map((one) => one && [...one.nodes.keys()])).toEqual([
-    ...[['10.0.0.1'], undefined, ['10.0.0.3']],
+    ['10.0.0.1'],
+    undefined,
+    ['10.0.0.3'],
   ])
 })

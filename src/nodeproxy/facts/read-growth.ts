@@ -24,7 +24,8 @@ export async function readGrowth(
   const isCounted = first !== undefined && last !== undefined
   return {
     counters: isCounted ? { before: first, after: last, seconds } : undefined,
-    ...{ before, after },
+    before,
+    after,
   }
 }
 

@@ -106,11 +106,21 @@ async function readFacts(
   const loads =
     growth === undefined ? [] : loadsBetween(growth.before, growth.after, sample.affinitySeconds)
   return {
-    ...{ format: FACTS_FORMAT, kernel: release(), at: Date.now() },
-    ...{ node: known?.nodeName ?? hostname(), version: known?.version ?? options.version },
-    ...{ daemon: known?.facts, daemonAbsent: typeof daemon === 'string' ? daemon : '' },
-    ...{ walks: [], connects: [], localBackends: [], loads },
-    ...{ ...kernel, ...packets, takenPorts: taken, counters: growth?.counters },
+    format: FACTS_FORMAT,
+    kernel: release(),
+    at: Date.now(),
+    node: known?.nodeName ?? hostname(),
+    version: known?.version ?? options.version,
+    daemon: known?.facts,
+    daemonAbsent: typeof daemon === 'string' ? daemon : '',
+    walks: [],
+    connects: [],
+    localBackends: [],
+    loads,
+    ...kernel,
+    ...packets,
+    takenPorts: taken,
+    counters: growth?.counters,
     unread: parts.unread,
   }
 }
@@ -127,7 +137,9 @@ async function readKernel({ config }: FactsOptions, source: NodeSource, { parts,
   const settings = await parts.read('settings', {}, () => readSettings(source.sysctl))
   const scheduler = configuration?.scheduler ?? ''
   return {
-    ...{ configuration, settings, conntrack: conntrackOf(settings) },
+    configuration,
+    settings,
+    conntrack: conntrackOf(settings),
     hasIpvs: existsSync('/proc/self/net/ip_vs'),
     modules: await parts.read('modules', {}, () => readModules(scheduler)),
     interfaces: await parts.read('interfaces', [], () => readInterfaces(source)),
@@ -162,8 +174,10 @@ async function readProxies(): Promise<NodeFacts['proxies']> {
   try {
     const found = await findProxies(traces, [4, 6])
     return found.map(({ signature, traces: seen, pids }) => ({
-      ...{ proxy: signature.proxy, remedy: signature.remedy },
-      ...{ traces: seen, pids },
+      proxy: signature.proxy,
+      remedy: signature.remedy,
+      traces: seen,
+      pids,
     }))
   } finally {
     traces.close()

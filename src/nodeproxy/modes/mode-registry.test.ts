@@ -68,7 +68,8 @@ function fakeKernel(): Kernel {
   return {
     rights: { ok: true },
     netfilter: {
-      ...{ ok: true, families: [4, 6] },
+      ok: true,
+      families: [4, 6],
       parts: { iptables: new FakeIptables(), modules: new FakeModules(), sets: new FakeSets() },
     },
     families: [4, 6],
@@ -128,7 +129,12 @@ test('the daemon runs it: a Service reaches its kernel', async () => {
   const open = await openModes(kernel, config, { log, modes: all.modes })
   const metrics = createMetrics()
   const proxy = await NodeProxy.create({
-    ...{ ...open, kernel, log, clock, metrics, nodeName: 'here' },
+    ...open,
+    kernel,
+    log,
+    clock,
+    metrics,
+    nodeName: 'here',
     configuration: { current: config },
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
     apiFailures: silentReporter,
@@ -136,7 +142,10 @@ test('the daemon runs it: a Service reaches its kernel', async () => {
     loopback: new LoopbackRouting({ sysctl: kernel.sysctl, iptables: [], log }),
   })
   const watch: WatchState = {
-    ...{ synced: true, endpointsApi: 'v1', discoveryFailure: undefined, endpoints: undefined },
+    synced: true,
+    endpointsApi: 'v1',
+    discoveryFailure: undefined,
+    endpoints: undefined,
     services: createProgress('/api/v1/services', 0),
     node: createProgress('/api/v1/nodes', 0),
   }

@@ -69,7 +69,9 @@ export async function serveRemote(
   const first = await read().catch(onUnusable)
   if (first !== undefined) await serving.use(first)
   const stop = follow<ServingFiles | undefined>({
-    ...{ clock, first, read },
+    clock,
+    first,
+    read,
     async onChange(files) {
       if (files === undefined) return
       await serving.use(files)
@@ -97,7 +99,8 @@ function handlerOf(
   return remoteHandler(lazyListener(load, parts.onError), {
     checkAccess: accessCheck(apiReviews(client, nodeName), { clock, nodeName }),
     refusals: new FailureLog({ clock, log }),
-    ...{ clock, onError: parts.onError },
+    clock,
+    onError: parts.onError,
   })
 }
 
@@ -116,7 +119,11 @@ function certifiedListener(address: SocketAddress, { handler, clock, report }: C
       const server = tlsServer(files)
       const openServer: ListenerOptions['open'] = (...given) => server.open(...given)
       const listener = new Listener({
-        ...{ address, handler, clock, open: openServer, maxHeaderBytes: MAX_HEADER_BYTES },
+        address,
+        handler,
+        clock,
+        open: openServer,
+        maxHeaderBytes: MAX_HEADER_BYTES,
         onBlocked: report,
         onListening: () => report(undefined),
       })

@@ -47,7 +47,9 @@ export async function cleanUpKernel(
     for (const variant of VARIANTS) variants.push(...(await open(variant, { runner, log })))
     const sysctl = new ProcSysctl()
     const loopback = new LoopbackRouting({
-      ...{ sysctl, log, iptables: await answering(variants) },
+      sysctl,
+      log,
+      iptables: await answering(variants),
       otherGuard: isGuardedByMode,
     })
     const families = presentFamilies()

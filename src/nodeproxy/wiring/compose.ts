@@ -87,7 +87,10 @@ function createEngine(parts: NodeProxyParts, reactions: Reactions): Engine {
   const { clock, log, kernel, modes, metrics } = parts
   const { store, node, reviews, loopback, pendingCleanups, running } = reactions
   return new Engine({
-    ...{ clock, log, store, pendingCleanups },
+    clock,
+    log,
+    store,
+    pendingCleanups,
     onComplete: (mode) => {
       loopback.completed(mode)
       pendingCleanups.completed(mode)
@@ -107,7 +110,12 @@ function observeMode(mode: Mode, parts: NodeProxyParts, reactions: Reactions) {
   const { metrics, log, clock, modes, configuration } = parts
   const { health, changeTimes, healthChecks, serviceEvents, reviews, loopback } = reactions
   return observeSync({
-    ...{ metrics, health, log, clock, changeTimes, families: familyNames(parts) },
+    metrics,
+    health,
+    log,
+    clock,
+    changeTimes,
+    families: familyNames(parts),
     onCompiled: (services: readonly ServiceKey[]) => {
       healthChecks.replace(services)
       const running = reactions.running()

@@ -33,7 +33,10 @@ async function rig(text: string | undefined, ...args: readonly string[]) {
   const metrics = createMetrics()
   const launch: Launch = {
     ...loaded,
-    ...{ line: flags.line, file, log, version: '1' },
+    line: flags.line,
+    file,
+    log,
+    version: '1',
     reload: (changed) => loadConfiguration(changed, flags.line),
   }
   const considered: string[] = []

@@ -13,7 +13,8 @@ export function loadedTables(
   const { backend, version } = iptables
   if (backend === 'nft') return iptables
   return {
-    ...{ backend, version },
+    backend,
+    version,
     save: async (family, table, options) =>
       isLoaded(family, table) ? iptables.save(family, table, options) : { chains: new Map() },
     listChain: async (family, table, chain) =>

@@ -18,7 +18,8 @@ function rig(values: Readonly<Record<string, unknown>> = {}) {
   const iptables = fakeDriver<NodeProxyConfiguration>('iptables')
   const drivers: readonly FakeDriver<NodeProxyConfiguration>[] = [ipvs, iptables]
   const parts = {
-    ...{ drivers, log },
+    drivers,
+    log,
     trial: (config: NodeProxyConfiguration) => ({
       config,
       node: undefined,

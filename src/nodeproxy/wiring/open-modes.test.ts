@@ -21,7 +21,8 @@ function rig() {
   const kernel: Kernel = {
     rights: { ok: true },
     netfilter: {
-      ...{ ok: true, families: [4, 6] },
+      ok: true,
+      families: [4, 6],
       parts: { iptables, modules, sets: new FakeSets() },
     },
     families: [4, 6],

@@ -101,7 +101,11 @@ async function follow(
   const { log, config } = launch
   const { proxy, configuration, conditions, metrics, kernel, apiFailures: reporter } = parts
   const watcher = createClusterWatcher({
-    ...{ client, clock, random, nodeName, reporter },
+    client,
+    clock,
+    random,
+    nodeName,
+    reporter,
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
     onEvents: (events) => proxy.take(events, () => watcher.state()),
     onSynced: () => proxy.start(),
@@ -121,11 +125,20 @@ async function follow(
     onError: (error) => log.error({ err: error }, 'answering a request for a status page failed'),
   })
   const stopLooking = watchProxies({
-    ...{ ...kernel, conditions, clock, log },
+    ...kernel,
+    conditions,
+    clock,
+    log,
     heldPorts: () => servers.waitingPorts,
   })
   const inspection = await startInspection({
-    ...{ launch, client, nodeName, proxy, conditions, traffic, pages: sources },
+    launch,
+    client,
+    nodeName,
+    proxy,
+    conditions,
+    traffic,
+    pages: sources,
   })
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
@@ -215,7 +228,12 @@ async function serveSocket({ launch, conditions, source }: HttpParts) {
 function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) {
   const { history, node, startedAt, cluster } = proxy
   return nodeInspection({
-    ...{ version: launch.version, nodeName, startedAt, node, history, cluster },
+    version: launch.version,
+    nodeName,
+    startedAt,
+    node,
+    history,
+    cluster,
     traffic: (service) => traffic.read(service),
     readiness: () => pages.readiness(),
     describe: () => pages.configz(),

@@ -6,8 +6,13 @@ import { recordingLog } from '../testing/wiring.ts'
 import { describeOwner, mayOwn, takeOwnership, thisProcess } from './take-ownership.ts'
 
 const OTHER: LockOwner = {
-  ...{ pid: 7, pidNamespace: 'pid:[1]', since: '2026-01-02T03:04:05.000Z', version: '1.2.3' },
-  ...{ task: 'daemon', mode: 'ipvs', command: 'node-proxy --config=x' },
+  pid: 7,
+  pidNamespace: 'pid:[1]',
+  since: '2026-01-02T03:04:05.000Z',
+  version: '1.2.3',
+  task: 'daemon',
+  mode: 'ipvs',
+  command: 'node-proxy --config=x',
 }
 
 function rig(waitMs = 1_000) {
@@ -16,7 +21,11 @@ function rig(waitMs = 1_000) {
   const locks = new FakeLocks()
   const stop = new AbortController()
   const parts = {
-    ...{ locks, clock, log, waitMs, signal: stop.signal },
+    locks,
+    clock,
+    log,
+    waitMs,
+    signal: stop.signal,
     owner: () => ({ ...OTHER, pid: 8 }),
     pause: (ms: number) => clock.advance(ms),
     mayOwn: () => true,

@@ -61,7 +61,11 @@ function textOf(shown: readonly ApiResource[], { output, headers }: ResourceFlag
   const names = ['NAME', 'SHORTNAMES', 'APIVERSION', 'NAMESPACED', 'KIND']
   const header = [...names, ...(isWide ? ['VERBS', 'CATEGORIES'] : [])]
   const rows = shown.map((one) => [
-    ...[one.plural, one.shortNames.join(','), groupVersion(one), String(one.namespaced), one.kind],
+    one.plural,
+    one.shortNames.join(','),
+    groupVersion(one),
+    String(one.namespaced),
+    one.kind,
     ...(isWide ? [one.verbs.join(','), one.categories.join(',')] : []),
   ])
   return columns(headers ? [header, ...rows] : rows)

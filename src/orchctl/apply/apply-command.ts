@@ -66,7 +66,9 @@ async function applyOne({ manifest, target, flags, session, context }: Applying)
   const { api } = session
   const before = await api.request({ path: target.path })
   const answer = await api.request({
-    ...{ method: 'PATCH', path: target.path, body: target.object },
+    method: 'PATCH',
+    path: target.path,
+    body: target.object,
     contentType: 'application/apply-patch+yaml',
     query: {
       ...writeQuery(flags),

@@ -47,7 +47,8 @@ export async function canI(
     method: 'POST',
     path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
     body: {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' },
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
       spec: await specOf({ verb, resource, name }, flags, context),
     },
   })
@@ -92,7 +93,9 @@ async function specOf(
   const isInside = found.namespaced && flags.allNamespaces !== true
   return {
     resourceAttributes: {
-      ...{ verb, group: found.group, resource: found.plural },
+      verb,
+      group: found.group,
+      resource: found.plural,
       name: inside ?? name ?? '',
       subresource: flags.subresource ?? '',
       namespace: isInside ? session.namespace : '',
@@ -113,7 +116,8 @@ async function listRules(flags: ListFlags, context: CommandContext): Promise<Exi
     method: 'POST',
     path: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
     body: {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview' },
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectRulesReview',
       spec: { namespace },
     },
   })

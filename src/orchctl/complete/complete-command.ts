@@ -11,7 +11,14 @@ import { objectNames, portNumbers, typeNames } from './server-names.ts'
 
 /** What requests may do to resources. */
 const VERBS = [
-  ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
 ] as const
 
 /** Flags whose values are names of objects, with the type. */
@@ -23,8 +30,13 @@ const OBJECT_FLAGS: Readonly<Record<string, string>> = {
 
 /** What operands may be, by the name of the command, and of the command inside of it. */
 const OPERANDS: Readonly<Record<string, Values>> = {
-  ...{ get: typesAndNames, list: typesAndNames, describe: typesAndNames, delete: typesAndNames },
-  ...{ edit: typesAndNames, label: typesAndNames, annotate: typesAndNames },
+  get: typesAndNames,
+  list: typesAndNames,
+  describe: typesAndNames,
+  delete: typesAndNames,
+  edit: typesAndNames,
+  label: typesAndNames,
+  annotate: typesAndNames,
   scale: (typing) => typesAndNames(typing, 'scale'),
   env: (typing) => firstOperand(typing, 'pods', 'pod/'),
   resolve: (typing) => firstOperand(typing, 'services', ''),

@@ -25,8 +25,14 @@ export function define(command: Command, context: CommandContext): void {
   addWriteFlags(addFileFlags(command))
   runs<FileFlags & WriteFlags>(command, context, createFiles)
   for (const defineKind of [
-    ...[defineNamespace, defineServiceAccount, defineToken, defineSecrets, defineConfigMap],
-    ...[defineServices, defineRoles, defineBindings],
+    defineNamespace,
+    defineServiceAccount,
+    defineToken,
+    defineSecrets,
+    defineConfigMap,
+    defineServices,
+    defineRoles,
+    defineBindings,
   ]) {
     defineKind(command, context)
   }

@@ -66,7 +66,9 @@ async function rulesOf(flags: RoleFlags, context: CommandContext): Promise<Json[
   }
   const resourceNames = split(flags.resourceName)
   return [...groups].map(([group, names]) => ({
-    ...{ verbs, apiGroups: [group], resources: names },
+    verbs,
+    apiGroups: [group],
+    resources: names,
     ...(resourceNames.length === 0 ? {} : { resourceNames }),
   }))
 }

@@ -42,7 +42,10 @@ export function defineSecrets(create: Command, context: CommandContext): void {
 function secretObject(name: string, type: string, data: ReadonlyMap<string, Buffer>) {
   const encoded = [...data].map(([key, bytes]) => [key, bytes.toString('base64')] as const)
   return {
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name }, type },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name },
+    type,
     ...(encoded.length === 0 ? {} : { data: Object.fromEntries(encoded) }),
   }
 }

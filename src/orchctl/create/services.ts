@@ -45,7 +45,9 @@ function serviceObject(name: string, type: string, flags: ServiceFlags): JsonObj
     ...(nodePort === undefined ? {} : { nodePort: Number(nodePort) }),
   }))
   return {
-    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, labels } },
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, labels },
     spec: {
       type,
       selector: labels,

@@ -74,7 +74,8 @@ function tokenRequest(flags: TokenFlags): JsonObject {
   }
   const reference = boundObject(flags)
   return {
-    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
     spec: {
       ...(seconds === undefined ? {} : { expirationSeconds: seconds }),
       ...(audience.length === 0 ? {} : { audiences: [...audience] }),

@@ -225,7 +225,8 @@ function addDeleteFlags(command: Command): void {
 function deleteOptions(flags: DeleteFlags): JsonObject {
   const seconds = gracePeriodOf(flags)
   return {
-    ...{ apiVersion: 'v1', kind: 'DeleteOptions' },
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
     propagationPolicy: PROPAGATION[flags.cascade],
     ...(seconds === undefined ? {} : { gracePeriodSeconds: seconds }),
     ...(flags.dryRun === 'server' ? { dryRun: ['All'] } : {}),

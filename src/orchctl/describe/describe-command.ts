@@ -177,7 +177,8 @@ function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
     async proxyStatus(node) {
       const [answer] = await readNodes([node], context, {
         ...nodeFlagsOf(flags),
-        ...{ path: '/inspection/v1/status', timeoutMs: NODE_MS },
+        path: '/inspection/v1/status',
+        timeoutMs: NODE_MS,
       })
       if (answer?.result.ok === true) return answer.result
       return { ok: false, why: answer?.result.error.message ?? 'no answer' }
@@ -242,7 +243,9 @@ async function eventsCell(api: Api, object: JsonObject, now: number): Promise<Ce
   const events = answer.pages.flatMap((page) => (page['items'] as Json[] | undefined) ?? [])
   const sorted = events.filter(isJsonObject).sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))
   const rows = sorted.map((event) => [
-    ...[stringAt(event, 'type'), stringAt(event, 'reason'), ageOf(event, now)],
+    stringAt(event, 'type'),
+    stringAt(event, 'reason'),
+    ageOf(event, now),
     stringAt(event, 'source', 'component') || stringAt(event, 'reportingComponent'),
     stringAt(event, 'message').trim(),
   ])
@@ -298,7 +301,8 @@ function createStateRows(flags: StateFlags, context: CommandContext): StateRows 
     nodes ??= listNodes()
     const answers = await readLinesOfNodes(await nodes, context, {
       ...nodeFlagsOf(flags),
-      ...{ path: '/inspection/v1/entries', query: { service } },
+      path: '/inspection/v1/entries',
+      query: { service },
     })
     return { table: [['Node', 'Port', 'Backends', 'State'], ...answers.flatMap(entryRows)] }
   }

@@ -22,7 +22,9 @@ export function readAggregated(document: Json): readonly ApiResource[] | undefin
 function readResource(entry: Json, group: string, version: string): ApiResource {
   const kind = stringAt(entry, 'responseKind', 'kind')
   return {
-    ...{ group, version, kind },
+    group,
+    version,
+    kind,
     plural: stringAt(entry, 'resource'),
     singular: stringAt(entry, 'singularResource') || kind.toLowerCase(),
     shortNames: texts(entry, 'shortNames'),

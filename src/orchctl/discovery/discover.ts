@@ -55,7 +55,8 @@ function readResourceList(document: Json, groupVersion: string): readonly ApiRes
   return entries
     .filter((entry) => !named(entry).includes('/'))
     .map((entry) => ({
-      ...{ group, version },
+      group,
+      version,
       kind: stringAt(entry, 'kind'),
       plural: named(entry),
       singular: stringAt(entry, 'singularName') || stringAt(entry, 'kind').toLowerCase(),

@@ -28,11 +28,13 @@ export async function accessFindings(
     method: 'POST',
     path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
     body: {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' },
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
       spec: {
         user: userOf(account),
         groups: [
-          ...['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+          'system:serviceaccounts',
+          `system:serviceaccounts:${namespace}`,
           'system:authenticated',
         ],
         resourceAttributes: resourceAttributes(action),
@@ -63,7 +65,11 @@ async function actionOf(words: readonly string[], context: CommandContext): Prom
   const { group, plural, namespaced } = await resourceOf(type, context)
   const { namespace } = await context.session()
   return {
-    ...{ verb, group, resource: plural, subresource, name },
+    verb,
+    group,
+    resource: plural,
+    subresource,
+    name,
     namespace: namespaced ? namespace : '',
   }
 }

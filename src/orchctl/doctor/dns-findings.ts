@@ -76,7 +76,9 @@ function finding(
 ): Finding {
   const isOfCluster = check === 'dns-answers'
   return {
-    ...{ check, symptom: 'DNS resolution fails', affects: [] },
+    check,
+    symptom: 'DNS resolution fails',
+    affects: [],
     object: `dns/${server}`,
     cause: isOfCluster
       ? `the DNS server ${server} does not answer for the cluster`

@@ -157,7 +157,10 @@ async function allFindings(
   const ofObjects = diagnose(counted, inspected)
   // A broken binding explains a refusal: it comes before.
   return [
-    ...[...ofToken, ...ofDns, ...ofObjects, ...ofAccess],
+    ...ofToken,
+    ...ofDns,
+    ...ofObjects,
+    ...ofAccess,
     ...unexplained(ofInspected(onNodes, inspected), ofObjects),
   ]
 }
@@ -220,9 +223,11 @@ async function isAccepted(
     method: 'POST',
     path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(account)}/token`,
     body: {
-      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
       spec: {
-        ...{ audiences: [audience], expirationSeconds: LIFETIME },
+        audiences: [audience],
+        expirationSeconds: LIFETIME,
         boundObjectRef: { apiVersion: 'v1', kind: 'Pod', ...bound },
       },
     },
@@ -256,7 +261,8 @@ async function readTraffic(
   flags: NodeFlags,
 ): Promise<readonly TrafficFacts[]> {
   const answers = await readLinesOfNodes(nodes, context, {
-    ...{ path: '/inspection/v1/traffic', query: { service } },
+    path: '/inspection/v1/traffic',
+    query: { service },
     ...nodeFlagsOf(flags),
   })
   return answers.flatMap(({ node, result }) =>
@@ -293,7 +299,8 @@ async function diagnoseClusterNodes(
   const { api } = await context.session()
   const nodes = await listObjects(api, { path: '/api/v1/nodes' })
   const options = {
-    ...{ path: '/inspection/v1/facts', timeoutMs: TIMEOUT_MS },
+    path: '/inspection/v1/facts',
+    timeoutMs: TIMEOUT_MS,
     ...nodeFlagsOf(flags),
   }
   const known = new Map<string, NodeFacts>()

@@ -79,7 +79,8 @@ export async function reviewToken(
     method: 'POST',
     path: '/apis/authentication.k8s.io/v1/tokenreviews',
     body: {
-      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
       spec: { token, ...(audiences.length > 0 && { audiences: [...audiences] }) },
     },
   })

@@ -23,7 +23,10 @@ export async function ownCredential(
   const pem = certificate?.cert ?? (await connection.tls?.material())?.cert
   const fault = pem === undefined ? undefined : invalidTime(pem, now)
   return {
-    ...{ check: 'own-credential', symptom: 'Permission denied', object: 'kubeconfig', affects: [] },
+    check: 'own-credential',
+    symptom: 'Permission denied',
+    object: 'kubeconfig',
+    affects: [],
     cause:
       fault?.replace(/^our /, 'the ') ??
       (authorization === undefined && pem === undefined

@@ -88,7 +88,11 @@ export function summarisedSecret(secret: JsonObject): JsonObject {
   const filled = Object.entries(objectAt(secret, 'data')).filter(([, value]) => value !== '')
   const registries = registriesOf(secret)
   return {
-    ...{ apiVersion, kind, type, immutable, metadata: withoutApplied(metadata) },
+    apiVersion,
+    kind,
+    type,
+    immutable,
+    metadata: withoutApplied(metadata),
     data: Object.fromEntries(filled.map(([key]) => [key, ''])),
     ...(registries !== undefined && { registries: [...registries] }),
   }

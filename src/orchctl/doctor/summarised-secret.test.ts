@@ -6,7 +6,8 @@ test('keeps keys and registries, and no value', () => {
   const base64 = Buffer.from(JSON.stringify(config)).toString('base64')
   const applied = 'kubectl.kubernetes.io/last-applied-configuration'
   const found = summarisedSecret({
-    ...{ kind: 'Secret', type: 'kubernetes.io/dockerconfigjson' },
+    kind: 'Secret',
+    type: 'kubernetes.io/dockerconfigjson',
     metadata: { name: 'pull', annotations: { [applied]: base64, a: 'b' } },
     data: { '.dockerconfigjson': base64, empty: '', other: 'aHVudGVyMg==' },
   })

@@ -63,8 +63,11 @@ async function exec(
   const query = queryOf(flags, words, hasTerminal)
   const session = await context.session()
   const { messages } = await openStream(session, {
-    ...{ path: `${await podPath(pod, context)}/exec`, query, protocol: COMMAND_V5 },
-    ...{ userAgent: `orchctl/${host.version}`, signal: host.signal },
+    path: `${await podPath(pod, context)}/exec`,
+    query,
+    protocol: COMMAND_V5,
+    userAgent: `orchctl/${host.version}`,
+    signal: host.signal,
   })
   const remote = createRemoteCommand(messages)
   const result = await converse(remote, host, {

@@ -15,11 +15,19 @@ const SERVICE = '/api/v1/namespaces/default/services'
 /** What a node answers: half of the connections to `web`, half to an address without a Pod; `far` is left out. */
 function documentOf(more: JsonObject = {}): JsonObject {
   const delivered = (ip: string, port: number, src: string) => ({
-    ...{ kind: 'delivered', probability: 0.5, steps: [], dst: { ip, port }, src },
+    kind: 'delivered',
+    probability: 0.5,
+    steps: [],
+    dst: { ip, port },
+    src,
   })
   const far = { ip: '10.0.1.9', port: 8080, node: 'n2', reason: 'hintedForOtherZones' }
   return {
-    ...{ isWell: true, text: 'the text\n', src: '10.0.0.3', port: 80, protocol: 'TCP' },
+    isWell: true,
+    text: 'the text\n',
+    src: '10.0.0.3',
+    port: 80,
+    protocol: 'TCP',
     observed: [delivered('10.0.0.2', 8080, '10.0.0.3'), delivered('192.0.2.9', 80, '127.0.0.1')],
     desired: {
       entry: 'default/web:http/TCP/4',
@@ -122,7 +130,8 @@ test('NetworkPolicies that admit a connection, and that do not', async () => {
   const ingress = [{ from, ports: [{ port: 'http' }] }]
   await policy(cluster, 'open', { podSelector: app('web'), ingress, policyTypes: ['Ingress'] })
   await policy(cluster, 'out', {
-    ...{ podSelector: app('cart'), policyTypes: ['Egress'] },
+    podSelector: app('cart'),
+    policyTypes: ['Egress'],
     egress: [{ to: [{ namespaceSelector: {}, podSelector: app('web') }] }],
   })
   const admitted = clusterPart(await explain())

@@ -38,7 +38,9 @@ export async function getTables(
     const rows = tables.flatMap((table) => table.rows)
     if (first === undefined || rows.length === 0) continue
     const style = {
-      ...{ flags, isWide, showEvents: false },
+      flags,
+      isWide,
+      showEvents: false,
       prefix: isPrefixed ? qualifiedKind(resource) : '',
       showNamespace: flags.allNamespaces === true && resource.namespaced,
     }

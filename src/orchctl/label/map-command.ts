@@ -101,7 +101,9 @@ async function changeOne(
   }
   const guard = flags.overwrite === true ? undefined : versionOf(object)
   const answer = await api.request({
-    ...{ method: 'PATCH', path, contentType: 'application/merge-patch+json' },
+    method: 'PATCH',
+    path,
+    contentType: 'application/merge-patch+json',
     body: mapPatch(kind.field, changes, guard),
     query: writeQuery(flags),
   })

@@ -131,7 +131,8 @@ async function sourcesOf(
   }
   const path = `${await podPath(pod, context)}/log`
   return (allContainers === true ? own : [single]).map((one) => ({
-    ...{ path, container: one },
+    path,
+    container: one,
     prefix: prefix === true ? `[pod/${name}/${one}] ` : '',
   }))
 }

@@ -15,12 +15,10 @@ const node = (name: string, address = '127.0.0.1') => ({
 
 const material = async () => ({ ca: certificates.ca, cert: undefined, key: undefined })
 const connection = {
-  ...{
-    origin: 'https://unused',
-    basePath: '/unused',
-    socketPath: '/unused.sock',
-    source: 'a test',
-  },
+  origin: 'https://unused',
+  basePath: '/unused',
+  socketPath: '/unused.sock',
+  source: 'a test',
   credentials: anonymous,
   tls: { material, serverName: 'unused', insecureSkipVerify: true },
 }

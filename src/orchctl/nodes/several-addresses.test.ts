@@ -15,8 +15,11 @@ const NAMED = '127.0.0.1'
 const material = async () => ({ ca: certificates.ca, cert: undefined, key: undefined })
 const tls = { material, serverName: undefined, insecureSkipVerify: false }
 const connection = {
-  ...{ origin: 'https://unused', basePath: '', source: 'a test' },
-  ...{ credentials: anonymous, tls },
+  origin: 'https://unused',
+  basePath: '',
+  source: 'a test',
+  credentials: anonymous,
+  tls,
 }
 const context = {
   session: async () => ({ connection, impersonation: undefined }),

@@ -30,7 +30,9 @@ export async function openStream(
     const credential = isPrivate ? await credentials.current() : {}
     const { authorization } = credential
     return openWebSocket({
-      ...{ url, signal, protocols: [protocol] },
+      url,
+      signal,
+      protocols: [protocol],
       connection: await socketOptions(connection, credential),
       headers: {
         'User-Agent': userAgent,

@@ -35,7 +35,8 @@ export async function podsOf(operand: string, context: CommandContext): Promise<
     })
   }
   return {
-    ...{ name: objectName(owner), owner },
+    name: objectName(owner),
+    owner,
     list: () => podsBySelector(selector, catalogue, context),
   }
 }

@@ -89,7 +89,8 @@ export class PodConnection {
     const { host } = this.#context
     const { messages } = await openStream(await this.#context.session(), {
       path: `${await podPath(pod, this.#context)}/portforward`,
-      ...{ protocol: TUNNELLED_PORT_FORWARD, userAgent: `orchctl/${host.version}` },
+      protocol: TUNNELLED_PORT_FORWARD,
+      userAgent: `orchctl/${host.version}`,
       signal: AbortSignal.any([host.signal, this.#closing.signal]),
     })
     if (this.#last !== undefined && nameOf(this.#last) !== nameOf(pod)) {

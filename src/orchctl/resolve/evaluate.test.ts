@@ -30,16 +30,25 @@ afterAll(async () => {
 })
 
 const SLICES = {
-  ...{ group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice' },
-  ...{ plural: 'endpointslices', singular: 'endpointslice', shortNames: [], namespaced: true },
-  ...{ verbs: ['list'], categories: [], subresources: [] },
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  singular: 'endpointslice',
+  shortNames: [],
+  namespaced: true,
+  verbs: ['list'],
+  categories: [],
+  subresources: [],
 }
 
 /** Nothing is read yet. */
 function unread(): ClusterObjects {
   const api = session.api
   return new ClusterObjects({
-    ...{ api, endpoints: SLICES, domain: 'cluster.local' },
+    api,
+    endpoints: SLICES,
+    domain: 'cluster.local',
     serverAddresses: [],
   })
 }

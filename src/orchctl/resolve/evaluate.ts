@@ -242,7 +242,10 @@ function originOf(record: ZoneRecord, objects: ClusterObjects): Origin {
   const service = part.kind === 'service' ? objects.service(part.key) : undefined
   if (part.kind !== 'service' || service === undefined) return zone
   const ofService = (field: string): Origin => ({
-    ...{ kind: 'Service', name: service.key, field, pod: '' },
+    kind: 'Service',
+    name: service.key,
+    field,
+    pod: '',
   })
   if (record.type === 'CNAME') return ofService('spec.externalName')
   const { clusterIPs, ports } = service

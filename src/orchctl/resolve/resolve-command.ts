@@ -122,7 +122,11 @@ async function resolutionOf(lookup: Lookup, context: CommandContext): Promise<Re
   const { file, shown } = podResolver(pod, domain, clusterServer)
   const isOfCluster = shown.servers === 'cluster'
   const walked = await walk({
-    ...{ question, file, objects, isOfCluster, server },
+    question,
+    file,
+    objects,
+    isOfCluster,
+    server,
     signal: context.host.signal,
   })
   const hints = await hintsOf(question.name, walked, objects, api)

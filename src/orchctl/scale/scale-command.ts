@@ -85,7 +85,9 @@ async function scaleOne(
   const guard = expected === undefined ? {} : { metadata: { resourceVersion } }
   if (flags.dryRun !== 'client') {
     const answer = await api.request({
-      ...{ method: 'PATCH', path, contentType: 'application/merge-patch+json' },
+      method: 'PATCH',
+      path,
+      contentType: 'application/merge-patch+json',
       body: { ...guard, spec: { replicas } },
       query: writeQuery(flags),
     })

@@ -202,7 +202,9 @@ function failed(failure: ApiFailure): Failed {
 function transportRequest(call: Call, { headers }: ApiOptions, signal: AbortSignal) {
   const { method = 'GET', path, query = {}, body, contentType = 'application/json', accept } = call
   return {
-    ...{ method, signal, path: path + queryText(query) },
+    method,
+    signal,
+    path: path + queryText(query),
     headers: { ...headers, ...(accept === undefined ? {} : { accept }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body), contentType }),
   }

@@ -62,7 +62,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const server = connection.origin + connection.basePath
   return {
     api: createApi({
-      ...{ transport, server, timeoutMs, verbosity, notice },
+      transport,
+      server,
+      timeoutMs,
+      verbosity,
+      notice,
       clock: systemClock,
       headers: impersonationHeaders(impersonation),
     }),
@@ -134,7 +138,9 @@ async function targetOf(flags: GlobalFlags, env: Environment): Promise<Target> {
   }
   const path = first ?? '--server'
   const connection = await kubeconfigConnection(value, {
-    ...{ path, clock: systemClock, master: undefined },
+    path,
+    clock: systemClock,
+    master: undefined,
   })
   return {
     connection,

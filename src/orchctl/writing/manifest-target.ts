@@ -38,7 +38,10 @@ export async function manifestTarget(
     ...(namespace !== undefined && { namespace }),
   }
   return {
-    ...{ resource, name, namespace, object: { ...object, metadata } },
+    resource,
+    name,
+    namespace,
+    object: { ...object, metadata },
     collection: collectionPath(resource, namespace),
     path: objectPath(resource, namespace, name),
   }

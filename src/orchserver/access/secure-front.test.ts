@@ -42,7 +42,15 @@ async function open(given?: CertificateSource) {
   }
   const admin = adminCertificate({ folder, clock })
   const front = await openSecureFront({
-    ...{ server, address, advertised, clientAuthorities, source, admin, kubeconfig, clock, log },
+    server,
+    address,
+    advertised,
+    clientAuthorities,
+    source,
+    admin,
+    kubeconfig,
+    clock,
+    log,
   })
   const logged = (change: () => Promise<void>): Promise<string> =>
     new Promise((resolve) => {

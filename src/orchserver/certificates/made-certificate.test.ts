@@ -39,7 +39,11 @@ describe('a certificate that is made', () => {
             (rest) => `DNS:${name}${rest}`,
           ),
         ),
-        ...['127.0.0.1', '0:0:0:0:0:0:0:1', '127.0.0.2', '10.96.0.1', '192.0.2.1'],
+        '127.0.0.1',
+        '0:0:0:0:0:0:0:1',
+        '127.0.0.2',
+        '10.96.0.1',
+        '192.0.2.1',
         'FD00:96:0:0:0:0:0:1',
       ]
         .map((name) => (name.startsWith('DNS:') ? name : `IP Address:${name}`))
@@ -67,7 +71,10 @@ describe('a certificate that is made', () => {
       statSync(join(folder, name)).mode & 0o777,
     ])
     expect(Object.fromEntries(modes)).toEqual({
-      ...{ 'ca.crt': 0o600, 'ca.key': 0o600, 'server.crt': 0o600, 'server.key': 0o600 },
+      'ca.crt': 0o600,
+      'ca.key': 0o600,
+      'server.crt': 0o600,
+      'server.key': 0o600,
     })
     expect(statSync(folder).mode & 0o777).toBe(0o700)
   })

@@ -61,7 +61,8 @@ it('a new first key is taken over while running: it encrypts, and what is stored
   expect(records.at(-1)).toMatchObject({ level: 'info', fields: { key: 'b' } })
   await write(store, put('/secrets/default/new', 'text'))
   expect([await storedName(inner, '/secrets/default/new'), await storedName(inner)]).toEqual([
-    ...['b', 'a'],
+    'b',
+    'a',
   ])
   await clock.advance(60_000)
   expect(await storedName(inner)).toBe('b')

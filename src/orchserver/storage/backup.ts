@@ -68,7 +68,8 @@ export async function restore(
   }
   const { examine, remarks } = await examinationFor(where)
   const { revision, isVerified } = await restoreEmbeddedStore({
-    ...{ from: file, directory: dataDir },
+    from: file,
+    directory: dataDir,
     examine,
   }).finally(() => giveToOwner(dataDir))
   if (!isVerified) {

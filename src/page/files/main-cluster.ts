@@ -35,7 +35,8 @@ function SignedIn({ session, base, token }: ClusterPageProps & { readonly token:
   const { api, state } = useMemo(() => {
     const headers = () => ({ authorization: `Bearer ${token}` })
     const connection = clusterApi({
-      ...{ base, headers },
+      base,
+      headers,
       // A node-proxy that refuses has a code; then it is not the token that is wrong.
       onRefusal: ({ status, code, message }) =>
         status === 401 && code === '' ? session.end(refusalWords(message), token) : undefined,

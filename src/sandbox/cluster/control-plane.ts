@@ -64,7 +64,9 @@ export async function startControlPlane(
   })
   stack.defer(() => api.close())
   return {
-    ...{ socket, api, adminKubeconfig: join(dataDir, 'admin.kubeconfig') },
+    socket,
+    api,
+    adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
     authorization: administrator.header,
     kubeconfig: await daemonKubeconfig({ run, node, dataDir, api }),
     lastLines: (count) => program.lastLines(count),

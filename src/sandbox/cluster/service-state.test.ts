@@ -45,11 +45,17 @@ test('the state of a pod is that of its status', () => {
   const metadata = { name: 'pod-1', uid: 'u', labels: { app: 'web' } }
   const status = { podIP: '10.244.0.2', conditions, containerStatuses }
   expect(readPod({ metadata, status })).toEqual({
-    ...{ name: 'pod-1', uid: 'u', ip: '10.244.0.2', labels: { app: 'web' } },
-    ...{ ready: true, leaving: false, pid: 4711 },
+    name: 'pod-1',
+    uid: 'u',
+    ip: '10.244.0.2',
+    labels: { app: 'web' },
+    ready: true,
+    leaving: false,
+    pid: 4711,
   })
   const ended = [{ containerID: 'process://4711', state: { terminated: { exitCode: 137 } } }]
   expect(readPod({ metadata, status: { containerStatuses: ended } })).toMatchObject({
-    ...{ ready: false, pid: undefined },
+    ready: false,
+    pid: undefined,
   })
 })

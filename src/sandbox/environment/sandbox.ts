@@ -55,7 +55,11 @@ export async function openSandbox(
   const agentOf = (sender: Sender) =>
     sender === 'client' ? client : sender === 'node' ? node : podAgents.of(sender)
   const sandbox: Sandbox = {
-    ...{ run, options, cluster, daemon, settled },
+    run,
+    options,
+    cluster,
+    daemon,
+    settled,
     send: async (sender, request) => sendFrom(await agentOf(sender), request),
     onNode: (command) => topology.node.exec(command),
     cleanUp: async () => {

@@ -46,7 +46,9 @@ export async function runTour(sandbox: Sandbox, options: TourOptions): Promise<n
 
 async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<StepResult> {
   const result = (replies: readonly Reply[], problems: readonly string[]): StepResult => ({
-    ...{ step, replies, problems },
+    step,
+    replies,
+    problems,
     log: sandbox.daemon.lastLines(LOG_LINES),
   })
   let acting = true

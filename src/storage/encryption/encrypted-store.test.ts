@@ -127,7 +127,8 @@ test('a value that the driver reports as damaged stays so, and is not decrypted'
   await write(store, put(KEY, TEXT))
   const entry = await store.get(KEY)
   expect([entry?.damaged, entry?.undecryptable, isEncrypted(entry!.value)]).toEqual([
-    ...[true, undefined],
+    true,
+    undefined,
     true,
   ])
 })

@@ -47,7 +47,9 @@ export function createRemoteCommand(messages: Duplex): RemoteCommand {
     messages.once('close', over)
   })
   return {
-    ...{ stdout, stderr, ended },
+    stdout,
+    stderr,
+    ended,
     stdin: inputTo(messages),
     resize: (size) => messages.write(channelMessage(CHANNEL.resize, terminalSizeMessage(size))),
     close: () => messages.destroy(),

@@ -36,7 +36,10 @@ export function serveCommandOverWebSocket(
   )
   messages.write(Buffer.from([first ?? CHANNEL.error]))
   return {
-    ...{ stdin, stdout, stderr, closed },
+    stdin,
+    stdout,
+    stderr,
+    closed,
     onResize: (listener) => sizes.listen(listener),
     finish: async (result) => {
       const status = Buffer.from(JSON.stringify(statusOf(result)))

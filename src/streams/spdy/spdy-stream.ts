@@ -75,7 +75,11 @@ export function createStream({ id, headers, carrier, windowBytes }: StreamParts)
   bytes.on('error', () => undefined)
   const inbound = new InboundQueue((chunk) => bytes.push(chunk))
   const stream: StreamEnd = {
-    ...{ id, headers, bytes, inbound, accepting },
+    id,
+    headers,
+    bytes,
+    inbound,
+    accepting,
     accepted: accepting.promise,
     accept: () => carrier.accept(stream),
     window: new SendWindow(windowBytes),

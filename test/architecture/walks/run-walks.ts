@@ -151,7 +151,8 @@ async function send(
 ): Promise<void> {
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
   const answer = await fetch(url, {
-    ...{ method, body: JSON.stringify(body) },
+    method,
+    body: JSON.stringify(body),
     headers: { 'content-type': type, ...headers },
   })
   if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${await answer.text()}`)

@@ -98,8 +98,13 @@ test('the files are named, readable, and without secrets', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ file, files: files.size, missing: [] })
   expect([...files.keys()]).toEqual(
     expect.arrayContaining([
-      ...['README.txt', 'versions.json', 'node-proxy/status.json', 'node-proxy/metrics.txt'],
-      ...['node-proxy/configuration.json', 'node-proxy/desired.jsonl', 'kernel/commands.json'],
+      'README.txt',
+      'versions.json',
+      'node-proxy/status.json',
+      'node-proxy/metrics.txt',
+      'node-proxy/configuration.json',
+      'node-proxy/desired.jsonl',
+      'kernel/commands.json',
     ]),
   )
   expect(files.get('node-proxy/metrics.txt')).toContain('# TYPE')

@@ -70,7 +70,9 @@ await nftables.commit([
     spec: { key: ['ipv4_addr', 'index'], data: ['ipv4_addr'] },
   },
   {
-    ...{ do: 'addElements', table: own, set: 'shop' },
+    do: 'addElements',
+    table: own,
+    set: 'shop',
     elements: keys.slice(0, 2).map((key) => ({ key, data, comment })),
   },
 ])

@@ -45,7 +45,10 @@ async function runWithout(modules: readonly string[], ...flags: readonly string[
        "$@" && status=0 || status=$?
        state >/tmp/after
        cmp /tmp/before /tmp/after && echo "status $status, nothing left"`,
-      ...['sh', `${process.cwd()}/bin/node-proxy`, ...FLAGS, ...flags],
+      'sh',
+      `${process.cwd()}/bin/node-proxy`,
+      ...FLAGS,
+      ...flags,
     ],
     memory: 512,
     withoutModules: modules,

@@ -62,7 +62,10 @@ const mode = new UserspaceMode(
     forwarderState: new ForwarderState(forwarder),
     kernel: {
       iptables: await openIptables({ runner, backend: backendName as IptablesVariant }),
-      ...{ sets, routes, monitor: noopMonitor, clock: systemClock },
+      sets,
+      routes,
+      monitor: noopMonitor,
+      clock: systemClock,
       conntrack: noopConntrack,
     },
   },

@@ -44,7 +44,10 @@ async function readUnchanged(lab: Lab, packet: LabPacket): Promise<Expectation> 
   const { outcome, entry, backends, masquerade, hasAffinity, ownPorts } = desired
   return {
     isUnclaimed: entry === '',
-    ...{ outcome, backends, hasAffinity, ownPorts: new Set(ownPorts) },
+    outcome,
+    backends,
+    hasAffinity,
+    ownPorts: new Set(ownPorts),
     masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
   }
 }

@@ -90,7 +90,9 @@ async function orchctl(home: string, words: readonly string[]) {
     stdin: (async function* () {})(),
     stdout: { write: (text) => (out += text) },
     stderr: { write: (text) => (err += text) },
-    ...{ env: { HOME: home }, version: '1', signal: new AbortController().signal },
+    env: { HOME: home },
+    version: '1',
+    signal: new AbortController().signal,
   })
   return { code, out, err }
 }

@@ -17,12 +17,17 @@ const NO_FIELDS: Fields = new Map()
 
 const API_VERSIONS = ['audit.orch.io/v1', 'audit.k8s.io/v1']
 const KIND = 'Policy'
-const POLICY_FIELDS = [
-  ...['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields'],
-]
+const POLICY_FIELDS = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields']
 const RULE_FIELDS = [
-  ...['level', 'users', 'userGroups', 'verbs', 'namespaces', 'resources', 'nonResourceURLs'],
-  ...['omitStages', 'omitManagedFields'],
+  'level',
+  'users',
+  'userGroups',
+  'verbs',
+  'namespaces',
+  'resources',
+  'nonResourceURLs',
+  'omitStages',
+  'omitManagedFields',
 ]
 const SELECTOR_FIELDS = ['group', 'resources', 'resourceNames']
 

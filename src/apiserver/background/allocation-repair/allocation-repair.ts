@@ -223,13 +223,18 @@ async function recordFault(
   const now = context.clock.now()
   const event = coreEvent({
     regarding: {
-      ...{ apiVersion: 'v1', kind: 'Service', namespace },
+      apiVersion: 'v1',
+      kind: 'Service',
+      namespace,
       name: stringAt(metadata, 'name'),
       uid: stringAt(metadata, 'uid'),
       resourceVersion: stringAt(metadata, 'resourceVersion'),
     },
     ...describeFault(key, fault),
-    ...{ component: 'orch-server', first: now, last: now, count: 1 },
+    component: 'orch-server',
+    first: now,
+    last: now,
+    count: 1,
   })
   const request = { method: 'POST', resource: events, namespace, name: '' } as const
   await createObject(context, systemRequest(context, request), event, { dryRun: false })

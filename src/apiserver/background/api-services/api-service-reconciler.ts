@@ -157,7 +157,9 @@ function desiredObjects(
     { ...at, resource: services, next: (old) => serviceOf(apiService, groups[0]?.[0], old) },
     { ...at, resource: endpoints, next: (old) => endpointsOf(groups, old) },
     ...groups.map(([port, members], index) => ({
-      ...{ ...at, name: index === 0 ? name : `${name}-${port}`, resource: endpointSlices },
+      ...at,
+      name: index === 0 ? name : `${name}-${port}`,
+      resource: endpointSlices,
       next: (old: JsonObject) => ({
         metadata: labelled(old, { [SERVICE_NAME]: name }),
         addressType: `IPv${family}`,
@@ -287,7 +289,9 @@ function takenError({ name, ip }: ApiService): NodeProxyError {
 
 function requestFor(context: ServerContext, name: string): ApiRequest {
   return systemRequest(context, {
-    ...{ method: 'PUT', resource: services, namespace: API_SERVICE_NAMESPACE },
+    method: 'PUT',
+    resource: services,
+    namespace: API_SERVICE_NAMESPACE,
     name,
   })
 }

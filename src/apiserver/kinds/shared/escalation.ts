@@ -45,8 +45,10 @@ export function ruleTexts(rules: readonly PolicyRule[]): readonly string[] {
 
 function objectsText({ apiGroups, resources, nonResourceURLs, resourceNames }: PolicyRule): string {
   const lists = {
-    ...{ APIGroups: apiGroups, Resources: resources },
-    ...{ NonResourceURLs: nonResourceURLs, ResourceNames: resourceNames },
+    APIGroups: apiGroups,
+    Resources: resources,
+    NonResourceURLs: nonResourceURLs,
+    ResourceNames: resourceNames,
   }
   const given = Object.entries(lists).filter(([, list]) => list.length > 0)
   return given.map(([name, list]) => `${name}:${goList(list)}, `).join('')

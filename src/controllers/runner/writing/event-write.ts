@@ -32,8 +32,12 @@ export function eventWrite(subject: EventSubject, content: EventContent, now: nu
     verb: 'record',
     namespace: eventNamespace(regarding),
     body: coreEvent({
-      ...{ regarding, type, reason, message },
-      ...{ component: `${controller}-controller`, ...seen },
+      regarding,
+      type,
+      reason,
+      message,
+      component: `${controller}-controller`,
+      ...seen,
     }),
   }
 }

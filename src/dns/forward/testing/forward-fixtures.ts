@@ -30,7 +30,13 @@ export function openForwarder(upstreams: readonly Upstream[], limits: Partial<Fo
     },
   })
   return {
-    ...{ forwarder, clock, results, attempts, discarded, changes, counts },
+    forwarder,
+    clock,
+    results,
+    attempts,
+    discarded,
+    changes,
+    counts,
     query: (name: string, rest?: Partial<ForwardQuestion>) => forwarder.query(question(name, rest)),
     [Symbol.asyncDispose]: () => forwarder.close(),
   }

@@ -87,8 +87,11 @@ function lookUpOne(set: IpSet, reference: SetReference): SetAnswer {
   )
   if (change === undefined) return findElement(set, lookup)
   const element: SetElement = {
-    ...{ text: own, parts: own.split(','), isException: false },
-    ...{ mark: undefined, secondsLeft: undefined },
+    text: own,
+    parts: own.split(','),
+    isException: false,
+    mark: undefined,
+    secondsLeft: undefined,
   }
   return { element: change.isAdded ? element : undefined }
 }

@@ -24,19 +24,26 @@ const TARGETS: ReadonlyMap<string, TargetEffect> = new Map([
 
 /** Targets that change nothing that a walk predicts: the packet goes on, whether they apply or not. */
 const WITHOUT_EFFECT = new Set([
-  ...['LOG', 'NFLOG', 'ULOG', 'AUDIT', 'TRACE', 'TEE', 'CHECKSUM', 'CLASSIFY', 'LED', 'IDLETIMER'],
-  ...[
-    'TCPMSS',
-    'TCPOPTSTRIP',
-    'TOS',
-    'DSCP',
-    'ECN',
-    'TTL',
-    'HL',
-    'RATEEST',
-    'SECMARK',
-    'CONNSECMARK',
-  ],
+  'LOG',
+  'NFLOG',
+  'ULOG',
+  'AUDIT',
+  'TRACE',
+  'TEE',
+  'CHECKSUM',
+  'CLASSIFY',
+  'LED',
+  'IDLETIMER',
+  'TCPMSS',
+  'TCPOPTSTRIP',
+  'TOS',
+  'DSCP',
+  'ECN',
+  'TTL',
+  'HL',
+  'RATEEST',
+  'SECMARK',
+  'CONNSECMARK',
 ])
 
 /** Whether it is the same for the packet if a rule with this target applies or not. */

@@ -20,7 +20,11 @@ export const POLICY = { drop: 0, accept: 1 } as const
 
 /** enum nf_inet_hooks. */
 const HOOKS: Readonly<Record<Hook['hook'], number>> = {
-  ...{ prerouting: 0, input: 1, forward: 2, output: 3, postrouting: 4 },
+  prerouting: 0,
+  input: 1,
+  forward: 2,
+  output: 3,
+  postrouting: 4,
 }
 
 /** A list of elements is one attribute, which holds 65,535 bytes at most; an element has fewer than 400. */

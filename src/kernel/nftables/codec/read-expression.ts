@@ -144,7 +144,9 @@ const READERS: Readonly<Record<string, Reader>> = {
     const isInverted = ((fields.be32(5) ?? 0) & number.INVERTED) !== 0
     if (set === undefined || key === undefined) return undefined
     return {
-      ...{ type: 'lookup', set, key },
+      type: 'lookup',
+      set,
+      key,
       ...(to === undefined ? {} : { to }),
       ...(isInverted ? { isInverted } : {}),
     }
@@ -158,7 +160,10 @@ const READERS: Readonly<Record<string, Reader>> = {
     const isOther = (does !== undefined && !counts) || fields.nested(10) !== undefined
     if (!operation || set === undefined || key === undefined || isOther) return undefined
     return {
-      ...{ type: 'dynamic', operation, set, key },
+      type: 'dynamic',
+      operation,
+      set,
+      key,
       ...(data === undefined ? {} : { data }),
       ...(timeout ? { timeout } : {}),
       ...(counts ? { counts } : {}),

@@ -22,9 +22,21 @@ export function writeVerdict(to: AttributeWriter, verdict: Verdict): void {
 }
 
 const NAMES = {
-  ...{ meta: 'meta', setMeta: 'meta', payload: 'payload', ct: 'ct', fib: 'fib' },
-  ...{ random: 'numgen', bitwise: 'bitwise', cmp: 'cmp', load: 'immediate', lookup: 'lookup' },
-  ...{ dynamic: 'dynset', nat: 'nat', masquerade: 'masq', reject: 'reject', counter: 'counter' },
+  meta: 'meta',
+  setMeta: 'meta',
+  payload: 'payload',
+  ct: 'ct',
+  fib: 'fib',
+  random: 'numgen',
+  bitwise: 'bitwise',
+  cmp: 'cmp',
+  load: 'immediate',
+  lookup: 'lookup',
+  dynamic: 'dynset',
+  nat: 'nat',
+  masquerade: 'masq',
+  reject: 'reject',
+  counter: 'counter',
   verdict: 'immediate',
 } as const satisfies Record<Exclude<Expression['type'], 'foreign'>, string>
 

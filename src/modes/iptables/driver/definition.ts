@@ -133,7 +133,10 @@ export function viewIptables(
   const { program } = mode
   const held = new HeldRules(iptables)
   return {
-    ...{ program, caveats: [], ownPorts: new Set(), drains: false },
+    program,
+    caveats: [],
+    ownPorts: new Set(),
+    drains: false,
     isInProcess: () => false,
     observe: () => mode.observe(),
     wantedLines: (key) =>

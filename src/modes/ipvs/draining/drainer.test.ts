@@ -23,8 +23,9 @@ async function draining(count = 1, weight = 1) {
   const ipvs = new FakeIpvs()
   const clock = new FakeClock()
   const server = {
-    ...{ forwarding: 'masquerade' as const },
-    ...{ upperThreshold: 0, lowerThreshold: 0 },
+    forwarding: 'masquerade' as const,
+    upperThreshold: 0,
+    lowerThreshold: 0,
   }
   const ids = Array.from({ length: count }, (_, n) => idOf(n + 1))
   await ipvs.run(

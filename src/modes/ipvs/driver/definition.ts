@@ -85,7 +85,12 @@ function createDriver(host: ModeHost): ModeDriver<IpvsConfiguration> {
   const { iptables, sets, modules } = netfilter.parts
   const code = () => import('./open-ipvs.ts')
   return new IpvsDriver({
-    ...{ iptables, modules, sysctl, clock, log, hasIpvs },
+    iptables,
+    modules,
+    sysctl,
+    clock,
+    log,
+    hasIpvs,
     release: release(),
     open: async () => (await code()).openIpvs({ iptables, sets, clock, families }),
     view: async (settings) => (await code()).openIpvsToRead({ iptables, sets, clock }, settings),

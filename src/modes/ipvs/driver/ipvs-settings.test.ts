@@ -81,7 +81,8 @@ test('loopback is guarded only where another program routes it', () => {
   const facts = { families: [4], hairpin: 'bpf', randomFully: true, routesLocalnet: true } as const
   expect(settingsFor(values).netfilter).toEqual({
     ...netfilterSettings({
-      ...{ config: configuration(values), node },
+      config: configuration(values),
+      node,
       facts: { ...facts, families: [4, 6] },
     }),
     dropMartians: false,

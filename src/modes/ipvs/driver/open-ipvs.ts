@@ -110,7 +110,10 @@ export function viewIpvs(settings: IpvsSettings, kernel: IpvsViewKernel): ModeVi
   const { routes, clock } = kernel
   const iptables = readOnlyIptables(kernel.iptables)
   const state = createManagedState(settings, {
-    ...{ iptables, clock, monitor: noopMonitor, relays: noRelays },
+    iptables,
+    clock,
+    monitor: noopMonitor,
+    relays: noRelays,
     ipvs: kernel.ipvs === undefined ? noIpvs : readOnlyIpvs(kernel.ipvs),
     sets: readOnlySets(kernel.sets),
     routes: readOnlyRoutes(routes),
@@ -118,7 +121,9 @@ export function viewIpvs(settings: IpvsSettings, kernel: IpvsViewKernel): ModeVi
   const { program, servers } = state
   const held = new HeldRules(iptables)
   return {
-    ...{ program, ownPorts: new Set(), drains: true },
+    program,
+    ownPorts: new Set(),
+    drains: true,
     caveats: kernel.ipvs === undefined ? [NOT_LOADED] : [],
     isInProcess: (key) => kindOf(key) === 'relay',
     observe: () => observeAll(state),

@@ -60,7 +60,8 @@ test.each([
 ] as const)('%s', (_, message, line, expected) => {
   const failure = { ok: false, kind: 'refused', message, commits: 0, pid: 1 } as const
   const found = blame(commit, line === undefined ? failure : { ...failure, line }, {
-    ...{ contents, prefix: 'NPROXY-' },
+    contents,
+    prefix: 'NPROXY-',
     done: [],
   })
   expect(found).toEqual({

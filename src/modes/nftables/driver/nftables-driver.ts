@@ -121,7 +121,10 @@ export async function viewNftables(
   const { program } = state
   const caveats = await forwardCaveats(nftables, settings.families)
   return {
-    ...{ program, caveats, ownPorts: new Set(), drains: false },
+    program,
+    caveats,
+    ownPorts: new Set(),
+    drains: false,
     isInProcess: () => false,
     observe: () => observe(state),
     /** Of a frontend its backends, as the elements of its maps name them. */

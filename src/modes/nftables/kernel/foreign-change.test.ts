@@ -20,7 +20,8 @@ test('a chain, a set and an element are the objects that they belong to, once ea
     { table, kind: 'chain', name: 'dispatch' },
     { table, kind: 'chain', name: 'dispatch' },
     { table, kind: 'set', name: 'same-byte' },
-    ...[element(SET.services), element(SET.limitedServices)],
+    element(SET.services),
+    element(SET.limitedServices),
   ])
   expect(change).toEqual({
     keys: [keyOf(4, 'chain', 'dispatch'), keyOf(4, 'set', 'same-byte'), FRONTEND],

@@ -69,7 +69,11 @@ export function* stepsOf(
 
 function byKind(keys: readonly ObjectKey[], family: Family) {
   const kinds: Record<ObjectKind, ObjectKey[]> = {
-    ...{ table: [], set: [], chain: [], frontend: [], address: [] },
+    table: [],
+    set: [],
+    chain: [],
+    frontend: [],
+    address: [],
   }
   for (const key of keys) {
     const name = objectOf(key)

@@ -123,7 +123,10 @@ function change(
     ...keys.expressions,
     ...values.expressions,
     {
-      ...{ type: 'dynamic', operation, set: map, ...registers },
+      type: 'dynamic',
+      operation,
+      set: map,
+      ...registers,
       ...(timeout === undefined ? {} : { timeout }),
     },
   ]

@@ -181,7 +181,9 @@ function conflicts({ userspace: { entry, bindMap } }: UserspaceConfiguration): M
 function createDriver({ netfilter, families, clock, log }: ModeHost): UserspaceDriver {
   const code = () => import('./open-userspace.ts')
   return new UserspaceDriver({
-    ...{ netfilter, clock, log },
+    netfilter,
+    clock,
+    log,
     open: async (config, entry, former) =>
       (await code()).openUserspace({ config, entry, former, families, netfilter, clock, log }),
     view: async (settings) => (await code()).openUserspaceToRead(settings, { netfilter, clock }),

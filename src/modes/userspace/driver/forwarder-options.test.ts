@@ -32,7 +32,8 @@ test('the defaults', () => {
 
 test('a range of ports is the forwarder’s as well', () => {
   expect(optionsFor({ portRange: { first: 4_000, last: 4_010 } }).portRange).toEqual({
-    ...{ first: 4_000, last: 4_010 },
+    first: 4_000,
+    last: 4_010,
   })
 })
 

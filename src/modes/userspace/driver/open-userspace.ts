@@ -77,7 +77,8 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
     .then((opened) => new DrainingForwarder(opened, former?.forwarder))
   const forwarderState = new ForwarderState(forwarder)
   return {
-    ...{ entry, forwarder },
+    entry,
+    forwarder,
     hasRuleMonitor: kernel?.monitor !== noopMonitor,
     suits: ({ iptables }) =>
       !forwarder.isDraining && (entry === 'bind' || mark === ownMark(iptables)),

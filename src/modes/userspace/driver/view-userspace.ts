@@ -30,7 +30,10 @@ export async function viewUserspace(
     ...(kernel &&
       iptables && {
         kernel: {
-          ...{ iptables, clock: kernel.clock, monitor: noopMonitor, conntrack: noopConntrack },
+          iptables,
+          clock: kernel.clock,
+          monitor: noopMonitor,
+          conntrack: noopConntrack,
           sets: readOnlySets(kernel.sets),
           routes: readOnlyRoutes(kernel.routes),
         },
@@ -40,7 +43,9 @@ export async function viewUserspace(
   const held = iptables && new HeldRules(iptables)
   const isRule = (key: Parameters<typeof kindOf>[0]) => kindOf(key) === 'rule'
   return {
-    ...{ program, caveats: [], drains: true },
+    program,
+    caveats: [],
+    drains: true,
     ownPorts: new Set([...ports.values()].flatMap(({ pods, others }) => [pods, others])),
     isInProcess: (key) => kindOf(key) === 'entry',
     observe: () => observe(state, undefined),

@@ -47,7 +47,9 @@ export function registerTrafficTests(open: OpenTestForwarder): void {
     expect(total).toEqual({ connections: 6, bytesIn: heard, bytesOut: answered })
     for (const each of [one, two]) {
       expect(of(each)).toEqual({
-        ...{ connections: each.connections, connectionsNow: 0, bytesIn: each.heard },
+        connections: each.connections,
+        connectionsNow: 0,
+        bytesIn: each.heard,
         bytesOut: each.connections * each.answer,
       })
     }

@@ -110,7 +110,9 @@ function trafficOf(served: ServedRoute, withBackends: boolean): RouteTraffic | u
   const states = [...served.states()].filter(({ tally }) => tally.connections > 0)
   const sessions = states.flatMap((state) => [...state.sessions])
   return {
-    ...{ id, service, total: tallyOf(served.tally, sessions) },
+    id,
+    service,
+    total: tallyOf(served.tally, sessions),
     backends: withBackends ? states.map(backendOf) : [],
   }
 }

@@ -227,7 +227,11 @@ function explanationJson(explanation: Explanation): string {
       : { connections }
   const words = { isWell: isWell(explanation), text: explanationText(explanation) }
   const json = {
-    ...{ src, inInterface, ...rest, ...known, ...existing },
+    src,
+    inInterface,
+    ...rest,
+    ...known,
+    ...existing,
     observed: observed.map(outcomeJson),
     ...words,
   }
@@ -275,7 +279,13 @@ async function explainPacket(node: KnownNode, query: Query): Promise<Explanation
   const family = familyOf(dst)
   const srcPort = query.source.port
   const observed = await walkPacket(world, {
-    ...{ family, protocol, src, srcPort, dst, dstPort: port, inInterface },
+    family,
+    protocol,
+    src,
+    srcPort,
+    dst,
+    dstPort: port,
+    inInterface,
   })
   const isOwn = (ip: IpAddress) => world.facts.addressType(ip) === 'local'
   const isOwnSource = src === undefined || isOwn(src)
@@ -325,6 +335,7 @@ export function expectationOf(desired: ExplainResponse): Expectation {
     isUnclaimed: entry === '',
     backends: backends.map(({ ip, port, weight }) => ({ ip: ip as IpAddress, port, weight })),
     masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
-    ...{ hasAffinity, ownPorts: new Set(ownPorts) },
+    hasAffinity,
+    ownPorts: new Set(ownPorts),
   }
 }

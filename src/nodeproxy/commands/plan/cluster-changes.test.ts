@@ -27,7 +27,8 @@ test('a Service keeps what the API server allocated where its manifest leaves it
   expect(notes).toEqual([])
   expect(events).toMatchObject([
     {
-      ...{ kind: 'service', key: 'shop/web' },
+      kind: 'service',
+      key: 'shop/web',
       value: { clusterIPs: ['10.96.0.1'], ports: [{ port: 80, nodePort: 30_080 }] },
     },
   ])
@@ -47,9 +48,12 @@ test('of a new Service without an address a note says what plan cannot know', ()
 
 test('lists and several documents are read, and the namespace is default unless given', () => {
   const slice = {
-    ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4' },
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    addressType: 'IPv4',
     metadata: { name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
-    ...{ endpoints: [{ addresses: ['10.1.0.1'] }], ports: [{ port: 80 }] },
+    endpoints: [{ addresses: ['10.1.0.1'] }],
+    ports: [{ port: 80 }],
   }
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [slice] })
   const { events } = changes(`---\n${SERVICE}---\n---\n${list}\n`)

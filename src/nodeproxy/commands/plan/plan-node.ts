@@ -51,7 +51,10 @@ export async function planNode(parts: PlanNodeParts): Promise<NodePlan> {
     const flows = await staleFlows(run.flows, opened, parts.conntrack)
     const problems = run.table.problems()
     return {
-      ...{ mode: driver.name, nodeName, ...objects, ...flows },
+      mode: driver.name,
+      nodeName,
+      ...objects,
+      ...flows,
       cleanups: await cleanupsBeside(opened, parts),
       problems: problems.map(({ entry, code, message }) => ({ entry, code, message })),
       notes: [...parts.notes, ...processNotes(run, view)],
@@ -171,7 +174,9 @@ async function plannedObjects(
   }
   const sorted = [...services].toSorted(([a], [b]) => (a < b ? -1 : 1))
   return {
-    ...{ set: set.length, unset: unset.length, shared },
+    set: set.length,
+    unset: unset.length,
+    shared,
     services: sorted.map(([service, objects]): PlannedService => ({ service, objects })),
   }
 }
@@ -185,7 +190,10 @@ async function plannedObject(
   const before = action === 'add' ? [] : await view.heldLines(key)
   const after = action === 'remove' ? [] : view.wantedLines(key)
   return {
-    ...{ action, key, kind, family },
+    action,
+    key,
+    kind,
+    family,
     ...(before !== undefined && before.length > 0 && { before }),
     ...(after.length > 0 && { after }),
   }

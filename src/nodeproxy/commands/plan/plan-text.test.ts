@@ -3,8 +3,18 @@ import { type NodePlan, wouldChange } from './node-plan.ts'
 import { planText } from './plan-command.ts'
 
 const NOTHING: NodePlan = {
-  ...{ mode: 'iptables', nodeName: 'node7', set: 0, unset: 0, services: [], shared: [] },
-  ...{ flowCount: 0, flows: [], cleanups: [], problems: [], notes: [], caveats: [] },
+  mode: 'iptables',
+  nodeName: 'node7',
+  set: 0,
+  unset: 0,
+  services: [],
+  shared: [],
+  flowCount: 0,
+  flows: [],
+  cleanups: [],
+  problems: [],
+  notes: [],
+  caveats: [],
 }
 
 test('nothing to change is said in one line', () => {
@@ -16,14 +26,20 @@ test('nothing to change is said in one line', () => {
 
 const PLAN: NodePlan = {
   ...NOTHING,
-  ...{ set: 2, unset: 1, flowCount: 2 },
+  set: 2,
+  unset: 1,
+  flowCount: 2,
   services: [
     {
       service: 'shop/web',
       objects: [
         {
-          ...{ action: 'change', key: '4/nat/C-1', kind: 'chain', family: 4 },
-          ...{ before: ['-j A', '-j SAME', '-j A'], after: ['-j A', '-j SAME', '-j B'] },
+          action: 'change',
+          key: '4/nat/C-1',
+          kind: 'chain',
+          family: 4,
+          before: ['-j A', '-j SAME', '-j A'],
+          after: ['-j A', '-j SAME', '-j B'],
         },
         { action: 'add', key: '4/nat/C-2', kind: 'chain', family: 4, after: ['-j \u001b[2JEVIL'] },
       ],

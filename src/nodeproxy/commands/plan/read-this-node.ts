@@ -115,7 +115,12 @@ async function planWith(kernel: Kernel, known: Known): Promise<NodePlan> {
   const drivers = driversOf(MODES, kernel, log)
   try {
     return await planNode({
-      ...{ drivers, node, nodeName, store, conntrack: kernel.conntrack, now: clock.now() },
+      drivers,
+      node,
+      nodeName,
+      store,
+      conntrack: kernel.conntrack,
+      now: clock.now(),
       changes: changes.events,
       notes: [
         ...warnings.map(({ message }) => message),

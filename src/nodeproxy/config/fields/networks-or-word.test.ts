@@ -19,7 +19,8 @@ describe('nodePortAddresses', () => {
 describe('serviceCIDRs', () => {
   it('accepts networks, or none alone', () => {
     expect(serviceCIDRs.fromFlag('10.96.0.0/12,fd00::/108')).toEqual({
-      ...{ ok: true, value: ['10.96.0.0/12', 'fd00::/108'] },
+      ok: true,
+      value: ['10.96.0.0/12', 'fd00::/108'],
     })
     expect(serviceCIDRs.decode([])).toEqual({ ok: true, value: [] })
     expect(serviceCIDRs.decode(['none'])).toEqual({ ok: true, value: 'none' })

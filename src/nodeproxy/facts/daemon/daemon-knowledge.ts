@@ -46,7 +46,8 @@ export async function readDaemon(
     const documents = await readDocuments(client)
     for await (const entry of client.entries('')) onEntry(entry)
     return {
-      ...{ nodeName: status.nodeName, version: status.version },
+      nodeName: status.nodeName,
+      version: status.version,
       facts: { ...factsOf(status), credentials: credentialsOf(documents.get('metrics.txt') ?? '') },
       configuration: configurationOf(documents.get('configuration.json') ?? '{}'),
       rules: rulesOf(documents.get(DESIRED_DOCUMENT)),
@@ -70,12 +71,19 @@ async function readDocuments(client: InspectionClient): Promise<ReadonlyMap<stri
 function factsOf(status: StatusResponse): Omit<DaemonFacts, 'credentials'> {
   const { mode, isReady, startedAt, services, entries, backends, programming } = status
   return {
-    ...{ mode, isReady, services, entries, backends, startedAt: Number(startedAt) },
+    mode,
+    isReady,
+    services,
+    entries,
+    backends,
+    startedAt: Number(startedAt),
     changes: {
       count: programming?.count ?? 0,
-      ...{ p50: programming?.p50Ms ?? 0, p99: programming?.p99Ms ?? 0 },
+      p50: programming?.p50Ms ?? 0,
+      p99: programming?.p99Ms ?? 0,
     },
-    ...{ reasons: status.reasons, warnings: status.warnings },
+    reasons: status.reasons,
+    warnings: status.warnings,
     refusals: status.refusals.map(({ object, code, message }) => ({ object, code, message })),
     problems: status.problems.map(({ entry, code, message }) => ({ entry, code, message })),
   }
@@ -99,9 +107,11 @@ function credentialsOf(metrics: string): DaemonFacts['credentials'] {
 function configurationOf(text: string): Configuration {
   const config = objectAt(JSON.parse(text) as Json, 'config')
   return {
-    ...{ mode: stringAt(config, 'mode'), scheduler: stringAt(config, 'ipvs', 'scheduler') },
+    mode: stringAt(config, 'mode'),
+    scheduler: stringAt(config, 'ipvs', 'scheduler'),
     masqueradeAll: valueAt(config, 'iptables', 'masqueradeAll') === true,
-    ...{ isOfDaemon: true, shared: sharedSettings(config) },
+    isOfDaemon: true,
+    shared: sharedSettings(config),
   }
 }
 

@@ -13,8 +13,10 @@ export async function readConfigured(
   if (path === undefined) return undefined
   const file = parse(await readFile(path, 'utf8')) as Json
   return {
-    ...{ mode: stringAt(file, 'mode'), scheduler: stringAt(file, 'ipvs', 'scheduler') },
+    mode: stringAt(file, 'mode'),
+    scheduler: stringAt(file, 'ipvs', 'scheduler'),
     masqueradeAll: valueAt(file, 'iptables', 'masqueradeAll') === true,
-    ...{ isOfDaemon: false, shared: {} },
+    isOfDaemon: false,
+    shared: {},
   }
 }

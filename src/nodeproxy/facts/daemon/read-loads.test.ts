@@ -9,7 +9,9 @@ const E = 'ns/a:/TCP/4'
 /** A client whose backends have so many connections; undefined: not counted. */
 function counting(...connections: readonly (number | undefined)[]) {
   const backends = connections.map((count, at) => ({
-    ...{ entry: E, ip: `10.0.0.${at}`, port: 80 },
+    entry: E,
+    ip: `10.0.0.${at}`,
+    port: 80,
     traffic: count === undefined ? {} : { connections: BigInt(count) },
   }))
   return {

@@ -40,7 +40,8 @@ test('rules are counted by program, those of iptables once', async () => {
     'table inet node-proxy { # handle 1\n\tchain a {\n\t\ttype filter hook input priority 0;\n\t\taccept # handle 4\n\t}\n}\n' +
     'table inet other {\n\tchain b {\n\t\tdrop # handle 5\n\t\tdrop # handle 6\n\t}\n}\n'
   const run = answers({
-    ...{ 'iptables-nft-save -c': save, 'nft -a -t list ruleset': list },
+    'iptables-nft-save -c': save,
+    'nft -a -t list ruleset': list,
     'nft -j -t list ruleset': '{}',
   })
   const unusual = async () => [{ family: 'ip', name: 'a;b' }]
@@ -65,14 +66,16 @@ test('rules that do not choose source ports at random, the busiest first', async
     '\t\tmasquerade fully-random # handle 4\n\t\toifname "a" snat to 192.0.2.1 # handle 5\n\t}\n}',
   ]
   const run = answers({
-    ...{ 'iptables-legacy-save -c': save.join('\n'), 'nft -a -t list ruleset': list.join('\n') },
+    'iptables-legacy-save -c': save.join('\n'),
+    'nft -a -t list ruleset': list.join('\n'),
     'nft -j -t list ruleset': '{}',
   })
   const unusual = async () => [{ family: 'ip', name: 'a;b' }]
   const out = { where: 'nft inet fw out' }
   expect(await readMasquerades({ run, nftTables: unusual })).toEqual([
     {
-      ...{ where: 'iptables-legacy nat out', packets: 7 },
+      where: 'iptables-legacy nat out',
+      packets: 7,
       rule: '-A out -p udp -j SNAT --to-source 192.0.2.1:4000-4009',
     },
     { ...out, rule: 'counter packets 5 bytes 6 masquerade', packets: 5 },
@@ -90,7 +93,10 @@ test('interfaces with their kind, and the stricter of two filters', async () => 
   const links = [
     { ifname: 'eth0', mtu: 1500, flags: ['BROADCAST', 'UP'] },
     {
-      ...{ ifname: 'vx0', mtu: 1450, flags: [], master: 'br0' },
+      ifname: 'vx0',
+      mtu: 1450,
+      flags: [],
+      master: 'br0',
       linkinfo: { info_kind: 'vxlan', info_data: { link: 'eth0', local6: '::1' } },
     },
     { ifname: 'e/v:il', mtu: 1, flags: ['UP'], link: 'eth0' },
@@ -102,8 +108,14 @@ test('interfaces with their kind, and the stricter of two filters', async () => 
   expect(await readInterfaces({ run, sysctl: { read } })).toEqual([
     { ...usual, name: 'eth0', mtu: 1_500, rpFilter: 2 },
     {
-      ...{ ...usual, name: 'vx0', kind: 'vxlan', mtu: 1_450, master: 'br0', lower: 'eth0' },
-      ...{ isUp: false, isTunnelV6: true },
+      ...usual,
+      name: 'vx0',
+      kind: 'vxlan',
+      mtu: 1_450,
+      master: 'br0',
+      lower: 'eth0',
+      isUp: false,
+      isTunnelV6: true,
     },
     { ...usual, name: 'e/v:il', mtu: 1, lower: 'eth0' },
   ])

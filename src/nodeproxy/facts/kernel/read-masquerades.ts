@@ -38,7 +38,9 @@ function ofXtables(program: string, listing: string): readonly Masquerade[] {
   return [...rules]
     .filter(([, , rule = '']) => !/--random/.test(rule))
     .map(([, packets, rule = '', chain = '']) => ({
-      ...{ where: `${program} nat ${chain}`, rule, packets: Number(packets) },
+      where: `${program} nat ${chain}`,
+      rule,
+      packets: Number(packets),
     }))
 }
 

@@ -8,7 +8,10 @@ import { SampledEntries } from './sampled-entries.ts'
 
 const ip = (text: string) => text as IpAddress
 const RULES: DesiredRules = {
-  ...{ mode: 'iptables', ownPorts: [], masqueradeAll: false, localhostNodePorts: false },
+  mode: 'iptables',
+  ownPorts: [],
+  masqueradeAll: false,
+  localhostNodePorts: false,
   localAddresses: [ip('192.168.0.2'), ip('192.168.9.9')],
   nodePortScope: { kind: 'all' },
   localTraffic: { by: 'none' },
@@ -30,7 +33,10 @@ const SENDERS: Senders = {
 /** `10.0.0.1!` is on this node, `10.1.0.1` elsewhere. */
 function entry(name: string, backends: readonly string[], frontend: object = {}): Entry {
   return create(EntrySchema, {
-    ...{ id: `ns/${name}:/TCP/4`, service: `ns/${name}`, protocol: 'TCP', family: 4 },
+    id: `ns/${name}:/TCP/4`,
+    service: `ns/${name}`,
+    protocol: 'TCP',
+    family: 4,
     frontends: [
       {
         kind: 'clusterIP',
@@ -42,8 +48,11 @@ function entry(name: string, backends: readonly string[], frontend: object = {})
       },
     ],
     backends: backends.map((text) => ({
-      ...{ ip: text.replace('!', ''), port: 80, isLocal: text.endsWith('!') },
-      ...{ inClusterPool: true, inLocalPool: text.endsWith('!') },
+      ip: text.replace('!', ''),
+      port: 80,
+      isLocal: text.endsWith('!'),
+      inClusterPool: true,
+      inLocalPool: text.endsWith('!'),
     })),
   })
 }

@@ -171,15 +171,13 @@ async function walkProbes(
 function startOf({ source, dst, port, protocol }: Probe) {
   const { src, inInterface } = source ?? { src: undefined, inInterface: undefined }
   return {
-    ...{
-      family: familyOf(dst),
-      protocol,
-      src,
-      srcPort: undefined,
-      dst,
-      dstPort: port,
-      inInterface,
-    },
+    family: familyOf(dst),
+    protocol,
+    src,
+    srcPort: undefined,
+    dst,
+    dstPort: port,
+    inInterface,
   }
 }
 
@@ -195,10 +193,17 @@ async function desiredOf(
 function factsOf(probe: Probe, desired: string, outcomes: readonly WalkOutcome[]): WalkFacts {
   const { purpose, to, source, dst, port, protocol } = probe
   return {
-    ...{ purpose, dst, port, protocol, desired },
-    ...{ entry: to?.entry.id ?? '', service: to?.entry.service ?? '' },
-    ...{ frontend: to?.frontend.kind ?? '', sourceRanges: to?.frontend.sourceRanges ?? [] },
-    ...{ src: source?.src ?? '', inInterface: source?.inInterface ?? '' },
+    purpose,
+    dst,
+    port,
+    protocol,
+    desired,
+    entry: to?.entry.id ?? '',
+    service: to?.entry.service ?? '',
+    frontend: to?.frontend.kind ?? '',
+    sourceRanges: to?.frontend.sourceRanges ?? [],
+    src: source?.src ?? '',
+    inInterface: source?.inInterface ?? '',
     outcomes: outcomes.slice(0, MAX_OUTCOMES).map(outcomeOf),
   }
 }
@@ -207,7 +212,10 @@ function outcomeOf(outcome: WalkOutcome): WalkOutcomeFacts {
   const last = outcome.steps.at(-1)
   const { where = '', object = '', counter } = outcome.kind === 'delivered' ? {} : (last ?? {})
   return {
-    ...{ kind: outcome.kind, share: outcome.probability, where, rule: object },
+    kind: outcome.kind,
+    share: outcome.probability,
+    where,
+    rule: object,
     text: textOf(outcome),
     packets: counter === undefined ? -1 : Number(counter.packets),
     isOwn: isOwnRule(where, object),

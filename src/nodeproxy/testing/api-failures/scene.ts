@@ -66,8 +66,11 @@ export class Scene {
     const log = { info, warn, error } as never
     this.#failures = new ApiFailures({ clock, metrics, server, log })
     this.#watcher = createClusterWatcher({
-      ...{ client: this.#counting(client), clock, random: { below: () => 0 } },
-      ...{ nodeName: 'node-1', reporter: this.#failures },
+      client: this.#counting(client),
+      clock,
+      random: { below: () => 0 },
+      nodeName: 'node-1',
+      reporter: this.#failures,
       onEvents: () => undefined,
       onSynced: () => undefined,
       onProblem: () => undefined,

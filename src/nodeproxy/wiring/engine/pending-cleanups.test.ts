@@ -15,7 +15,10 @@ function rig() {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const signals: AbortSignal[] = []
     return {
-      ...{ signals, resolve, reject, draining },
+      signals,
+      resolve,
+      reject,
+      draining,
       async drainAndCleanup(signal: AbortSignal) {
         signals.push(signal)
         signal.addEventListener('abort', () => resolve())

@@ -81,8 +81,14 @@ function statusMessage(inspected: Inspected) {
   const waits = [...report.status.values()].map((family) => waitedMs(family, report.now))
   const now = inspected.running()
   return {
-    ...{ version, nodeName, mode: inspected.modeName(), startedAt: BigInt(startedAt), isReady },
-    ...{ reasons: [...reasons], warnings: [...warnings], programming: history.latency() },
+    version,
+    nodeName,
+    mode: inspected.modeName(),
+    startedAt: BigInt(startedAt),
+    isReady,
+    reasons: [...reasons],
+    warnings: [...warnings],
+    programming: history.latency(),
     waitingMs: BigInt(Math.round(Math.max(0, ...waits))),
     driftRepaired: BigInt(history.driftRepaired),
     residentMemory: BigInt(process.memoryUsage.rss()),
@@ -127,12 +133,15 @@ function tableCounts(
   }
   const sorted = [...sizes].toSorted(([, a], [, b]) => b - a)
   return {
-    ...{ entries, services: sizes.size },
+    entries,
+    services: sizes.size,
     backends: sorted.reduce((sum, [, count]) => sum + count, 0),
     biggest: sorted.slice(0, MOST).map(([service, backends]) => ({ service, backends })),
     problems: table.problems().map(({ entry, code, message }) => ({ entry, code, message })),
     refusals: [...tracker.failures()].slice(0, MOST).map(([object, { refusal }]) => ({
-      ...{ object, code: refusal.code, message: refusal.message },
+      object,
+      code: refusal.code,
+      message: refusal.message,
       entries: [...mode.program.ownersOf(object)],
     })),
   }
@@ -145,7 +154,11 @@ function entryMessage(
 ): MessageInitShape<typeof EntrySchema> {
   const { id, service, protocol, family, affinity, scheduler } = entry
   return {
-    ...{ id, service, protocol, family, status },
+    id,
+    service,
+    protocol,
+    family,
+    status,
     frontends: entry.frontends.map(frontendMessage),
     backends: backendMessages(entry),
     affinitySeconds: affinity?.seconds ?? 0,
@@ -173,7 +186,12 @@ function backendMessages(entry: ForwardingEntry): MessageInitShape<typeof Backen
 function frontendMessage(frontend: Frontend): MessageInitShape<typeof FrontendSchema> {
   const { kind, ip, port, pool, shortCircuit, masquerade, sourceRanges } = frontend
   return {
-    ...{ kind, ip, port, pool, shortCircuit, masquerade },
+    kind,
+    ip,
+    port,
+    pool,
+    shortCircuit,
+    masquerade,
     sourceRanges: [...(sourceRanges ?? [])],
     admitsAll: sourceRanges === undefined,
   }
@@ -230,14 +248,17 @@ function desiredRules(
   const { config, node: object } = node.modeInputs
   const { masqueradeAll, localhostNodePorts } = config.iptables
   return {
-    ...{ mode: mode.name, ownPorts: [...(mode.traffic?.ownPorts ?? [])] },
+    mode: mode.name,
+    ownPorts: [...(mode.traffic?.ownPorts ?? [])],
     unserved: mode.gaps.flatMap(({ scenario, reason }) => {
       const protocol = PROTOCOLS.find((one) => one === scenario)
       return protocol === undefined ? [] : [{ protocol, reason }]
     }),
-    ...{ localAddresses: node.localAddresses, nodePortScope: node.nodePortScope },
+    localAddresses: node.localAddresses,
+    nodePortScope: node.nodePortScope,
     localTraffic: localTraffic(config, object),
-    ...{ masqueradeAll, localhostNodePorts },
+    masqueradeAll,
+    localhostNodePorts,
     ...(mode.refusedRanges && { refusedRanges: mode.refusedRanges }),
   }
 }

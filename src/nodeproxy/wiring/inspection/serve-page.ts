@@ -22,7 +22,9 @@ export interface HttpParts {
 export function handlerParts({ launch, source }: HttpParts): InspectionHandlerParts {
   const { socket } = launch.config.inspection
   return {
-    ...{ source, socket, readDocument: commandDocuments(runLauncher(LAUNCHER)) },
+    source,
+    socket,
+    readDocument: commandDocuments(runLauncher(LAUNCHER)),
     onError: (error) => launch.log.error({ err: error }, 'answering an inspection request failed'),
   }
 }
@@ -40,7 +42,9 @@ export async function servePage(
     return pageHandler(parts, await readPageFiles())
   }
   const listener = new Listener({
-    ...{ address, clock, handler: lazyListener(load, parts.onError) },
+    address,
+    clock,
+    handler: lazyListener(load, parts.onError),
     onBlocked: ({ message, hint }) =>
       conditions.raise('inspection-page-not-served', {
         message: `inspection.pageBindAddress is not served: ${message}; ${hint} (it is tried again)`,

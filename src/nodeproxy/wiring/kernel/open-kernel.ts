@@ -88,7 +88,8 @@ export async function openNetfilter(options: NetfilterOptions): Promise<Netfilte
   const { runner, clock, variant, onlyTests = false } = options
   try {
     const iptables = await openIptables({
-      ...{ runner, onlyTests },
+      runner,
+      onlyTests,
       backend: variant === '' ? undefined : variant,
     })
     const families = await workingFamilies(iptables)

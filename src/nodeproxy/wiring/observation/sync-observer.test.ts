@@ -22,7 +22,12 @@ function rig() {
   const written: unknown[] = []
   const failures: number[] = []
   const observer = observeSync({
-    ...{ clock, families, health, log, metrics, changeTimes },
+    clock,
+    families,
+    health,
+    log,
+    metrics,
+    changeTimes,
     onCompiled: () => {},
     onWritten: (failed) => written.push(failed.size),
     onApplied: () => {},

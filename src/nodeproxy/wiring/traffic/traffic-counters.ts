@@ -91,7 +91,7 @@ export class TrafficCounters {
     const { totals, backends } = await mode.readTraffic(isWanted)
     const at = clock.now()
     const reading = { backends, totals: this.#totals.raise(totals) }
-    this.#kept = { ...{ service, mode, at, reading }, costMs: at - begun }
+    this.#kept = { service, mode, at, reading, costMs: at - begun }
     return reading
   }
 }

@@ -104,7 +104,11 @@ function policiesOf(
   if (known === undefined) return {}
   const { policies, labels } = known
   const judged = {
-    ...{ policies, protocol, nodes, source, node: query.node },
+    policies,
+    protocol,
+    nodes,
+    source,
+    node: query.node,
     labelsOf: (namespace: string) => labels.get(namespace) ?? {},
     sourcePod: query.sourcePod ?? (source && pods.get(source)),
   }

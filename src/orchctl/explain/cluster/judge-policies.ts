@@ -63,7 +63,8 @@ export function judgePolicies(
   const egress = judgeEnd(policies, { source: sender, ...to }, 'egress')
   const ingress = judgeEnd(policies, { source: visible, ...to }, 'ingress')
   return {
-    ...{ ip, port },
+    ip,
+    port,
     isAdmitted: egress?.isAdmitted !== false && ingress?.isAdmitted !== false,
     ...(isKept || source === undefined ? {} : { seen: seen ?? 'an address of the node' }),
     ...(egress && { egress }),

@@ -6,9 +6,15 @@ import { usageError } from '../../usage/usage-error.ts'
 import { type ClusterReader, podAddresses } from './cluster-reader.ts'
 
 const KINDS: Readonly<Record<string, 'pod' | 'service' | 'node'>> = {
-  ...{ pod: 'pod', pods: 'pod', po: 'pod' },
-  ...{ service: 'service', services: 'service', svc: 'service' },
-  ...{ node: 'node', nodes: 'node', no: 'node' },
+  pod: 'pod',
+  pods: 'pod',
+  po: 'pod',
+  service: 'service',
+  services: 'service',
+  svc: 'service',
+  node: 'node',
+  nodes: 'node',
+  no: 'node',
 }
 
 const NAME = /^([a-z]+)\/(?:([a-z0-9-]+)\/)?([a-z0-9][a-z0-9.-]*)(?::([a-z0-9-]+))?$/

@@ -15,15 +15,18 @@ interface Field {
 const FIELDS: readonly Field[] = [
   { name: 'mode', words: (mode) => `mode ${mode}`, valueOf: ({ mode = '' }) => mode },
   {
-    ...{ name: 'version', words: (version) => `version ${version}` },
+    name: 'version',
+    words: (version) => `version ${version}`,
     valueOf: ({ version = '' }) => version,
   },
   {
-    ...{ name: 'number of Services', words: (count) => `${short(count)} Services` },
+    name: 'number of Services',
+    words: (count) => `${short(count)} Services`,
     valueOf: ({ services = 0 }) => services,
   },
   {
-    ...{ name: 'number of ports', words: (count) => `${short(count)} ports` },
+    name: 'number of ports',
+    words: (count) => `${short(count)} ports`,
     valueOf: ({ entries = 0 }) => entries,
   },
 ]

@@ -29,8 +29,11 @@ export function parseRoute(hash: string): Route {
       const fields = new URLSearchParams(query)
       const field = (name: string) => fields.get(name) ?? ''
       return {
-        ...{ view, source: field('source'), destination: field('destination') },
-        ...{ protocol: field('protocol'), inInterface: field('interface') },
+        view,
+        source: field('source'),
+        destination: field('destination'),
+        protocol: field('protocol'),
+        inInterface: field('interface'),
       }
     }
     default:

@@ -22,8 +22,10 @@ export interface ServiceRow {
 export type SortKey = 'service' | 'status' | 'entries' | 'backends' | 'connections' | 'bytes'
 
 export const ALL_SERVICES: Selection<SortKey> = {
-  ...{ text: '', onlyProblems: false },
-  ...{ sort: 'service', isDescending: false },
+  text: '',
+  onlyProblems: false,
+  sort: 'service',
+  isDescending: false,
 }
 
 /** Columns that hold words. */

@@ -63,7 +63,9 @@ const PLAIN = { type: 'text', autocomplete: 'off', spellcheck: false } as const
 function queryOf(fields: FormData): ExplainQuery {
   const field = (name: string) => (fields.get(name) as string).trim()
   return {
-    ...{ source: field('source'), destination: field('destination') },
-    ...{ protocol: field('protocol'), inInterface: field('interface') },
+    source: field('source'),
+    destination: field('destination'),
+    protocol: field('protocol'),
+    inInterface: field('interface'),
   }
 }

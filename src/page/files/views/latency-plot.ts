@@ -59,7 +59,11 @@ function plotOptions(parent: HTMLElement): uPlot.Options {
     font: `12px ${style.fontFamily}`,
   }
   const series = (label: string, stroke: string, size: number): uPlot.Series => ({
-    ...{ label, stroke, fill: stroke, paths: () => null, points: { show: true, size, width: 0 } },
+    label,
+    stroke,
+    fill: stroke,
+    paths: () => null,
+    points: { show: true, size, width: 0 },
   })
   return {
     width: parent.clientWidth,

@@ -65,7 +65,9 @@ class JavascriptWorker {
     this.#dispatcher = new Dispatcher(setup, Date.now)
     const { routeTable, sessionTable, selection } = this.#dispatcher
     this.#parts = {
-      ...{ ...selection, routeTable, sessionTable },
+      ...selection,
+      routeTable,
+      sessionTable,
       buffers: new BufferPool(LARGE_BUFFER_BYTES, MAX_LARGE_BUFFERS),
       connectMs: setup.limits.connectMs,
     }
@@ -223,7 +225,9 @@ class TcpLink implements Session {
     const buffer = new ReadBuffer(this.#parts.buffers)
     this.#buffer = buffer
     return connect({
-      ...{ ...SOCKET_OPTIONS, host: ipOf(address), port: portOf(address) },
+      ...SOCKET_OPTIONS,
+      host: ipOf(address),
+      port: portOf(address),
       onread: {
         buffer: () => buffer.current,
         callback: (length, bytes) => {

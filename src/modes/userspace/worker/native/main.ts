@@ -54,7 +54,10 @@ class NativeWorker implements Handler {
     const { routeTable, sessionTable, selection } = this.#dispatcher
     const pipes = new PipePool(sys, Math.ceil(MAX_PIPES / setup.workers))
     this.#parts = {
-      ...{ loop: this.#loop, routeTable, sessionTable, ...selection },
+      loop: this.#loop,
+      routeTable,
+      sessionTable,
+      ...selection,
       datagrams: new Datagrams(sys),
       unreachable: new UnreachableSender(sys),
       originalDestinations: new OriginalDestinations(sys),

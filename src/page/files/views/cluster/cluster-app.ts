@@ -55,29 +55,41 @@ import { ServiceOverNodesDetail } from './service-over-nodes-detail.ts'
 
 const COLUMNS: readonly (Column<ClusterServiceRow> & { readonly key: ClusterServiceKey })[] = [
   {
-    ...{ key: 'service', name: 'Service', className: () => 'name' },
+    key: 'service',
+    name: 'Service',
+    className: () => 'name',
     show: ({ service }) => html`<${ServiceName} service=${service} />`,
     title: ({ service }) => service,
   },
   {
-    ...{ key: 'status', name: 'State', title: ({ problem }) => problem },
+    key: 'status',
+    name: 'State',
+    title: ({ problem }) => problem,
     show: ({ status }) => html`<${StateMark} status=${status} />`,
   },
   {
-    ...{ key: 'nodes', name: 'Reported by', isNumber: true },
+    key: 'nodes',
+    name: 'Reported by',
+    isNumber: true,
     show: ({ nodes }) => (nodes === 0 ? '' : formatCount(nodes)),
   },
   { key: 'entries', name: 'Ports', isNumber: true, show: ({ entries }) => formatCount(entries) },
   {
-    ...{ key: 'backends', name: 'Backends', isNumber: true },
+    key: 'backends',
+    name: 'Backends',
+    isNumber: true,
     show: ({ backends }) => formatCount(backends),
     className: ({ backends }) => (backends === 0 ? 'none' : ''),
   },
 ]
 
 const EXPLAIN: ClusterRoute = {
-  ...{ view: 'explain', node: '', source: '', destination: '' },
-  ...{ protocol: '', inInterface: '' },
+  view: 'explain',
+  node: '',
+  source: '',
+  destination: '',
+  protocol: '',
+  inInterface: '',
 }
 
 const LINKS: readonly (readonly [name: string, route: ClusterRoute])[] = [
@@ -336,8 +348,14 @@ function ClusterServicesGrid({
   isLoading,
 }: ClusterServicesGridProps) {
   const props = {
-    ...{ label: 'Services', name: 'cluster-services', columns: COLUMNS, rows, opened, isLoading },
-    ...{ keyOf: ({ service }: ClusterServiceRow) => service, order: selection },
+    label: 'Services',
+    name: 'cluster-services',
+    columns: COLUMNS,
+    rows,
+    opened,
+    isLoading,
+    keyOf: ({ service }: ClusterServiceRow) => service,
+    order: selection,
     sortBy: (key: ClusterServiceKey) =>
       select({ ...selection, ...orderedBy(selection, key, CLUSTER_TEXTS) }),
     open: (service: string) => {

@@ -34,8 +34,10 @@ import { useStore } from '../parts/use-store.ts'
 
 /** What is wrong stands first. */
 export const ALL_NODES: Selection<NodeSortKey> = {
-  ...{ text: '', onlyProblems: false },
-  ...{ sort: 'state', isDescending: false },
+  text: '',
+  onlyProblems: false,
+  sort: 'state',
+  isDescending: false,
 }
 
 /** Columns that hold words. */
@@ -73,12 +75,15 @@ const TONES: Readonly<Record<NodeRowState, string>> = {
 
 const FIRST: readonly NodeColumn[] = [
   {
-    ...{ key: 'name', name: 'Node', className: () => 'name' },
+    key: 'name',
+    name: 'Node',
+    className: () => 'name',
     show: ({ name }) => name,
     title: ({ name }) => name,
   },
   {
-    ...{ key: 'state', name: 'State' },
+    key: 'state',
+    name: 'State',
     show: ({ state }) => html`<${NodeStateMark} state=${state} />`,
   },
   { key: 'problem', name: 'Look at', show: firstWords, title: allWords },
@@ -94,7 +99,9 @@ const COLUMNS: readonly NodeColumn[] = [
   numbers('services', 'Services', ({ services = 0 }) => formatCount(services)),
   numbers('entries', 'Ports', ({ entries = 0 }) => formatCount(entries)),
   {
-    ...{ key: 'version', name: 'Version', title: ({ status }) => status?.version ?? '' },
+    key: 'version',
+    name: 'Version',
+    title: ({ status }) => status?.version ?? '',
     show: ({ status }) => status?.version ?? NOTHING,
   },
 ]
@@ -201,8 +208,15 @@ type NodeColumn = Column<NodeRow> & { readonly key: NodeSortKey }
 /** The table of nodes. */
 function NodesGrid({ rows, selection, select, opened, isLoading }: NodesGridProps) {
   const props = {
-    ...{ label: 'Nodes', name: 'nodes', columns: COLUMNS, rows, opened, isLoading },
-    ...{ keyOf: ({ name }: NodeRow) => name, order: selection, empty: 'No node fits.' },
+    label: 'Nodes',
+    name: 'nodes',
+    columns: COLUMNS,
+    rows,
+    opened,
+    isLoading,
+    keyOf: ({ name }: NodeRow) => name,
+    order: selection,
+    empty: 'No node fits.',
     sortBy: (key: NodeSortKey) =>
       select({ ...selection, ...orderedBy(selection, key, NODE_TEXTS) }),
     open: (node: string) => {

@@ -102,8 +102,12 @@ function progressWords(read: number, all: number): string {
 
 function explainHash(service: string): string {
   return clusterHash({
-    ...{ view: 'explain', node: '', source: '', destination: service },
-    ...{ protocol: '', inInterface: '' },
+    view: 'explain',
+    node: '',
+    source: '',
+    destination: service,
+    protocol: '',
+    inInterface: '',
   })
 }
 
@@ -223,7 +227,9 @@ function rowOf(
   const isRead = entries !== undefined && failure === ''
   const rows = entries?.flatMap((entry) => backendRows(entry, samples)) ?? []
   return {
-    ...{ node, isRead, ...sumTraffic(isRead ? rows : []) },
+    node,
+    isRead,
+    ...sumTraffic(isRead ? rows : []),
     status: isRead ? worstStatus(entries.map((entry) => entry.status ?? '')) : '',
     ports: isRead ? entries.length : undefined,
     backends: isRead ? rows.length : undefined,

@@ -6,8 +6,11 @@ import { useRouteHash } from '../parts/page-base.ts'
 import { useStore } from '../parts/use-store.ts'
 
 const EXPLAIN: Route = {
-  ...{ view: 'explain', source: '', destination: '' },
-  ...{ protocol: '', inInterface: '' },
+  view: 'explain',
+  source: '',
+  destination: '',
+  protocol: '',
+  inInterface: '',
 }
 
 const LINKS: readonly (readonly [name: string, route: Route])[] = [

@@ -51,7 +51,8 @@ function ExplainView({ api, route }: ExplainViewProps) {
   const routeHash = useRouteHash()
   const explain = useCallback(
     async (query: ExplainQuery, signal: AbortSignal) => ({
-      ...{ explanation: await api.explain(query, signal), words: '' },
+      explanation: await api.explain(query, signal),
+      words: '',
     }),
     [api],
   )

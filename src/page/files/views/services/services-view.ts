@@ -52,26 +52,36 @@ const KINDS: Readonly<Record<string, string>> = {
 
 const COLUMNS: readonly (Column<ServiceRow> & { readonly key: SortKey })[] = [
   {
-    ...{ key: 'service', name: 'Service', className: () => 'name' },
+    key: 'service',
+    name: 'Service',
+    className: () => 'name',
     show: ({ service }) => html`<${ServiceName} service=${service} />`,
     title: ({ service }) => service,
   },
   {
-    ...{ key: 'status', name: 'State', title: ({ problem }) => problem },
+    key: 'status',
+    name: 'State',
+    title: ({ problem }) => problem,
     show: ({ status }) => html`<${StateMark} status=${status} />`,
   },
   { key: 'entries', name: 'Ports', isNumber: true, show: ({ entries }) => formatCount(entries) },
   {
-    ...{ key: 'backends', name: 'Backends', isNumber: true },
+    key: 'backends',
+    name: 'Backends',
+    isNumber: true,
     show: ({ backends }) => formatCount(backends),
     className: ({ backends }) => (backends === 0 ? 'none' : ''),
   },
   {
-    ...{ key: 'connections', name: 'Connections/s', isNumber: true },
+    key: 'connections',
+    name: 'Connections/s',
+    isNumber: true,
     show: ({ rates }) => formatRate(rates.connections),
   },
   {
-    ...{ key: 'bytes', name: 'Traffic/s', isNumber: true },
+    key: 'bytes',
+    name: 'Traffic/s',
+    isNumber: true,
     show: ({ rates }) => formatBytes(rates.bytes),
   },
 ]
@@ -127,8 +137,15 @@ interface ServicesGridProps {
 function ServicesGrid({ rows, selection, select, opened, isLoading }: ServicesGridProps) {
   const routeHash = useRouteHash()
   const props = {
-    ...{ label: 'Services', name: 'services', columns: COLUMNS, rows, opened, isLoading },
-    ...{ keyOf: ({ service }: ServiceRow) => service, order: selection, empty: 'No Service fits.' },
+    label: 'Services',
+    name: 'services',
+    columns: COLUMNS,
+    rows,
+    opened,
+    isLoading,
+    keyOf: ({ service }: ServiceRow) => service,
+    order: selection,
+    empty: 'No Service fits.',
     sortBy: (key: SortKey) => select({ ...selection, ...orderedBy(selection, key, TEXTS) }),
     open: (service: string) => {
       location.hash = routeHash({ view: 'services', service })
