@@ -111,6 +111,10 @@ function createBodies({ requestBytes }: Limits): RequestBodies {
   return new RequestBodies({ bytesPerBody: requestBytes, totalBytes: MAX_BODY_BYTES })
 }
 
+function withStoredObjects(identity: ApiServerOptions['identity']) {
+  return identity && { ...identity, accounts: storedAccounts, nodePods: storedNodePods }
+}
+
 /** Creates an API server on a store. It serves nothing before `listen`. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined, log = NO_LOG, clock = systemClock } = options
@@ -119,7 +123,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const store = withSharedRevision(health.store)
   const conditions = new Conditions({ log, metrics })
   const allocator = createAllocator(options)
-  const { identity } = options
   const listeners = new Set<Listener>()
   const context = createHttpContext(
     {
@@ -131,16 +134,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       ownPorts: () => [...listeners].map(({ port }) => port),
       policy: new PolicyFollower(),
       onAccountToken: (keyId) => metrics.accountTokens.inc({ key_id: keyId }),
-      identity: identity && { ...identity, accounts: storedAccounts, nodePods: storedNodePods },
+      identity: withStoredObjects(options.identity),
     },
     allocator,
   )
-  const { lifecycle } = context
   let started: Promise<void> | undefined
   let stopUpkeep = (): void => undefined
   const start = async (): Promise<void> => {
     stopUpkeep = await startUpkeep({ context, metrics, onError })
-    lifecycle.loaded()
+    context.lifecycle.loaded()
   }
   const handler: HandlerOptions = {
     context,
@@ -164,9 +166,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       return listener
     },
     advertise: (at) => advertise(context, at, onError),
-    drain: () => lifecycle.closing(),
+    drain: () => context.lifecycle.closing(),
     close: async () => {
-      lifecycle.closing()
+      context.lifecycle.closing()
       stopUpkeep()
       health.stop()
       context.watches.endAll()

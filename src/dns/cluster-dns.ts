@@ -95,12 +95,8 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
     },
   })
   opening.defer(() => forwarder?.close())
-  const responder = new Responder({
-    authority: new Authority(zone, store),
-    forwarder,
-    statistics,
-    isReady: () => isSynced,
-  })
+  const authority = new Authority(zone, store)
+  const responder = new Responder({ authority, forwarder, statistics, isReady: () => isSynced })
   const refused = new RefusedClients({ clock, onWarning })
   const servers = await openServers(config.addresses, {
     responder,

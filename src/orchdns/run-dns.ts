@@ -6,7 +6,7 @@ import { createApiClient } from '../client/http/api-client.ts'
 import { noObserver } from '../client/http/client-observer.ts'
 import { ApiFailures } from '../client/http/failure/api-failures.ts'
 import { CredentialRenewal } from '../client/renewal/credential-renewal.ts'
-import { openClusterDns } from '../dns/cluster-dns.ts'
+import { type ClusterDns, openClusterDns } from '../dns/cluster-dns.ts'
 import { createDnsMetrics, type DnsMetrics } from '../dns/metrics/dns-metrics.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { hostPort } from '../lib/ip.ts'
@@ -24,8 +24,9 @@ export async function runDns(
   version: string,
 ): Promise<void> {
   const stop = stopSignal()
+  const { kubeconfig } = config
   const connection = await loadConnection({
-    kubeconfig: config.kubeconfig,
+    kubeconfig,
     master: undefined,
     env: process.env,
     clock,
@@ -70,24 +71,24 @@ export async function runDns(
     { prefix: 'orchdns_' },
   )
   if (config.statusAddress !== undefined) {
-    const status = await openStatusServer(config.statusAddress, {
-      state,
-      metrics,
-      log,
-      problems: () => [...dns.upstreamProblems(), ...credentialProblems],
-    })
+    const problems = () => [...dns.upstreamProblems(), ...credentialProblems]
+    const status = await openStatusServer(config.statusAddress, { state, metrics, log, problems })
     held.defer(() => status.close())
     log.info({ address: hostPort(config.statusAddress.ip, status.port) }, 'status pages are served')
   }
   void dns.ready.then(() => {
     state.isReady = true
-    const addresses = dns.addresses.map(({ ip, port }) => hostPort(ip, port))
-    log.info({ addresses, services: dns.serviceCount() }, 'orch-dns is ready')
+    logReady(dns, log)
   })
   const signal = await stop
   state.isStopping = true
   log.info({ signal, delayMs: config.shutdownDelay }, 'orch-dns stops')
   await sleep(clock, config.shutdownDelay)
+}
+
+function logReady(dns: ClusterDns, log: Logger): void {
+  const addresses = dns.addresses.map(({ ip, port }) => hostPort(ip, port))
+  log.info({ addresses, services: dns.serviceCount() }, 'orch-dns is ready')
 }
 
 /** Resolves with the first signal to stop, also one during the start; a second one ends the process at once. */

@@ -61,13 +61,7 @@ export async function runServer(
   warnOfFewFiles(config, log)
   for (const warning of rangeWarnings(config, ownAddresses())) log.warn(warning)
   await using held = new AsyncDisposableStack()
-  const onError = createFailureLog({ clock, log }, () => ({
-    level: 'warn',
-    message: 'maintenance of etcd failed; orch-server repeats it',
-  }))
-  const opened = await openEncryptedStore(config, { clock, onError, log })
-  const { store, election, broken, isNew } = opened
-  if (isNew) log.info('the data directory held no store, so an empty one was made')
+  const { store, election, broken } = await openServerStore(config, log)
   held.defer(() => store.close())
   const own = createComponentTokens()
   const identity = await openIdentity(config, { clock, log, own: [own.authenticator] })
@@ -102,12 +96,8 @@ export async function runServer(
     admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
   held.defer(() => waitBriefly(clock, front.close()))
-  const socket = await openOwnSocket({
-    server,
-    dataDir: config.dataDir,
-    tokens: own,
-    clock,
-  })
+  const { dataDir } = config
+  const socket = await openOwnSocket({ server, dataDir, tokens: own, clock })
   const shared = { config, socket, version, election, metrics, processMetrics, nodes }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
   const background = held.use(
@@ -119,6 +109,16 @@ export async function runServer(
   server.drain()
   if (end instanceof Error) throw end
   log.info({ signal: end }, 'orch-server stops')
+}
+
+async function openServerStore(config: OrchServerConfiguration, log: Logger) {
+  const onError = createFailureLog({ clock: systemClock, log }, () => ({
+    level: 'warn',
+    message: 'maintenance of etcd failed; orch-server repeats it',
+  }))
+  const opened = await openEncryptedStore(config, { clock: systemClock, onError, log })
+  if (opened.isNew) log.info('the data directory held no store, so an empty one was made')
+  return opened
 }
 
 /** Metrics of several registries, as one text. */

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { ApiFailures } from '../../client/http/failure/api-failures.ts'
-import { causeOf } from '../../client/http/failure/failure.ts'
+import { type ApiFailure, causeOf } from '../../client/http/failure/failure.ts'
 import type { ReflectorState } from '../../client/reflector/reflector-state.ts'
 import { serveInspection } from '../../inspection/service/serve-inspection.ts'
 import type { IptablesVariant } from '../../kernel/iptables/iptables.ts'
@@ -110,10 +110,7 @@ async function follow(
     onEvents: (events) => proxy.take(events, () => watcher.state()),
     onSynced: () => proxy.start(),
     onProblem: (problem) => proxy.takeProblem(problem),
-    onRangesRefused: (failure) => {
-      if (configuration.current.serviceCIDRs.length > 0) return
-      log.info({ cause: causeOf(failure) }, RANGES_UNKNOWN)
-    },
+    onRangesRefused: (failure) => logUnknownRanges(failure, configuration, launch),
   })
   const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
   const sources = statusPages({ ...parts, traffic, watch: () => watcher.state() })
@@ -143,12 +140,7 @@ async function follow(
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   const stopSampling = sampleEventLoopDelay(metrics.eventLoopDelay)
-  let before = config
-  configuration.follow(() => {
-    void applyProcessSettings(configuration.current, { log, before })
-    before = configuration.current
-    proxy.reconfigure()
-  })
+  followConfiguration(proxy, configuration, launch)
   return {
     reread: () => configuration.reread(),
     async close() {
@@ -159,6 +151,28 @@ async function follow(
       await Promise.all([watching, servers.close(), inspection.close(), proxy.stop()])
     },
   }
+}
+
+function logUnknownRanges(
+  failure: ApiFailure,
+  configuration: Configuration,
+  { log }: Pick<Launch, 'log'>,
+): void {
+  if (configuration.current.serviceCIDRs.length > 0) return
+  log.info({ cause: causeOf(failure) }, RANGES_UNKNOWN)
+}
+
+function followConfiguration(
+  proxy: NodeProxy,
+  configuration: Configuration,
+  { log, config }: Pick<Launch, 'log' | 'config'>,
+): void {
+  let before = config
+  configuration.follow(() => {
+    void applyProcessSettings(configuration.current, { log, before })
+    before = configuration.current
+    proxy.reconfigure()
+  })
 }
 
 /** Conditions for pages that cannot be served. They do not block readiness, because traffic does not depend on pages. */
