@@ -1,15 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
+import { enter, findShellSockets } from './enter.ts'
 import type { KernelRun } from './kernel-run.ts'
-import { SCRATCH_PREFIX, SHELL_SOCKET } from './scratch.ts'
 import { bootKernel } from './start-kernel.ts'
-
-/** Ctrl-], as telnet has it. */
-const LEAVE = '\u001d'
 
 const USAGE = `Usage: npm run --silent uml -- [--memory=MIB] [--without=MODULE,…] COMMAND [ARGUMENT…]
        npm run --silent uml -- --enter[=PID]
@@ -72,39 +65,5 @@ function read(args: readonly string[]): KernelRun | undefined {
     terminal: process.stdin.isTTY && process.stdout.isTTY,
     shell: true,
     onOutput: (text) => void process.stdout.write(text),
-  }
-}
-
-/** The sockets of the kernels that run now: all, or those that one process booted. */
-export function findShellSockets(booter?: number): readonly string[] {
-  const prefix = booter === undefined ? SCRATCH_PREFIX : `${SCRATCH_PREFIX}${booter}-`
-  return readdirSync(tmpdir())
-    .filter((name) => name.startsWith(prefix))
-    .map((name) => join(tmpdir(), name, SHELL_SOCKET))
-    .filter((path) => existsSync(path))
-}
-
-/** Connects this terminal with the shell behind a socket until Ctrl-], or until the kernel ends. */
-async function enter(path: string): Promise<void> {
-  const { stdin, stdout } = process
-  const visit = connect(path)
-  const left = new Promise<void>((resolve, reject) => {
-    visit.once('close', () => resolve())
-    visit.once('error', reject)
-  })
-  visit.on('data', (text) => stdout.write(text))
-  if (stdin.isTTY) {
-    stdin.setRawMode(true)
-    visit.write(` stty rows ${stdout.rows} columns ${stdout.columns}\r`)
-  }
-  stdin.on('data', (typed: Buffer) => {
-    if (typed.includes(LEAVE)) visit.destroy()
-    else visit.write(typed)
-  })
-  try {
-    await left
-  } finally {
-    if (stdin.isTTY) stdin.setRawMode(false)
-    stdin.destroy()
   }
 }

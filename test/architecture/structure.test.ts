@@ -8,6 +8,7 @@ import {
   type Graph,
   graphOf,
   importEdges,
+  importedPrograms,
   mutualFolders,
   smallPieces,
   strayTestFiles,
@@ -52,6 +53,21 @@ test('no small file is cut off from the one that uses it, but those of today', (
 
 test('modules use no more names of each other than today', () => {
   expect(borderNames(graph.files)).toBe(limits.MAX_BORDER_NAMES)
+})
+
+test('no program of src is imported, since it would run', () => {
+  const all = importedPrograms([...sources, ...others])
+  expect(all.filter((path) => path.startsWith('src/'))).toEqual(limits.IMPORTED_PROGRAMS)
+})
+
+test('a program that a test imports is found, and one that runs in a process of its own is not', () => {
+  const files = [
+    { path: 'src/a/main.ts', text: "import { b } from './b.ts'\nb()\n" },
+    { path: 'src/a/b.ts', text: 'export function b(): void {}\nb()\n' },
+    { path: 'src/a/c.ts', text: 'export const c = 1\n' },
+    { path: 'src/a/c.test.ts', text: "import { c } from './c.ts'\nc\n" },
+  ]
+  expect(importedPrograms(files)).toEqual(['src/a/b.ts'])
 })
 
 test('a mode stands in its folder', () => {

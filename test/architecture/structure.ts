@@ -2,6 +2,7 @@ import { posix } from 'node:path'
 import { moduleOf } from './import-table.ts'
 import { importsOf } from './module-import.ts'
 import { isTest, type SourceFile } from './source-file.ts'
+import { parse, type SyntaxNode } from './syntax.ts'
 
 /** An import of one production file by another, types included. */
 export interface Edge {
@@ -185,6 +186,19 @@ export function smallPieces(
       return posix.dirname(only.from) === posix.dirname(path) && linesOf(text) <= maxLines
     })
     .map(({ path }) => path)
+}
+
+/** Programs that are imported: files with statements of their own, which run at the import. */
+export function importedPrograms(sources: readonly SourceFile[]): readonly string[] {
+  const imported = new Set(sources.flatMap(edgesOf).map(({ to }) => to))
+  return sources
+    .filter((file) => imported.has(file.path) && !isTest(file.path) && runsAtImport(file))
+    .map(({ path }) => path)
+}
+
+function runsAtImport(file: SourceFile): boolean {
+  const body = parse(file)['body']
+  return Array.isArray(body) && body.some(({ type }: SyntaxNode) => !type.endsWith('Declaration'))
 }
 
 /** What modules use of each other: names that cross a border, each once for a module that takes it. */

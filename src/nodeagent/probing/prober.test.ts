@@ -3,9 +3,9 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { namespaceNamed } from '../network/namespace.ts'
-import { runProbe } from './main.ts'
 import { Prober } from './prober.ts'
 import type { ProbeTarget } from './protocol.ts'
+import { runProbe } from './run-probe.ts'
 
 async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { sendRequest } from '../../../src/sandbox/agent/main.ts'
+import { sendRequest } from '../../../src/sandbox/agent/send-request.ts'
 import { servePod } from '../../../src/sandbox/pod/serve.ts'
 
 /**
