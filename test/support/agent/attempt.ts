@@ -33,14 +33,11 @@ export function attemptTcp(
       autoSelectFamily: false,
     })
     const settle = (outcome: ConnectOutcome): void => {
-      clearTimeout(timer)
+      cancel()
       socket.removeAllListeners('data')
       resolve({ socket, outcome })
     }
-    const timer = setTimeout(
-      () => settle({ kind: connected ? 'mute' : 'timeout' }),
-      request.timeoutMs ?? 1000,
-    )
+    const cancel = afterAnswers(request, () => settle({ kind: connected ? 'mute' : 'timeout' }))
     socket.on('connect', () => {
       connected = true
     })
@@ -57,13 +54,13 @@ function attemptUdp(request: ConnectRequest): Promise<ConnectOutcome> {
   return new Promise((resolve) => {
     const socket = createSocket({ type: request.destination.includes(':') ? 'udp6' : 'udp4' })
     const settle = (outcome: ConnectOutcome): void => {
-      clearTimeout(timer)
+      cancel()
       socket.removeAllListeners()
       socket.on('error', () => {})
       socket.close()
       resolve(outcome)
     }
-    const timer = setTimeout(() => settle({ kind: 'timeout' }), request.timeoutMs ?? 1000)
+    const cancel = afterAnswers(request, () => settle({ kind: 'timeout' }))
     socket.on('error', (error: NodeJS.ErrnoException) => settle(outcomeOf(error)))
     socket.on('message', (text) => settle(heardFrom(text.toString())))
     socket.bind(request.sourcePort ?? 0, request.source, () => {
@@ -72,6 +69,21 @@ function attemptUdp(request: ConnectRequest): Promise<ConnectOutcome> {
       })
     })
   })
+}
+
+/**
+ * Runs `late` when the time of a request is over, behind what the kernel has ready then: after a long pause of the
+ * process, its timers come before the answers that arrived meanwhile. Returns what prevents it.
+ */
+function afterAnswers({ timeoutMs = 1000 }: ConnectRequest, late: () => void): () => void {
+  let immediate: NodeJS.Immediate | undefined
+  const timer = setTimeout(() => {
+    immediate = setImmediate(late)
+  }, timeoutMs)
+  return () => {
+    clearTimeout(timer)
+    clearImmediate(immediate)
+  }
 }
 
 function heardFrom(text: string): ConnectOutcome {
