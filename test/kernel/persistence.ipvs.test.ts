@@ -35,7 +35,7 @@ function sticky(seconds: number, endpoints = ENDPOINTS): Deployment {
 async function backends(clients: readonly string[]): Promise<string[]> {
   const outcomes = await lab().outside.agent.call('connectEach', {
     ...{ protocol: 'TCP', sources: clients, destination: VIP, port: 80 },
-    ...{ parallel: 1, timeoutMs: 30_000 },
+    ...{ parallel: 1, timeoutMs: 5000 },
   })
   return outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.name : outcome.kind))
 }
