@@ -56,7 +56,7 @@ async function backends({ clusterIP }: Deployment, sources = clients): Promise<s
     destination: clusterIP,
     port: 80,
     parallel: 1,
-    timeoutMs: 30_000,
+    timeoutMs: 5_000,
   })
   return outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.name : outcome.kind))
 }

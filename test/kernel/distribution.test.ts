@@ -15,7 +15,7 @@ async function answersOf(endpoints: readonly { ip: string }[], attempts: number)
     port: 80,
     attempts,
     parallel: 32,
-    timeoutMs: 30_000,
+    timeoutMs: 5000,
   })
   const counts = endpoints.map(
     ({ ip }) => outcomes.filter((o) => o.kind === 'answered' && o.name === `${ip}:80`).length,

@@ -64,7 +64,7 @@ describe.each([true, false])('bridge-nf-call-iptables %s', (bridgeNetfilter) => 
       destination: '172.30.11.2',
       port: 80,
       attempts: 60,
-      timeoutMs: 30_000,
+      timeoutMs: 3000,
     })
     const nodes = await lab().nodeAddresses()
     const seenBy = (name: string): boolean[] =>

@@ -135,7 +135,7 @@ test('a kept connection notices its death, a load counts every failure', async (
   const { agent } = await lab.site('pod', '10.0.0.2')
   const to = { protocol: 'TCP', source: '10.0.0.2', destination: VIP, port: 80 } as const
   const kept = await agent.call('open', to)
-  expect(await agent.call('ping', { id: kept.id, timeoutMs: 10_000 })).toBe(true)
+  expect(await agent.call('ping', { id: kept.id, timeoutMs: 1000 })).toBe(true)
   const load = await agent.call('loadStart', { ...to, intervalMs: 5, timeoutMs: 300 })
   await iptables('-A FORWARD -p tcp --dport 80 -j DROP')
   expect(await agent.call('ping', { id: kept.id, timeoutMs: 300 })).toBe(false)

@@ -39,7 +39,7 @@ async function backends(clients: readonly string[]): Promise<string[]> {
     destination: VIP,
     port: 80,
     parallel: 1,
-    timeoutMs: 30_000,
+    timeoutMs: 5000,
   })
   return outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.name : outcome.kind))
 }

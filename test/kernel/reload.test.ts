@@ -27,7 +27,7 @@ test.skipIf(isUserspace())(
     await expectFlow(lab(), { ...FLOW, retrySeconds: 10, expect: masqueraded })
     const report = await agent.call('loadStop', load)
     expect([report.failed, report.failures]).toEqual([0, []])
-    expect(await agent.call('ping', { id: kept.id, timeoutMs: 10_000 })).toBe(true)
+    expect(await agent.call('ping', { id: kept.id, timeoutMs: 1000 })).toBe(true)
   },
 )
 

@@ -33,7 +33,7 @@ const COUNTS = {
 
 /** How many connections each backend answered. */
 async function connect(attempts: number): Promise<Map<string, number>> {
-  const outcomes = await lab().connect('pod', { ...CLIENT, attempts, timeoutMs: 30_000 })
+  const outcomes = await lab().connect('pod', { ...CLIENT, attempts, timeoutMs: 5_000 })
   const answers = new Map<string, number>()
   for (const outcome of outcomes) {
     if (outcome.kind !== 'answered') throw new Error(JSON.stringify(outcome))

@@ -61,7 +61,7 @@ test.skipIf(isUserspace())('the daemon killed with SIGKILL and started again', a
     await lab().daemon.start()
     await lab().daemon.synced()
   })
-  expect(await agent.call('ping', { id: kept.id, timeoutMs: 10_000 })).toBe(true)
+  expect(await agent.call('ping', { id: kept.id, timeoutMs: 1000 })).toBe(true)
 })
 
 test.skipIf(isUserspace())('endpoints that changed while the daemon was dead', async () => {

@@ -102,7 +102,7 @@ test('session affinity keeps one client at one backend', async () => {
   const endpoints = [{ ip: '10.180.0.1' }, { ip: '10.180.0.2' }]
   const spec = { sessionAffinity: 'ClientIP' } as const
   await deploy(lab(), { key, clusterIP: '172.30.41.7', endpoints, spec })
-  const attempt = { source: OUTSIDE, destination: '172.30.41.7', port: 80, timeoutMs: 30_000 }
+  const attempt = { source: OUTSIDE, destination: '172.30.41.7', port: 80, timeoutMs: 5_000 }
   // A reading of the counters serves every reader for a second: the first of two must know the Service.
   const traffic = async () => (await nodeCommand(lab(), 'traffic', '-o', 'json', key)).stdout
   await expect.poll(traffic).toContain('"ip":"10.180.0.2"')

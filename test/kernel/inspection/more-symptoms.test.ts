@@ -70,7 +70,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
     const to = { protocol: 'TCP', source: POD, destination: VIP, port: 80 } as const
     const { id } = await agent.call('open', to)
     await redeploy(made, { ...WEB, endpoints: [] })
-    expect(await agent.call('ping', { id, timeoutMs: 10_000 })).toBe(true)
+    expect(await agent.call('ping', { id, timeoutMs: 2_000 })).toBe(true)
     await show()
     await agent.call('resetOpen', null)
   },

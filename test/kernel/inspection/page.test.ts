@@ -65,7 +65,7 @@ test('each backend has the connections that it answered', async () => {
   const { page } = watched
   await deploy(lab(), TWO)
   await page.goto(`${PAGE}#/services/shop/web`)
-  const packet = { source: '10.0.0.2', destination: TWO.clusterIP, port: 80, timeoutMs: 30_000 }
+  const packet = { source: '10.0.0.2', destination: TWO.clusterIP, port: 80, timeoutMs: 5_000 }
   const outcomes = await lab().connect('pod', { ...packet, attempts: 50 })
   const names = outcomes.map((one) => (one.kind === 'answered' ? one.name : one.kind))
   for (const backend of ['10.180.0.1:80', '10.180.2.1:80']) {

@@ -86,7 +86,7 @@ async function counted(service: string): Promise<readonly number[]> {
 
 async function connect(way: keyof typeof WAYS, attempts: number): Promise<void> {
   const [place, to] = WAYS[way]
-  const outcomes = await lab().connect(place, { ...to, attempts, timeoutMs: 30_000 })
+  const outcomes = await lab().connect(place, { ...to, attempts, timeoutMs: 5_000 })
   expect(outcomes.map(({ kind }) => kind)).toEqual(Array(attempts).fill('answered'))
 }
 

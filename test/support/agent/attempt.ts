@@ -37,7 +37,9 @@ export function attemptTcp(
       socket.removeAllListeners('data')
       resolve({ socket, outcome })
     }
-    const cancel = afterAnswers(request, () => settle({ kind: connected ? 'mute' : 'timeout' }))
+    const cancel = afterAnswers(request.timeoutMs ?? 1000, () =>
+      settle({ kind: connected ? 'mute' : 'timeout' }),
+    )
     socket.on('connect', () => {
       connected = true
     })
@@ -60,7 +62,7 @@ function attemptUdp(request: ConnectRequest): Promise<ConnectOutcome> {
       socket.close()
       resolve(outcome)
     }
-    const cancel = afterAnswers(request, () => settle({ kind: 'timeout' }))
+    const cancel = afterAnswers(request.timeoutMs ?? 1000, () => settle({ kind: 'timeout' }))
     socket.on('error', (error: NodeJS.ErrnoException) => settle(outcomeOf(error)))
     socket.on('message', (text) => settle(heardFrom(text.toString())))
     socket.bind(request.sourcePort ?? 0, request.source, () => {
@@ -72,10 +74,10 @@ function attemptUdp(request: ConnectRequest): Promise<ConnectOutcome> {
 }
 
 /**
- * Runs `late` when the time of a request is over, behind what the kernel has ready then: after a long pause of the
- * process, its timers come before the answers that arrived meanwhile. Returns what prevents it.
+ * Runs `late` after `timeoutMs`, behind what the kernel has ready then: after a long pause of the process, its timers
+ * come before the answers that arrived meanwhile. Returns what prevents it.
  */
-function afterAnswers({ timeoutMs = 1000 }: ConnectRequest, late: () => void): () => void {
+export function afterAnswers(timeoutMs: number, late: () => void): () => void {
   let immediate: NodeJS.Immediate | undefined
   const timer = setTimeout(() => {
     immediate = setImmediate(late)

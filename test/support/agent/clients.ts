@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { attempt, attemptTcp } from './attempt.ts'
+import { afterAnswers, attempt, attemptTcp } from './attempt.ts'
 import type { ConnectOutcome, ConnectRequest, LoadReport, TimedReport } from './protocol.ts'
 
 const KEPT_FAILURES = 100
@@ -84,12 +84,12 @@ export class KeptConnections {
     if (socket === undefined || socket.destroyed) return Promise.resolve(false)
     return new Promise((resolve) => {
       const settle = (alive: boolean): void => {
-        clearTimeout(timer)
+        cancel()
         socket.removeListener('data', onData)
         resolve(alive)
       }
       const onData = (): void => settle(true)
-      const timer = setTimeout(() => settle(false), timeoutMs)
+      const cancel = afterAnswers(timeoutMs, () => settle(false))
       socket.on('data', onData)
       socket.write('.')
     })

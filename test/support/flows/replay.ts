@@ -166,7 +166,7 @@ function attemptOf(flow: LabFlow, endpoints: number): Attempt & { protocol: Tran
     source: flow.src,
     destination: flow.dst,
     port: flow.dport,
-    timeoutMs: deliver ? 30_000 : 800,
+    timeoutMs: deliver ? 3000 : 800,
     ...countOf(flow, endpoints),
   }
 }
