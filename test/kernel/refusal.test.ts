@@ -2,10 +2,13 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type Deployment, deployAll } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
 import type { LabFlow } from '../support/flows/lab-flow.ts'
+import { newMemory } from '../support/flows/replay.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /** Refusal (ICMP or RST, at once) against silence, for every way in and both families. */
 const lab = useLab()
+/** No flow changes a rule, so all are predicted by one reading. */
+const memory = newMemory()
 
 const PORTS = [
   { name: 'tcp', port: 80, protocol: 'TCP', nodePort: 30080 },
@@ -70,7 +73,7 @@ const REFUSED: readonly (readonly [LabFlow['from'], string, string, number])[] =
 
 describe.each(['TCP', 'UDP', 'SCTP'] as const)('%s', (proto) => {
   test.each(REFUSED)('%s %s is refused at %s %i', (from, src, dst, dport) =>
-    expectFlow(lab(), { from, src, proto, dst, dport, expect: { outcome: 'reject' } }),
+    expectFlow(lab(), { from, src, proto, dst, dport, expect: { outcome: 'reject' } }, memory),
   )
 
   test.each([
@@ -80,7 +83,7 @@ describe.each(['TCP', 'UDP', 'SCTP'] as const)('%s', (proto) => {
     ['pod', '10.0.0.2', '172.30.13.2', 80],
     ['node', '192.168.0.2', '172.30.13.2', 80],
   ] as const)('%s %s meets silence at %s %i', (from, src, dst, dport) =>
-    expectFlow(lab(), { from, src, proto, dst, dport, expect: { outcome: 'drop' } }),
+    expectFlow(lab(), { from, src, proto, dst, dport, expect: { outcome: 'drop' } }, memory),
   )
 })
 

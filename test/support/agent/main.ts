@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { connectEach, connectMany, connectTimed, KeptConnections, Load } from './clients.ts'
 import { enterNamespace } from './enter.ts'
-import { Explainer } from './explain.ts'
+import type { Explainer } from './explain.ts'
 import { HeldConnections } from './held.ts'
 import { exchange } from './http.ts'
 import { Listeners } from './listeners.ts'
@@ -10,7 +10,7 @@ import type { AgentCalls, AgentReply, AgentRequest } from './protocol.ts'
 
 /** The agent of one namespace: a thread that lives there, and gets its requests as messages. */
 const listeners = new Listeners()
-const explainer = new Explainer()
+let explainer: Promise<Explainer> | undefined
 const kept = new KeptConnections()
 const loads: Load[] = []
 const held: HeldConnections[] = []
@@ -32,7 +32,8 @@ async function serve(request: AgentRequest): Promise<unknown> {
     case 'connectTimed':
       return connectTimed(request.params)
     case 'explain':
-      return explainer.explain(request.params)
+      explainer ??= loadExplainer()
+      return (await explainer).explain(request.params)
     case 'open':
       return kept.open(request.params)
     case 'ping':
@@ -60,6 +61,11 @@ async function serve(request: AgentRequest): Promise<unknown> {
       writeFileSync(request.params.path, request.params.text)
       return null
   }
+}
+
+/** Few agents explain, and what that needs takes most of the time in which an agent starts. */
+async function loadExplainer(): Promise<Explainer> {
+  return new (await import('./explain.ts')).Explainer()
 }
 
 async function hold(params: AgentCalls['holdOpen']['params']) {
