@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { execa } from 'execa'
 import { beforeAll, expect, test } from 'vitest'
+import { IPVS_TESTS } from '../support/selection/ipvs-tests.ts'
 import { LONG_TESTS } from '../support/selection/long-tests.ts'
 import type { Selection } from '../support/selection/selection.ts'
 import { root } from './source-file.ts'
@@ -21,10 +22,10 @@ async function listed(selection: Selection): Promise<readonly string[]> {
   return files.map(({ projectName, file }) => `${projectName} ${relative(root, file)}`).toSorted()
 }
 
-const files: Record<Selection, readonly string[]> = { all: [], short: [], long: [] }
+const files: Record<Selection, readonly string[]> = { all: [], short: [], long: [], ipvs: [] }
 
 beforeAll(async () => {
-  const selections = ['all', 'short', 'long'] as const
+  const selections = ['all', 'short', 'long', 'ipvs'] as const
   await Promise.all(
     selections.map(async (name) => {
       files[name] = await listed(name)
@@ -32,9 +33,9 @@ beforeAll(async () => {
   )
 })
 
-test('npm test and npm run test:long together run every file of every project once', () => {
+test('npm test, npm run test:long and npm run test:ipvs together run every file of every project once', () => {
   expect(files.short.length).toBeGreaterThan(files.long.length)
-  expect([...files.short, ...files.long].toSorted()).toEqual(files.all)
+  expect([...files.short, ...files.long, ...files.ipvs].toSorted()).toEqual(files.all)
 })
 
 test('every test file of the repository belongs to a project', () => {
@@ -44,9 +45,12 @@ test('every test file of the repository belongs to a project', () => {
   expect(paths.filter((path) => !covered.has(path))).toEqual([])
 })
 
-test('every entry of the long tests names files that its projects run', () => {
-  const lines = new Set(files.long)
-  const stale = LONG_TESTS.flatMap(({ projects, files: globs }) =>
+test.each([
+  ['long', LONG_TESTS],
+  ['ipvs', IPVS_TESTS],
+] as const)('every entry of the %s tests names files that its projects run', (selection, list) => {
+  const lines = new Set(files[selection])
+  const stale = list.flatMap(({ projects, files: globs }) =>
     projects.flatMap((project) =>
       globs
         .filter(
@@ -58,8 +62,8 @@ test('every entry of the long tests names files that its projects run', () => {
   expect(stale).toEqual([])
 })
 
-test('no file is long twice in one project', () => {
-  const entries = LONG_TESTS.flatMap(({ projects, files: globs }) =>
+test('no file is listed twice in one project', () => {
+  const entries = [...LONG_TESTS, ...IPVS_TESTS].flatMap(({ projects, files: globs }) =>
     projects.flatMap((project) => globs.map((glob) => `${project} ${glob}`)),
   )
   expect(entries.filter((entry, index) => entries.indexOf(entry) < index)).toEqual([])

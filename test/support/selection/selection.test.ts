@@ -8,13 +8,16 @@ describe('readSelection', () => {
     ['', 'all'],
     ['short', 'short'],
     ['long', 'long'],
+    ['ipvs', 'ipvs'],
     ['all', 'all'],
   ])('%j selects %s', (value, selection) => {
     expect(readSelection(value)).toBe(selection)
   })
 
   test('another value is an error that names the valid ones', () => {
-    expect(() => readSelection('lng')).toThrow('NP_TESTS is "lng": set it to short, long or all')
+    expect(() => readSelection('lng')).toThrow(
+      'NP_TESTS is "lng": set it to short, long, ipvs or all',
+    )
   })
 })
 
@@ -25,8 +28,11 @@ describe('selectFiles', () => {
     { reason: 'slower', projects: ['a'], files: ['test/a/two.ts'] },
     { reason: 'all of it', projects: ['c'], files: ['test/a/**'] },
   ]
-  const select = (project: string, selection: 'all' | 'short' | 'long') =>
-    selectFiles(project, files, selection, longTests)
+  const ipvs: readonly LongTests[] = [
+    { reason: 'slowest', projects: ['b'], files: ['test/a/three.ts'] },
+  ]
+  const select = (project: string, selection: 'all' | 'short' | 'long' | 'ipvs') =>
+    selectFiles(project, files, selection, { long: longTests, ipvs })
 
   test('everything is the project as it is', () => {
     expect(select('a', 'all')).toEqual(files)
@@ -37,8 +43,20 @@ describe('selectFiles', () => {
       include: ['test/a/**'],
       exclude: ['test/a/never.ts', 'test/a/one.ts', 'test/a/two.ts'],
     })
-    expect(select('b', 'short')?.exclude).toEqual(['test/a/never.ts', 'test/a/one.ts'])
+    expect(select('b', 'short')?.exclude).toEqual([
+      'test/a/never.ts',
+      'test/a/one.ts',
+      'test/a/three.ts',
+    ])
     expect(select('d', 'short')).toEqual(files)
+  })
+
+  test('ipvs is the files of its list alone', () => {
+    expect(select('b', 'ipvs')).toEqual({
+      include: ['test/a/three.ts'],
+      exclude: ['test/a/never.ts'],
+    })
+    expect(select('a', 'ipvs')).toBeUndefined()
   })
 
   test('long is those files alone', () => {
