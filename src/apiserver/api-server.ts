@@ -120,14 +120,13 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined, log = NO_LOG, clock = systemClock } = options
   const metrics = createServerMetrics(options.moreMetrics)
   const health = new StoreHealth(measuredStore(options.store, metrics), clock)
-  const store = withSharedRevision(health.store)
   const conditions = new Conditions({ log, metrics })
   const allocator = createAllocator(options)
   const listeners = new Set<Listener>()
   const context = createHttpContext(
     {
       ...options,
-      store,
+      store: withSharedRevision(health.store),
       onError,
       log,
       conditions,

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Connection } from '../client/connection/connection.ts'
 import { loadConnection } from '../client/connection/load-connection.ts'
 import { createApiClient } from '../client/http/api-client.ts'
 import { noObserver } from '../client/http/client-observer.ts'
@@ -35,16 +36,8 @@ export async function runDns(
   await using held = new AsyncDisposableStack()
   const state = { isReady: false, isStopping: false }
   let credentialProblems: readonly string[] = []
-  const renewal = new CredentialRenewal({
-    connection,
-    clock,
-    random,
-    log,
-    onProblems(problems) {
-      credentialProblems = problems
-      for (const problem of problems) log.warn(problem)
-      if (problems.length === 0) log.info('the credential for the API server is in order again')
-    },
+  const renewal = createRenewal(connection, log, (problems) => {
+    credentialProblems = problems
   })
   const client = createApiClient({
     connection,
@@ -84,6 +77,25 @@ export async function runDns(
   state.isStopping = true
   log.info({ signal, delayMs: config.shutdownDelay }, 'orch-dns stops')
   await sleep(clock, config.shutdownDelay)
+}
+
+/** Renews the credential, and logs what is wrong with it. */
+function createRenewal(
+  connection: Connection,
+  log: Logger,
+  onProblems: (problems: readonly string[]) => void,
+): CredentialRenewal {
+  return new CredentialRenewal({
+    connection,
+    clock,
+    random,
+    log,
+    onProblems(problems) {
+      onProblems(problems)
+      for (const problem of problems) log.warn(problem)
+      if (problems.length === 0) log.info('the credential for the API server is in order again')
+    },
+  })
 }
 
 function logReady(dns: ClusterDns, log: Logger): void {

@@ -209,8 +209,8 @@ async function recorded(url: string, file: string, action: () => Promise<unknown
 
 async function question(name: string): Promise<void> {
   const socket = createSocket('udp4')
-  const packet = { type: 'query', id: 1, questions: [{ type: 'A', name }] } as const
-  socket.send(dnsPacket.encode(packet), DNS_PORT, '127.0.0.1')
+  const query = dnsPacket.encode({ type: 'query', id: 1, questions: [{ type: 'A', name }] })
+  socket.send(query, DNS_PORT, '127.0.0.1')
   await once(socket, 'message')
   socket.close()
 }
