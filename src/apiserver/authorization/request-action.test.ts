@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { catalogue } from '../kinds/catalogue.ts'
 import { namespaces } from '../kinds/namespace/resource.ts'
-import { roleBindings } from '../kinds/role-binding/resource.ts'
+import { roleBindings } from '../kinds/role-binding.ts'
 import { services } from '../kinds/service/resource.ts'
 import { servedVersionsOf } from '../resource/resource.ts'
 import { type RequestedResource, resourceAction } from './request-action.ts'

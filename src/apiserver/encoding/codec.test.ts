@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import {
-  endpointSlices,
-  sliceFromV1beta1,
-  sliceToV1beta1,
-} from '../kinds/endpoint-slice/resource.ts'
+import { endpointSlices, sliceFromV1beta1, sliceToV1beta1 } from '../kinds/endpoint-slice.ts'
 import { services } from '../kinds/service/resource.ts'
 import { type ServedVersion, servedVersionsOf } from '../resource/resource.ts'
 import { createWireEncoder, decodeStored, encodeStored } from './codec.ts'

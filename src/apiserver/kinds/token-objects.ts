@@ -4,7 +4,7 @@ import { TOKEN_KEY, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
 import type { CacheReader } from '../cache/feed.ts'
 import type { Item } from '../cache/item.ts'
 import { type StoredResource, storageKey } from '../resource/resource.ts'
-import { secrets } from './secret/resource.ts'
+import { secrets } from './secret.ts'
 import { serviceAccounts } from './service-account/resource.ts'
 import { BINDABLE } from './shared/bindable.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
-import { mirroringController } from '../endpointslicemirroring/mirroring-controller.ts'
+import { mirroringController } from '../mirroring-controller.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import {
   LEAVING,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { endpointsController } from '../endpoints/endpoints-controller.ts'
+import { endpointsController } from '../endpoints-controller.ts'
 import type { Controller } from '../runner/controller.ts'
 import { alone } from '../runner/runner.ts'
 import { electable } from '../testing/electable.ts'

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { endpointsController } from '../endpoints/endpoints-controller.ts'
+import { endpointsController } from '../endpoints-controller.ts'
 import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
 import { electable } from '../testing/electable.ts'
 import { createFakeCluster, type FakeCluster, refusal } from '../testing/fake-cluster.ts'

@@ -1,4 +1,4 @@
-import { secrets } from '../../apiserver/kinds/secret/resource.ts'
+import { secrets } from '../../apiserver/kinds/secret.ts'
 import { storagePrefix } from '../../apiserver/resource/resource.ts'
 
 /** A value by which each server notices at its start that its keys are not those of the store. */
