@@ -38,9 +38,8 @@ test('a ClusterIP is one listener for all clients, a member of one set', () => {
 })
 
 test('a route has what the data path has to know, and nothing else', () => {
-  const draining = [{ ...backend('10.180.0.7'), until: 5 }]
   const one = entry({
-    draining,
+    draining: [{ ...backend('10.180.0.7'), until: 5 }],
     affinity: { seconds: 9 },
     proxyProtocol: 'v2',
     healthCheckPort: 32_000,
@@ -54,7 +53,6 @@ test('a route has what the data path has to know, and nothing else', () => {
     balancing: 'rr',
     listeners: listenersOf(one),
     pools: { cluster: here, local: here },
-    draining,
     affinity: { seconds: 9 },
     proxyProtocol: 'v2',
   })
@@ -66,7 +64,6 @@ test('each change of a route changes its digest', () => {
     entry({ pools: noPools }),
     entry({ proxyProtocol: 'v1' }),
     entry({ frontends: [external] }),
-    entry({ draining: [{ ...backend('10.180.0.7'), until: 5 }] }),
   ].map((one) => digestRoute(render(one, redirected())!.route))
   expect(new Set(digests).size).toBe(digests.length)
 })
