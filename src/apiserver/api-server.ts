@@ -37,7 +37,7 @@ import { PolicyFollower } from './kinds/role/policy-follower.ts'
 import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
 import { storedAccounts } from './kinds/token-objects.ts'
 import { createServerMetrics, type ServerMetrics } from './metrics/server-metrics.ts'
-import type { FileHandler } from './request/exchange.ts'
+import type { FileHandler } from './request/api-request.ts'
 import { storageKey } from './resource/resource.ts'
 import { createRoutes } from './routing/routes.ts'
 

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
-import { impersonatedUser, impersonationActions } from './impersonation.ts'
-import { readImpersonation } from './impersonation-headers.ts'
+import {
+  impersonatedUser,
+  impersonationActions,
+  readImpersonation,
+} from './impersonation-headers.ts'
 
 function read(...headers: readonly (readonly [string, string])[]) {
   const found = readImpersonation(['Host', 'x', ...headers.flat()])

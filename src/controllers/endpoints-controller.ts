@@ -9,13 +9,18 @@ import {
   without,
 } from '../lib/json.ts'
 import { ENDPOINTS_MANAGED_BY, OVER_CAPACITY, TRIGGER_TIME } from '../resources/label-names.ts'
-import { type Candidate, candidatesOf, hostnameOf, targetRefOf } from './backends/candidate.ts'
+import {
+  type Candidate,
+  candidatesOf,
+  hostnameOf,
+  serviceLabels,
+  targetRefOf,
+} from './backends/candidate.ts'
 import { portsKey } from './backends/endpoint-ports.ts'
-import { serviceLabels } from './backends/service-labels.ts'
 import { servicesOfPodChange } from './backends/services-of-pod-change.ts'
 import { triggerTime } from './backends/trigger-time.ts'
+import type { View } from './cache/object-cache.ts'
 import { podsOf } from './cache/selection.ts'
-import type { View } from './cache/view.ts'
 import { type EndpointsObject, isElectionLock } from './objects/endpoints-object.ts'
 import type { PodObject } from './objects/pod-object.ts'
 import type { ServiceObject } from './objects/service-object.ts'

@@ -11,18 +11,18 @@ import {
   TRIGGER_TIME,
 } from '../resources/label-names.ts'
 import { portsKey, sortPorts } from './backends/endpoint-ports.ts'
-import type { View } from './cache/view.ts'
+import type { View } from './cache/object-cache.ts'
 import { type EndpointsObject, isElectionLock } from './objects/endpoints-object.ts'
 import { type StringMap, withoutKeys } from './objects/string-map.ts'
 import type { Controller, Reconciliation } from './runner/controller.ts'
 import { objectNamed } from './runner/writing/write.ts'
-import { ownerReference } from './slices/owner-reference.ts'
-import { sliceAffects } from './slices/slice-affects.ts'
 import { endpointId, type WantedEndpoint, type WantedGroup } from './slices/slice-packing.ts'
 import {
   ADDRESS_TYPES,
   type AddressType,
+  ownerReference,
   type SliceTemplate,
+  sliceAffects,
   sliceDeletions,
   slicesOf,
   sliceWrites,

@@ -1,5 +1,5 @@
 import { CA_KEY, ROOT_CA_CONFIG_MAP } from '../resources/names.ts'
-import type { View } from './cache/view.ts'
+import type { View } from './cache/object-cache.ts'
 import { isEmpty, replacementPatch } from './objects/string-map.ts'
 import type { Controller, Reconciliation } from './runner/controller.ts'
 import { SETTLED } from './runner/controller.ts'

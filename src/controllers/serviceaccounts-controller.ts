@@ -1,5 +1,5 @@
 import { DEFAULT_ACCOUNT } from '../resources/names.ts'
-import type { View } from './cache/view.ts'
+import type { View } from './cache/object-cache.ts'
 import type { Controller, Reconciliation } from './runner/controller.ts'
 import { SETTLED } from './runner/controller.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { diagnoseNodes } from './diagnose-nodes.ts'
+import { diagnoseNodes } from './diagnose.ts'
 import type { NodeFacts } from './evidence/node-facts.ts'
 import { NODE_CHECKS } from './node-checks.ts'
 import {

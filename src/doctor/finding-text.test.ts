@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { findingsText } from './diagnose.ts'
 import type { Finding } from './evidence/finding.ts'
-import { findingsText } from './finding-text.ts'
 
 const FINDING: Finding = {
   check: 'x',

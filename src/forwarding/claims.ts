@@ -1,8 +1,11 @@
+import type { Brand } from '../lib/brand.ts'
 import type { IpAddress } from '../lib/ip.ts'
 import type { ServiceKey } from '../resources/types.ts'
-import { type ClaimKey, claimKey } from './claim-key.ts'
 import { compareText } from './compare-text.ts'
 import type { EntryId, ForwardingEntry, Frontend } from './entry.ts'
+
+/** A protocol, family, address and port, which one entry at most may hold: `TCP/4/10.0.0.1:80`, `UDP/6/node:30053`. */
+export type ClaimKey = Brand<string, 'ClaimKey'>
 
 /** The addresses that one Service requests. */
 export interface ServiceClaims {
@@ -160,4 +163,12 @@ class ClusterIPOwners {
   otherThan(service: ServiceKey, ip: IpAddress): ServiceKey | undefined {
     return this.#owners.get(ip)?.find((owner) => owner !== service)
   }
+}
+
+/** The key of one frontend of an entry. */
+export function claimKey(
+  { protocol, family }: Pick<ForwardingEntry, 'protocol' | 'family'>,
+  { ip, port }: Pick<Frontend, 'ip' | 'port'>,
+): ClaimKey {
+  return `${protocol}/${family}/${ip}:${port}` as ClaimKey
 }

@@ -1,9 +1,8 @@
 import type { IpAddress } from '../lib/ip.ts'
 import type { EndpointSource } from '../resources/types.ts'
 import { type Candidate, type Candidates, collectCandidates } from './backends.ts'
-import type { ClusterView } from './cluster-view.ts'
 import type { ForwardingEntry, Frontend, Pool, RejectedFrontend } from './entry.ts'
-import type { NodeContext } from './node-context.ts'
+import type { ClusterView, NodeContext } from './node-context.ts'
 import { choosePool, type PoolChoice, readyOf } from './pools.ts'
 import type { Nearness } from './topology.ts'
 

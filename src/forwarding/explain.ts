@@ -1,6 +1,6 @@
 import { type Cidr, cidrContains, familyOf, hostPort, type IpAddress } from '../lib/ip.ts'
 import type { Protocol } from '../resources/types.ts'
-import { claimKey } from './claim-key.ts'
+import { claimKey } from './claims.ts'
 import type { Backend, EntryId, ForwardingEntry, Frontend, Pool } from './entry.ts'
 import type { ForwardingTable } from './table.ts'
 

@@ -1,8 +1,7 @@
 import { hostPort, type IpAddress } from '../lib/ip.ts'
 import type { Protocol, ServiceKey } from '../resources/types.ts'
 import { compareBackends } from './backends.ts'
-import { type ClaimKey, claimKey } from './claim-key.ts'
-import { Claims, type ServiceClaims } from './claims.ts'
+import { type ClaimKey, Claims, claimKey, type ServiceClaims } from './claims.ts'
 import { compareText } from './compare-text.ts'
 import type {
   Backend,

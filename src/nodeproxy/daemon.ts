@@ -26,8 +26,7 @@ import { nodeNameOf } from './wiring/node/node-identity.ts'
 import { type OpenModes, openModes } from './wiring/open-modes.ts'
 import { runNode } from './wiring/run-node.ts'
 import { checkStart } from './wiring/startup/check-start.ts'
-import { keepAlive } from './wiring/startup/keep-alive.ts'
-import { applyProcessSettings } from './wiring/startup/process-settings.ts'
+import { applyProcessSettings, keepAlive } from './wiring/startup/process-settings.ts'
 import {
   NO_OWNERSHIP,
   type Ownership,

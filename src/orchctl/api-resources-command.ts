@@ -1,16 +1,14 @@
 import type { Command } from 'commander'
 import type { Json } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
+import { preferredResources } from './discovery/aggregated.ts'
 import { type ApiResource, groupVersion, qualifiedName } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
-import { preferredResources } from './discovery/preferred-resources.ts'
-import { columns } from './output/columns.ts'
 import { jsonText } from './output/documents.ts'
+import { columns } from './output/server-table.ts'
 import { oneLine } from './output/terminal-text.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { usageError } from './usage/usage-error.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 interface ResourceFlags {
   readonly output?: string

@@ -7,13 +7,11 @@ import {
   manifestError,
   readManifests,
 } from '../manifests/manifests.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import type { CallFailure } from './session/call-failure.ts'
-import type { Session } from './session/session.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { usageError } from './usage/usage-error.ts'
+import type { Session } from './session/open-session.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 import { eachManifest } from './writing/each-manifest.ts'
 import { type ManifestTarget, manifestTarget } from './writing/manifest-target.ts'
 import { manifestRefusal } from './writing/refusal-lines.ts'

@@ -1,10 +1,8 @@
 import type { Command } from 'commander'
 import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { usageError } from './usage/usage-error.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 const BASH = `# Completion of orchctl for bash.
 _orchctl() {

@@ -12,20 +12,18 @@ import {
   stringAt,
 } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
 import {
   type KubeconfigFile,
   newKubeconfigPath,
   readKubeconfigFiles,
 } from './kubeconfig/kubeconfig-files.ts'
 import { entryNames, entryOf, LISTS, merged } from './kubeconfig/merged.ts'
-import { columns } from './output/columns.ts'
 import { documentText, jsonText } from './output/documents.ts'
 import { outputFormat } from './output/output-format.ts'
+import { columns } from './output/server-table.ts'
 import { oneLine } from './output/terminal-text.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { usageError } from './usage/usage-error.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 const SECRETS: ReadonlySet<string> = new Set([
   'token',

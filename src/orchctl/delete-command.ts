@@ -4,8 +4,7 @@ import { parseDuration } from '../lib/duration.ts'
 import { type JsonObject, stringAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { type FileFlags, readManifests } from '../manifests/manifests.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
 import {
   type ApiResource,
   collectionPath,
@@ -15,13 +14,11 @@ import {
 import { openCatalogue } from './discovery/catalogue.ts'
 import { outputFormat } from './output/output-format.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { listObjects } from './reading/list-pages.ts'
-import { namespaceOf, type ScopeFlags, selectorQuery } from './reading/scope.ts'
+import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './reading/list-pages.ts'
 import { selectedBy } from './selection/selected.ts'
 import type { Api } from './session/api.ts'
 import { failureError } from './session/call-failure.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { usageError } from './usage/usage-error.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 import { manifestTarget } from './writing/manifest-target.ts'
 import { addFileFlags, dryRunSuffix } from './writing/write-flags.ts'
 

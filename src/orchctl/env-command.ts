@@ -2,16 +2,14 @@ import type { Command } from 'commander'
 import { quote } from '../lib/quote.ts'
 import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 import { API_SERVICE_NAMESPACE, podEnvironment } from '../resources/pod-environment.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
 import { collectionPath, objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { jsonText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
 import { listObjects } from './reading/list-pages.ts'
 import { selectedObject } from './selection/selected.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { usageError } from './usage/usage-error.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 const ABOUT = `
 A container gets these variables when it starts. Services that were created or changed

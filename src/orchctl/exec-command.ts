@@ -1,20 +1,17 @@
 import type { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { NodeProxyError } from '../lib/error.ts'
-import { COMMAND_V5 } from '../streams/remote-command/channels.ts'
+import { COMMAND_V5, type CommandResult } from '../streams/remote-command/channels.ts'
 import {
   createRemoteCommand,
   type RemoteCommand,
 } from '../streams/remote-command/command-client.ts'
-import type { CommandResult } from '../streams/remote-command/command-result.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
 import { openStream } from './pods/open-stream.ts'
 import { podPath, podsOf } from './pods/pods-of.ts'
 import { writeBytes } from './pods/write-bytes.ts'
-import type { ExitCode } from './usage/exit-code.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 import type { Host, OutputStream, Terminal } from './usage/host.ts'
-import { usageError } from './usage/usage-error.ts'
 
 const ABOUT = `
 Ends with the exit code of the command. What the command prints reaches the terminal as it is.

@@ -5,15 +5,13 @@ import { parseDuration } from '../lib/duration.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { escaped } from './output/terminal-text.ts'
 import { podPath, podsBySelector, podsOf } from './pods/pods-of.ts'
 import { writeBytes } from './pods/write-bytes.ts'
 import { failureError } from './session/call-failure.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { usageError } from './usage/usage-error.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 /** Longer lines are printed in parts of so many characters. */
 const MAX_LINE = 1 << 20

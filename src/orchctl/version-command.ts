@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import { stringAt } from '../lib/json.ts'
-import { runs } from './command/command-module.ts'
-import type { CommandContext } from './command/context.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
 import { jsonText, yamlText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { usageError } from './usage/usage-error.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 interface VersionFlags {
   readonly client?: boolean

@@ -1,5 +1,5 @@
+import type { Exchange, FileHandler } from '../apiserver/request/api-request.ts'
 import { limitStall } from '../apiserver/request/end-response.ts'
-import type { Exchange, FileHandler } from '../apiserver/request/exchange.ts'
 import { type PageDocument, type PageFiles, readPageFiles } from '../page/serving/page-files.ts'
 import { sendPageFile } from '../page/serving/send-page-file.ts'
 

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts'
 import { hostPort } from '../lib/ip.ts'
 import { systemRandom as random } from '../lib/random.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { dnsUser } from './access/component-users.ts'
+import { dnsUser } from './access/component-tokens.ts'
 
 export interface StartDnsOptions {
   readonly config: DnsSettings

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PodState } from './cluster/pod-state.ts'
 import { readSlice, type SliceState } from './cluster/slice-state.ts'
-import { explainCommand } from './environment/by-hand.ts'
-import { flushCommand, otherTerminal, showCommand } from './environment/by-hand-programs.ts'
+import { explainCommand, flushCommand, otherTerminal, showCommand } from './environment/by-hand.ts'
 import type { Reply, Request } from './environment/request.ts'
 import { REQUESTS } from './environment/requests.ts'
 import type { Sandbox } from './environment/sandbox.ts'
@@ -11,7 +10,7 @@ import { commandsByHand, type SentRequest, type View } from './live/screen/by-ha
 import { serviceRow } from './live/screen/cluster-view.ts'
 import { renderScreen, requestLine } from './live/screen/screen.ts'
 import { openTerminal } from './live/screen/terminal.ts'
-import { PODS } from './network/plan.ts'
+import { PODS } from './network/topology.ts'
 import { send } from './tour/run-tour.ts'
 
 /** How long a dead pod stays dead: time to see the traffic move. */

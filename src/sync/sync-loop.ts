@@ -5,8 +5,7 @@ import type { Change, ForeignChange, Mode, ObjectKey } from '../modes/mode.ts'
 import type { DeltaTracker, Drift } from './delta-tracker.ts'
 import { FlowQueue } from './flow-queue.ts'
 import type { NodeModel } from './node-model.ts'
-import type { SyncObserver } from './observer.ts'
-import { planRun } from './plan.ts'
+import { planRun, type SyncObserver } from './plan.ts'
 
 /** What a `SyncLoop` works with; all times in milliseconds. */
 export interface SyncLoopParts {

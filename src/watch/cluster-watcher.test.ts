@@ -14,7 +14,7 @@ import { FakeClock } from '../lib/testing/fake-clock.ts'
 import type { ServiceKey } from '../resources/types.ts'
 import type { ClusterWatcher } from './cluster-watcher.ts'
 import { createClusterWatcher } from './cluster-watcher.ts'
-import type { WatchProblem } from './problem.ts'
+import type { WatchProblem } from './feed.ts'
 import { ModelCluster, SERVICE_CIDRS } from './testing/model-cluster.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []

@@ -1,10 +1,20 @@
 import { isUtf8 } from 'node:buffer'
-import { Composer, type CST, type Document, Lexer, Parser } from 'yaml'
+import { Composer, type CST, Document, Lexer, Parser } from 'yaml'
 import type { Json } from '../../lib/json.ts'
-import { resolveScalars, UNRESOLVED } from '../../manifests/yaml-scalars.ts'
+import { quoteTexts, resolveScalars, UNRESOLVED } from '../../manifests/yaml-scalars.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge } from '../status/status-errors.ts'
 import { parseJson } from './parse-json.ts'
+
+/** YAML 1.1, whose readers take `on` for true and `12:30` for a number, so that such texts are quoted. */
+const READ_AS = { version: '1.1', aliasDuplicateObjects: false } as const
+const STYLE = { lineWidth: 0, indentSeq: false } as const
+
+/** Bytes of JSON that are rewritten within some milliseconds. */
+const LONG = 32 << 10
+
+/** How much longer than its JSON a text may be; deep nesting indents every line. */
+const MAX_GROWTH = 8
 
 /** Bytes of YAML, and what its aliases may make of them. JSON, which is YAML too, may be larger. */
 const LARGEST = 1 << 20
@@ -60,4 +70,22 @@ function finite(_key: unknown, value: unknown): unknown {
 
 function notYaml(error: Error): StatusError {
   return badRequest(`the body is not valid YAML: ${error.message.slice(0, 200)}`)
+}
+
+/**
+ * A document in YAML, from JSON. What is long or nested very deep stays JSON,
+ * which is YAML too: no answer takes long to write, or outgrows what is stored.
+ */
+export function writeYaml(json: string): string {
+  if (json.length > LONG) return `${json}\n`
+  const document = new Document(JSON.parse(json), READ_AS)
+  quoteTexts(document)
+  const text = document.toString(STYLE)
+  return text.length > MAX_GROWTH * json.length ? `${json}\n` : text
+}
+
+/** The same as an item of a list. */
+export function writeYamlItem(json: string): string {
+  const lines = writeYaml(json).slice(0, -1)
+  return `- ${lines.replaceAll('\n', '\n  ')}\n`
 }

@@ -1,3 +1,5 @@
+const QUANTITY = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,18})?$/
+
 /** RFC 3339 as typed clients read it: capital letters, and the offset is not left out. */
 const TIME =
   /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d{1,9}))?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
@@ -21,4 +23,9 @@ function fractionOf(value: unknown): string | undefined {
 function isDay(text: string): boolean {
   const time = Date.parse(text)
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+}
+
+/** Whether a value is a decimal number with an optional suffix, such as `500m`, `1.5Gi` or `1e3`. */
+export function isQuantityText(value: unknown): boolean {
+  return typeof value === 'string' && QUANTITY.test(value)
 }

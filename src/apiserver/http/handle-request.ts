@@ -14,8 +14,14 @@ import { countRequest } from '../metrics/count-request.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { documentReply } from '../negotiation/served-document.ts'
 import { storeStatusError } from '../persist/store-failure.ts'
-import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
-import type { Exchange, FileHandler, Upgrade } from '../request/exchange.ts'
+import {
+  type Exchange,
+  type FileHandler,
+  type HandlerResult,
+  STREAMING,
+  type StreamRequest,
+  type Upgrade,
+} from '../request/api-request.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import type { FoundRoute, Route } from '../routing/routes.ts'
 import { notPermitted } from '../status/not-permitted.ts'
@@ -27,7 +33,7 @@ import {
   noSuchPath,
   serviceUnavailable,
 } from '../status/status-errors.ts'
-import type { HttpContext } from './http-context.ts'
+import type { HttpContext } from './create-http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget, type RequestTarget } from './request-target.ts'
 import { send, sendStatusError } from './send.ts'

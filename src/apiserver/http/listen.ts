@@ -12,8 +12,8 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
 import { CertifiedConnections } from '../../lib/tls/certified-connections.ts'
 import { StatusError } from '../status/status.ts'
+import type { HttpContext } from './create-http-context.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
-import type { HttpContext } from './http-context.ts'
 import { parseRequestTarget } from './request-target.ts'
 
 /** Protocols that a client may request of a connection. */

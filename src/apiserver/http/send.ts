@@ -2,12 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Writable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { JSON_TYPE, parseAccept } from '../encoding/media-type.ts'
-import type { Reply } from '../request/api-request.ts'
+import type { Exchange, Reply } from '../request/api-request.ts'
 import { endResponse } from '../request/end-response.ts'
-import type { Exchange } from '../request/exchange.ts'
 import { parseFlag } from '../request/list-options.ts'
 import { type StatusError, statusDocument } from '../status/status.ts'
-import type { HttpContext } from './http-context.ts'
+import type { HttpContext } from './create-http-context.ts'
 
 type Chunks = Iterator<Buffer, unknown>
 

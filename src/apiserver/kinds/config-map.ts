@@ -1,13 +1,12 @@
 import { type JsonObject, objectAt } from '../../lib/json.ts'
 import { readMetadata } from '../../resources/metadata.ts'
-import type { Raw } from '../../resources/raw.ts'
-import type { Reader } from '../../resources/reader.ts'
+import type { Raw, Reader } from '../../resources/reader.ts'
 import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { type Column, column } from '../table/column.ts'
+import { checkImmutableData } from './shared/checks.ts'
 import { checkData, checkDataSize, isReadable, joinBase64Lines } from './shared/data-map.ts'
 import { changePresent } from './shared/edit.ts'
-import { checkImmutableData } from './shared/immutable.ts'
 
 const columns: readonly Column[] = [
   nameColumn,

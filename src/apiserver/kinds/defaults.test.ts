@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 import { applyDefaults } from './testing/rules-by-kind.ts'
 
 const CLUSTER_IP = { type: 'ClusterIP', sessionAffinity: 'None', internalTrafficPolicy: 'Cluster' }

@@ -1,14 +1,18 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import { readMetadata } from '../../resources/metadata.ts'
-import { own, type Raw } from '../../resources/raw.ts'
-import type { Reader } from '../../resources/reader.ts'
+import { own, type Raw, type Reader } from '../../resources/reader.ts'
 import { selects } from '../../resources/selector/label-selector.ts'
 import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { type Column, column, wideColumn } from '../table/column.ts'
-import { checkField, checkInteger, checkOneOf, isInt32From } from './shared/checks.ts'
+import {
+  checkField,
+  checkInteger,
+  checkOneOf,
+  checkUnchanged,
+  isInt32From,
+} from './shared/checks.ts'
 import { change, fill } from './shared/edit.ts'
-import { checkUnchanged } from './shared/immutable.ts'
 import { checkLabelSelector, isEmptySelector } from './shared/label-selector.ts'
 import { defaultPodSpec } from './shared/pod-spec/defaults.ts'
 import { checkPodSpec } from './shared/pod-spec/validation.ts'

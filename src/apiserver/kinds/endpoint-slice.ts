@@ -17,18 +17,22 @@ import { HOSTNAME, ZONE } from '../../resources/label-names.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { isLabelValue, isSubdomain } from '../../resources/names.ts'
 import { readEndpointPorts } from '../../resources/port.ts'
-import { own, type Raw } from '../../resources/raw.ts'
-import type { Reader } from '../../resources/reader.ts'
+import { own, type Raw, type Reader } from '../../resources/reader.ts'
 import { readSliceEndpoints } from '../../resources/slice-endpoints.ts'
 import { readTriggerTime } from '../../resources/timestamp.ts'
 import { readWeights } from '../../resources/weight.ts'
 import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { type Column, column } from '../table/column.ts'
-import { checkItemCount, checkLabel, checkSubdomain, DNS_FAULT } from './shared/checks.ts'
+import {
+  checkItemCount,
+  checkLabel,
+  checkSubdomain,
+  checkUnchanged,
+  DNS_FAULT,
+} from './shared/checks.ts'
 import { changeEach, defaultProtocol } from './shared/edit.ts'
 import { checkEndpointPorts } from './shared/endpoint-ports.ts'
-import { checkUnchanged } from './shared/immutable.ts'
 
 const MAX_HINTS = 8
 const LABEL_VALUE_FAULT = 'must be the value of a label: at most 63 of A-Z, a-z, 0-9, -, _ and .'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 import { applyDefaults, validateObject, validateUpdate } from './testing/rules-by-kind.ts'
 
 const KINDS = [

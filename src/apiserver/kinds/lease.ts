@@ -7,8 +7,7 @@ import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { type Column, column } from '../table/column.ts'
 import { aliasVersions } from './shared/alias-versions.ts'
-import { checkField, checkInteger } from './shared/checks.ts'
-import { nodeRule } from './shared/node-rule.ts'
+import { checkField, checkInteger, nodeRule } from './shared/checks.ts'
 
 /** The columns of `kubectl get leases`. */
 const columns: readonly Column[] = [

@@ -3,16 +3,14 @@ import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../
 import { canonicalGroup, RBAC_GROUP } from '../../resources/api-groups.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { isLabel } from '../../resources/names.ts'
-import { own, type Raw } from '../../resources/raw.ts'
-import type { Reader } from '../../resources/reader.ts'
+import { own, type Raw, type Reader } from '../../resources/reader.ts'
 import type { Resource, WriterCheck } from '../resource/resource.ts'
 import { notFound } from '../status/status-errors.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { type Column, column, wideColumn } from '../table/column.ts'
-import { checkName, LABEL_FAULT } from './shared/checks.ts'
+import { checkName, checkUnchanged, LABEL_FAULT } from './shared/checks.ts'
 import { changeEach, changePresent, fill } from './shared/edit.ts'
 import { escalation, grantsSame } from './shared/escalation.ts'
-import { checkUnchanged } from './shared/immutable.ts'
 
 const GROUP_FAULT = `must be ${RBAC_GROUP} or rbac.authorization.orch.io`
 

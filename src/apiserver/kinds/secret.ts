@@ -1,14 +1,13 @@
 import { objectAt, stringAt } from '../../lib/json.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { isSubdomain, NAMES, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
-import { isRaw, own, type Raw } from '../../resources/raw.ts'
-import type { Reader } from '../../resources/reader.ts'
+import { isRaw, own, type Raw, type Reader } from '../../resources/reader.ts'
 import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { type Column, column } from '../table/column.ts'
+import { checkImmutableData, checkUnchanged } from './shared/checks.ts'
 import { checkData, checkDataSize, isReadable, joinBase64Lines } from './shared/data-map.ts'
 import { changePresent, fill, without } from './shared/edit.ts'
-import { checkImmutableData, checkUnchanged } from './shared/immutable.ts'
 
 /** The types with rules, of both brands; any other type is the user's own affair. */
 const SECRET_TYPES: ReadonlyMap<string, SecretType> = new Map<string, SecretType>([

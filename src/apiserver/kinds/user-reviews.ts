@@ -1,6 +1,6 @@
 import type { User } from '../../auth/user.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import type { ReviewContext } from '../resource/review.ts'
+import type { ReviewContext } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 import { reviewResource } from './shared/review-resource.ts'

@@ -1,8 +1,11 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { type JsonObject, objectAt, without } from '../../lib/json.ts'
 import type { Compare, Operation, Store, StoredEntry } from '../../storage/store.ts'
+import { ALLOCATIONS, allocationOwner } from '../allocation/allocation-keys.ts'
+import { isReadable, readItem } from '../cache/item.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { jsonShape } from '../encoding/json-shape.ts'
+import { jsonShape } from '../encoding/parse-json.ts'
+import { catalogue } from '../kinds/catalogue.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
 import type { AllocationPlan, Allocator } from '../resource/allocation.ts'
@@ -127,4 +130,30 @@ function checkStorable(value: Buffer, { jsonDepth }: StorableLimits): StatusErro
   }
   if (jsonShape(value).depth <= 2 * jsonDepth) return undefined
   return tooLarge(`the object would be nested deeper than ${2 * jsonDepth} levels`)
+}
+
+/** Deletes a key whose entry is still of this revision; false when it was written since. */
+export async function deleteUnchanged(
+  store: Store,
+  key: string,
+  modRevision: number,
+): Promise<boolean> {
+  const operations = [{ op: 'delete', key } as const]
+  const { committed } = await store.txn({ compare: [{ key, modRevision }], operations })
+  return committed
+}
+
+/**
+ * Why the server cannot use what is stored under a key, as its caches would find
+ * when they load it; undefined: it can, or the key is of a kind that is not known here.
+ */
+export function examineStored(entry: StoredEntry): string | undefined {
+  const root = entry.key.slice(1, entry.key.indexOf('/', 1))
+  if (root === ALLOCATIONS) {
+    return allocationOwner(entry) === '' ? 'the allocation names no Service' : undefined
+  }
+  const resource = catalogue.find(({ plural }) => plural === root)
+  if (resource === undefined) return undefined
+  const item = readItem(resource, entry)
+  return isReadable(item) ? undefined : item.cause
 }

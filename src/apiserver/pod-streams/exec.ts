@@ -10,7 +10,7 @@ import { COMMAND_V4, COMMAND_V5 } from '../../streams/remote-command/channels.ts
 import type {
   CommandConnection,
   WantedStreams,
-} from '../../streams/remote-command/command-connection.ts'
+} from '../../streams/remote-command/command-client.ts'
 import { serveCommandOverSpdy } from '../../streams/remote-command/serve-spdy.ts'
 import { serveCommandOverWebSocket } from '../../streams/remote-command/serve-web-socket.ts'
 import type { ServerContext } from '../context/server-context.ts'

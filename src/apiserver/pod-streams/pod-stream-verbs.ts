@@ -2,8 +2,11 @@ import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { isSpecialAddress } from '../../lib/special-address.ts'
 import { type LogOptions, StreamRefusal } from '../../streams/node-streams.ts'
-import { PORT_FORWARD, TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/protocol.ts'
-import { serveForwarding } from '../../streams/port-forward/serve-forwarding.ts'
+import {
+  PORT_FORWARD,
+  serveForwarding,
+  TUNNELLED_PORT_FORWARD,
+} from '../../streams/port-forward/serve-forwarding.ts'
 import { objectReader } from '../cache/object-reader.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'

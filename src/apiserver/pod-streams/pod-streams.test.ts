@@ -16,7 +16,7 @@ import {
   createForwardingClient,
   type ForwardingClient,
 } from '../../streams/port-forward/forwarding-client.ts'
-import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/protocol.ts'
+import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/serve-forwarding.ts'
 import { COMMAND_V5 } from '../../streams/remote-command/channels.ts'
 import {
   createRemoteCommand,

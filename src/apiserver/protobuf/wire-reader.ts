@@ -1,4 +1,4 @@
-import { MAX_VALUES } from '../encoding/json-shape.ts'
+import { MAX_VALUES } from '../encoding/parse-json.ts'
 
 /** How the value behind a tag is laid out; groups (3 and 4) are not used by this API. */
 export const VARINT = 0

@@ -5,13 +5,12 @@ import { plainAnswer } from '../negotiation/plain-answer.ts'
 import type { ApiRequest, HandlerResult } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
 import { validateObject } from '../resource/object-rules.ts'
-import { apiVersionOf } from '../resource/resource.ts'
-import type { Review } from '../resource/review.ts'
+import { apiVersionOf, type Review } from '../resource/resource.ts'
 import { causeOf } from '../status/causes.ts'
 import { StatusError } from '../status/status.ts'
-import { awaitRevision } from './await-revision.ts'
 import { wrongNamespace } from './create.ts'
 import { parseDryRun } from './dry-run.ts'
+import { awaitRevision } from './read-newest.ts'
 
 /** POST of a review: the answer knows every write that was answered before, and is stored nowhere. */
 export async function review(

@@ -10,7 +10,7 @@ import { type ListOptions, parseListOptions } from '../request/list-options.ts'
 import { storagePrefix } from '../resource/resource.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, continueExpired, expired, revisionTooLarge } from '../status/status-errors.ts'
-import { awaitRevision } from './await-revision.ts'
+import { awaitRevision } from './read-newest.ts'
 
 const VERSION = 'meta.k8s.io/v1'
 

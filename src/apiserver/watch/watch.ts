@@ -21,7 +21,7 @@ import {
   serviceUnavailable,
   tooManyRequests,
 } from '../status/status-errors.ts'
-import { awaitRevision } from '../verbs/await-revision.ts'
+import { awaitRevision } from '../verbs/read-newest.ts'
 import { eventFrame } from './event-frame.ts'
 import { WatchStream } from './watch-stream.ts'
 

@@ -3,8 +3,7 @@ import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { newSigningKey } from '../testing/forge.ts'
 import type { BoundObject } from '../tokens/account-claims.ts'
 import { sign, TokenIssuer } from '../tokens/token-issuer.ts'
-import { AccountAuthenticator } from './account-authenticator.ts'
-import type { LiveObject } from './account-objects.ts'
+import { AccountAuthenticator, type LiveObject } from './account-authenticator.ts'
 
 const ISSUER = 'https://orch.default.svc'
 const ACCOUNT = { namespace: 'shop', account: { name: 'builder', uid: 'u1' } }

@@ -5,14 +5,30 @@ import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
 import { accountGroups, accountUserName } from '../service-account-name.ts'
 import {
   type AccountClaims,
+  type BoundObject,
   readAccountClaims,
   readSecretClaims,
   SECRET_ISSUER,
 } from '../tokens/account-claims.ts'
 import type { VerificationKey } from '../tokens/signing-key.ts'
 import type { User } from '../user.ts'
-import type { AccountObjects, LiveObject } from './account-objects.ts'
-import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
+import type { Authentication, Authenticator, Credentials } from './authenticator-chain.ts'
+
+/** What must be known of an object to say whether a token may still be used. */
+export interface LiveObject {
+  readonly uid: string
+  /** Milliseconds since 1970; undefined: it is not being deleted. */
+  readonly deletedAt: number | undefined
+}
+
+/** The objects that tokens depend on, as the caches of the server show them. */
+export interface AccountObjects {
+  account(namespace: string, name: string): LiveObject | undefined
+  /** `namespace` is that of the token; a Node has none. */
+  bound(namespace: string, object: BoundObject): LiveObject | undefined
+  /** The token in a Secret of the type for tokens; undefined: there is none. */
+  tokenInSecret(namespace: string, name: string): string | undefined
+}
 
 /** No token of ours is longer; a longer one is refused before anything is read of it. */
 const MAX_TOKEN_LENGTH = 8192

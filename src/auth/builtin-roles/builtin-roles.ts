@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { NODE_CLIENT, NODE_READER_ROLE } from '../node-client.ts'
-import { AUTHENTICATED, MASTERS, UNAUTHENTICATED } from '../user.ts'
+import { AUTHENTICATED, MASTERS, NODE_CLIENT, NODE_READER_ROLE, UNAUTHENTICATED } from '../user.ts'
 import { componentRoles, controllerAccounts } from './component-roles.ts'
 import {
   type BuiltinBinding,

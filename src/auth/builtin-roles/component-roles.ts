@@ -1,4 +1,4 @@
-import { NODE_READER_ROLE } from '../node-client.ts'
+import { NODE_READER_ROLE } from '../user.ts'
 import { type BuiltinRole, READ, type RoleRule, resourceRule } from './role-object.ts'
 
 /** Events, under both groups that serve them. */

@@ -1,8 +1,8 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import type { User } from '../user.ts'
+import { nodeOfUser } from './node-authorizer.ts'
 import { NODE_LEASES } from './node-permits.ts'
-import { nodeOfUser } from './node-user.ts'
 import { accountOf } from './pod-references.ts'
 
 /** Domains whose labels mean something to the cluster. */

@@ -7,7 +7,7 @@ import { localFailure, statusFailure } from './failure/failure.ts'
 import { networkFailure, timeoutFailure } from './network-failure.ts'
 import type { Query } from './query.ts'
 import { queryText } from './query.ts'
-import { joinedText } from './stream/joined-text.ts'
+import { joinedText } from './stream/line-splitter.ts'
 import type { HttpResponse, Transport } from './transport.ts'
 
 /** One request to the API. */

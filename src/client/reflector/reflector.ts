@@ -16,8 +16,7 @@ import {
   type ReflectorTiming,
   type ReflectorVerb,
 } from './reflector-context.ts'
-import { createProgress, type ReflectorState } from './reflector-state.ts'
-import { isRewound } from './resource-version.ts'
+import { createProgress, isRewound, type ReflectorState } from './reflector-state.ts'
 import { rewound, WatchSession } from './watch-session.ts'
 
 const PAGE_ITEMS = '500'

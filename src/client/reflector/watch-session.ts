@@ -5,7 +5,7 @@ import type { WatchBatch, WatchStream } from '../http/watch-stream.ts'
 import { isRecord, parseJson } from '../json.ts'
 import { type Identity, readIdentity } from './identity.ts'
 import type { ReflectorContext } from './reflector-context.ts'
-import { isRewound } from './resource-version.ts'
+import { isRewound } from './reflector-state.ts'
 
 /** The status of a server that does not support the parameters of a streaming list. */
 const UNSUPPORTED_STATUS = new Set([400, 403, 405, 406, 415, 422, 501])

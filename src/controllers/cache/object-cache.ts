@@ -1,8 +1,11 @@
-import { compareVersions, isRewound } from '../../client/reflector/resource-version.ts'
+import { compareVersions, isRewound } from '../../client/reflector/reflector-state.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
+import type { CollectionName, Objects } from './collections.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import { Tally, type Totals } from './totals.ts'
-import type { Collection } from './view.ts'
+
+/** What a reconcile may read of the cluster. */
+export type View = { readonly [K in CollectionName]: Collection<Objects[K]> }
 
 /** A change of one object; `before` is undefined for a new one, `after` for a deleted one. */
 export interface ObjectChange<T> {
@@ -193,4 +196,17 @@ function order(version: string, than: Identified): number {
 
 function isOther(a: Identified, b: Identified): boolean {
   return a.meta.uid !== b.meta.uid
+}
+
+/** The present objects of a collection. */
+interface Collection<T> {
+  get(key: string): T | undefined
+  /** The members of a group (see `COLLECTIONS`). */
+  group(name: string): Iterable<T>
+  groupSize(name: string): number
+  values(): Iterable<T>
+  /** The sums of what the objects add to each total (see `COLLECTIONS`). */
+  totals(): ReadonlyMap<string, number>
+  /** When the heartbeat of an object was last seen to change, milliseconds since the epoch; undefined: never. */
+  heardAt(key: string): number | undefined
 }

@@ -7,14 +7,18 @@ import {
   setCondition,
   type WantedCondition,
 } from '../../resources/status-condition.ts'
-import { type Candidate, candidatesOf, hostnameOf, targetRefOf } from '../backends/candidate.ts'
+import {
+  type Candidate,
+  candidatesOf,
+  hostnameOf,
+  serviceLabels,
+  targetRefOf,
+} from '../backends/candidate.ts'
 import { portsKey } from '../backends/endpoint-ports.ts'
-import { serviceLabels } from '../backends/service-labels.ts'
 import { servicesOfPodChange } from '../backends/services-of-pod-change.ts'
 import { AUTO_HINTS_GROUP } from '../cache/collections.ts'
-import type { ObjectChange } from '../cache/object-cache.ts'
+import type { ObjectChange, View } from '../cache/object-cache.ts'
 import { podsOf, servicesOnNode } from '../cache/selection.ts'
-import type { View } from '../cache/view.ts'
 import { capacityOf, readCapacity, type ZoneCapacity } from '../cache/zone-capacity.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import type { PodObject } from '../objects/pod-object.ts'
@@ -23,12 +27,12 @@ import type { TrafficDistribution } from '../objects/traffic-distribution.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { type EventContent, eventWrite } from '../runner/writing/event-write.ts'
 import { objectNamed, type Write } from '../runner/writing/write.ts'
-import { ownerReference } from '../slices/owner-reference.ts'
-import { sliceAffects } from '../slices/slice-affects.ts'
 import { endpointId, type WantedEndpoint, type WantedGroup } from '../slices/slice-packing.ts'
 import {
   ADDRESS_TYPES,
+  ownerReference,
   type SliceTemplate,
+  sliceAffects,
   sliceDeletions,
   slicesOf,
   sliceWrites,

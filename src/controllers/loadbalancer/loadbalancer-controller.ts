@@ -8,8 +8,7 @@ import {
   type WantedCondition,
 } from '../../resources/status-condition.ts'
 import { ingressGroup, WAITING_GROUP } from '../cache/collections.ts'
-import type { ObjectChange } from '../cache/object-cache.ts'
-import type { View } from '../cache/view.ts'
+import type { ObjectChange, View } from '../cache/object-cache.ts'
 import { byAge } from '../objects/by-age.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'

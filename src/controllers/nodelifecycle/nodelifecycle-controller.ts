@@ -1,6 +1,6 @@
 import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
 import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
-import type { View } from '../cache/view.ts'
+import type { View } from '../cache/object-cache.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'

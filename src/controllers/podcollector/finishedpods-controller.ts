@@ -1,5 +1,5 @@
 import { FINISHED_GROUP } from '../cache/collections.ts'
-import type { View } from '../cache/view.ts'
+import type { View } from '../cache/object-cache.ts'
 import { byAge } from '../objects/by-age.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'

@@ -1,6 +1,6 @@
 import { type ApiFailure, isTerminating } from '../../client/http/failure/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { View } from '../cache/view.ts'
+import type { View } from '../cache/object-cache.ts'
 import type { Controller } from './controller.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
 import type { Write } from './writing/write.ts'

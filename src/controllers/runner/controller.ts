@@ -1,6 +1,6 @@
-import type { Affects } from '../cache/affects.ts'
 import type { CollectionName, Objects } from '../cache/collections.ts'
-import type { View } from '../cache/view.ts'
+import type { View } from '../cache/object-cache.ts'
+import type { Affects } from '../cache/selection.ts'
 import type { Write } from './writing/write.ts'
 
 /** The result of reconciling one key. */

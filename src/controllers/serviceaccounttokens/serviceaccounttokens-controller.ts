@@ -1,7 +1,6 @@
 import { isSubdomain } from '../../resources/names.ts'
 import { accountGroup } from '../cache/collections.ts'
-import type { ObjectChange } from '../cache/object-cache.ts'
-import type { View } from '../cache/view.ts'
+import type { ObjectChange, View } from '../cache/object-cache.ts'
 import { keyOf, type MetadataObject, type ObjectMeta } from '../objects/object-meta.ts'
 import type { TokenSecret } from '../objects/secret-object.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'

@@ -1,15 +1,27 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { SLICE_MANAGED_BY, TRIGGER_TIME } from '../../resources/label-names.ts'
+import { SERVICE_NAME, SLICE_MANAGED_BY, TRIGGER_TIME } from '../../resources/label-names.ts'
 import { triggerTime } from '../backends/trigger-time.ts'
-import type { View } from '../cache/view.ts'
+import type { View } from '../cache/object-cache.ts'
+import type { Affects } from '../cache/selection.ts'
+import type { ObjectMeta } from '../objects/object-meta.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
-import type { StringMap, WantedKeys } from '../objects/string-map.ts'
-import { isEmpty, keysPatch, replacementPatch } from '../objects/string-map.ts'
+import {
+  isEmpty,
+  keysPatch,
+  replacementPatch,
+  type StringMap,
+  type WantedKeys,
+} from '../objects/string-map.ts'
 import type { ObjectIdentity, Write } from '../runner/writing/write.ts'
-import type { PackedSlice, WantedEndpoint, WantedGroup } from './slice-packing.ts'
-import { endpointId, packSlices } from './slice-packing.ts'
+import {
+  endpointId,
+  type PackedSlice,
+  packSlices,
+  type WantedEndpoint,
+  type WantedGroup,
+} from './slice-packing.ts'
 
 /** What all slices of one Service that one controller manages have in common. */
 export interface SliceTemplate {
@@ -142,4 +154,20 @@ function timesOfChanges(slice: SliceObject, wanted: readonly WantedEndpoint[]): 
   return wanted
     .filter(({ id, body }) => !isDeepEqual(known.get(id), body))
     .map((one) => one.changedAt)
+}
+
+/** The Services that a slice of one controller belonged to or belongs to. */
+export function sliceAffects(manager: string): Affects<SliceObject> {
+  return ({ before, after }) =>
+    [before, after]
+      .filter((slice) => slice?.meta.labels[SLICE_MANAGED_BY] === manager)
+      .map((slice) => `${slice?.meta.namespace}/${slice?.meta.labels[SERVICE_NAME] ?? ''}`)
+}
+
+/** The owner reference of a slice: the garbage collector deletes the slice after that Service or Endpoints. */
+export function ownerReference(
+  kind: 'Service' | 'Endpoints',
+  { name, uid }: ObjectMeta,
+): JsonObject {
+  return { apiVersion: 'v1', kind, name, uid, controller: true, blockOwnerDeletion: true }
 }

@@ -1,5 +1,5 @@
-import { credentialMetrics } from '../../telemetry/metrics/credential-metrics.ts'
 import type { MetricDefinition } from '../../telemetry/metrics/definition.ts'
+import { credentialMetrics } from '../../telemetry/metrics/source-metrics.ts'
 
 /** Every metric of a DNS server, once. */
 export const DNS_METRICS = {

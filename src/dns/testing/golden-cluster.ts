@@ -1,4 +1,4 @@
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 
 /**
  * The objects that the golden questions are about, as an API server holds them. The servers of the API are

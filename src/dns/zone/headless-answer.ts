@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../resources/types.ts'
-import { addressRecord, addressType } from './address-record.ts'
+import { addressRecord, addressType } from './address-names.ts'
 import type { EndpointHost } from './endpoint-hosts.ts'
 import { isPortQueried, type PortQuery } from './port-query.ts'
 import { RECORD_TTL, type ZoneRecord } from './record.ts'

@@ -1,11 +1,10 @@
 import type { Service, ServiceKey, ServicePort } from '../../resources/types.ts'
-import { addressRecord, addressType } from './address-record.ts'
+import { addressRecord, addressType } from './address-names.ts'
 import { endpointHosts } from './endpoint-hosts.ts'
 import { type HeadlessQuestion, headlessAddresses, headlessTargets } from './headless-answer.ts'
 import { isPortQueried, type PortQuery, portQuery } from './port-query.ts'
-import { RECORD_TTL, type ZoneRecord } from './record.ts'
+import { RECORD_TTL, type ZoneRecord, type ZoneView } from './record.ts'
 import { EMPTY, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-answer.ts'
-import type { ZoneView } from './zone-view.ts'
 
 const FULL_WEIGHT = 100
 

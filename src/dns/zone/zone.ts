@@ -1,12 +1,10 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import type { ServiceKey } from '../../resources/types.ts'
-import { addressOfReverseName } from './address-names.ts'
-import { addressRecord, addressType } from './address-record.ts'
+import { addressOfReverseName, addressRecord, addressType } from './address-names.ts'
 import { type EndpointHost, endpointHosts } from './endpoint-hosts.ts'
-import { RECORD_TTL, type ZoneRecord } from './record.ts'
+import { RECORD_TTL, type ZoneRecord, type ZoneView } from './record.ts'
 import { serviceAnswer } from './service-answer.ts'
 import { EMPTY, FOREIGN, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-answer.ts'
-import type { ZoneView } from './zone-view.ts'
 
 const OWN_NAME: ReadonlySet<string> = new Set([''])
 

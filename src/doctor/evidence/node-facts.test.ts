@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { diagnoseNodes } from '../diagnose-nodes.ts'
+import { diagnoseNodes } from '../diagnose.ts'
 import { healthyNode } from '../testing/healthy-node.ts'
 import { decodeNodeFacts } from './node-facts.ts'
 

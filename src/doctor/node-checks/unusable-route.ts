@@ -1,6 +1,6 @@
 import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
 import type { WalkFacts, WalkOutcomeFacts } from '../evidence/node-facts.ts'
-import { packetText } from './packet-text.ts'
+import { packetText } from './node-firewall.ts'
 
 /** No route leads to a backend, or a route or policy rule discards its packets. */
 export const unusableRoute = checkOfEachNode('unusable-route', ({ walks }) => {

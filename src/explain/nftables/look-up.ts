@@ -1,3 +1,4 @@
+import type { Element, Table } from '../../kernel/nftables/objects.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
 import { fitsAny, fitsElement } from './model/fits.ts'
@@ -5,6 +6,9 @@ import { isList, type Json, onlyMember } from './model/json.ts'
 import type { NftTable } from './model/ruleset.ts'
 import { listedElements, type SetElements } from './model/set-elements.ts'
 import type { Part } from './model/value.ts'
+
+/** Reads the element of a set that has a key; undefined: there is none. */
+export type LookUpElement = (table: Table, set: string, key: Buffer) => Promise<Element | undefined>
 
 /** What an expression is evaluated for. */
 export interface Evaluation {

@@ -4,8 +4,8 @@ import type { HookFunction } from '../packet/hook-function.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
 import type { NftChain, NftTable } from './model/ruleset.ts'
+import { isOfIptables } from './read-nftables.ts'
 import { type NftContext, runNftChain } from './run-chain.ts'
-import { isOfIptables } from './tables-of-iptables.ts'
 
 const HOOKS: readonly Hook[] = ['prerouting', 'input', 'forward', 'output', 'postrouting']
 const FAMILIES: ReadonlyMap<string, readonly Family[]> = new Map([

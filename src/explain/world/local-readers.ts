@@ -13,7 +13,7 @@ import { formatIp, type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { RunCommand } from '../host/run-command.ts'
 import type { IpvsSnapshot, PersistenceTemplate } from '../ipvs-snapshot.ts'
-import { isOfIptables } from '../nftables/tables-of-iptables.ts'
+import { isOfIptables } from '../nftables/read-nftables.ts'
 import type { WorldReaders } from './world-readers.ts'
 
 const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([

@@ -6,8 +6,7 @@ import type { Hook, PacketState } from '../packet/packet-state.ts'
 import { secondsLeft } from './matches/ip-sets.ts'
 import { testRule } from './matches/test-rule.ts'
 import type { Answer } from './model/answer.ts'
-import type { Chain, ListedRule, Ruleset, Table } from './model/ruleset.ts'
-import type { XtablesWorld } from './model/xtables-world.ts'
+import type { Chain, ListedRule, Ruleset, Table, XtablesWorld } from './model/ruleset.ts'
 import { applyTarget, isWithoutEffect } from './targets/apply-target.ts'
 
 /** The kernel allows as many nested calls as there are chains; no ruleset of a program comes near this. */

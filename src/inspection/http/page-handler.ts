@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
@@ -64,4 +64,22 @@ function refusal(what: string): NodeProxyError {
   return new NodeProxyError('NP_INSPECTION_ORIGIN', what, {
     hint: 'open http://127.0.0.1:PORT/ itself, with the port of inspection.pageBindAddress',
   })
+}
+
+/** A listener that is loaded with the first request: a daemon without readers does not pay for it. */
+export function lazyListener(
+  load: () => Promise<RequestListener>,
+  onError: (error: unknown) => void,
+): RequestListener {
+  const state: { loaded: Promise<RequestListener> | undefined } = { loaded: undefined }
+  return (request: IncomingMessage, response: ServerResponse) => {
+    state.loaded ??= load()
+    state.loaded.then(
+      (listener) => listener(request, response),
+      (error: unknown) => {
+        onError(error)
+        response.destroy()
+      },
+    )
+  }
 }

@@ -1,4 +1,7 @@
-import type { Verdict } from './verdict.ts'
+/** What becomes of a packet; `chain` names one of the same table. */
+export type Verdict =
+  | { readonly kind: 'accept' | 'drop' | 'return' | 'continue' }
+  | { readonly kind: 'jump' | 'goto'; readonly chain: string }
 
 /**
  * A 4-byte register of the rule machine: 8 to 23 (linux/netfilter/nf_tables.h: NFT_REG32_00 to NFT_REG32_15).

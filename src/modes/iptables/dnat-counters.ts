@@ -8,7 +8,7 @@ import type {
   TrafficNumbers,
   TrafficReading,
 } from '../mode.ts'
-import { addNumbers } from '../netfilter/add-numbers.ts'
+import { addNumbers } from '../netfilter/arrival-members.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
 
 const DNAT = /-j DNAT --to-destination (\S+)$/

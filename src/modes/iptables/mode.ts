@@ -16,7 +16,7 @@ import type {
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
-import { demandRemoved } from '../netfilter/chains/removal.ts'
+import { demandRemoved } from '../netfilter/chains/plan.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { jumps } from './base.ts'
 import { DnatCounters } from './dnat-counters.ts'

@@ -20,7 +20,7 @@ import type {
   ReadTraffic,
   TrafficNumbers,
 } from '../mode.ts'
-import { addNumbers } from '../netfilter/add-numbers.ts'
+import { addNumbers } from '../netfilter/arrival-members.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
 import { memberOf, nameOf } from '../netfilter/objects/object-key.ts'

@@ -1,7 +1,7 @@
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import { type Member, memberText } from '../../kernel/ipset/sets.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { ObjectKey } from '../mode.ts'
+import type { ObjectKey, TrafficNumbers } from '../mode.ts'
 import { type Arrival, addressesOfFamily } from './arrival.ts'
 import { networksOfSet } from './sets/member-text.ts'
 
@@ -57,5 +57,14 @@ export function healthCheckMembers(
   if (port === undefined) return []
   return addressesOfFamily(nodeAddresses, family).map((ip) =>
     keyOf('ADMIT', memberText({ ip, protocol: 'TCP', port })),
+  )
+}
+
+/** The sum of two that count the same; undefined: nothing yet. */
+export function addNumbers(to: TrafficNumbers | undefined, more: TrafficNumbers): TrafficNumbers {
+  if (to === undefined) return more
+  const names = Object.keys(more) as (keyof TrafficNumbers)[]
+  return Object.fromEntries(
+    names.map((name) => [name, (to[name] ?? 0) + (more[name] ?? 0)] as const),
   )
 }

@@ -8,7 +8,7 @@ import type {
   TrafficNumbers,
   TrafficReading,
 } from '../mode.ts'
-import { addNumbers } from '../netfilter/add-numbers.ts'
+import { addNumbers } from '../netfilter/arrival-members.ts'
 import type { ManagedState } from './kernel/managed-state.ts'
 import { backendData } from './keys/encode.ts'
 import { SET, TRAFFIC_SETS, tableOf } from './keys/names.ts'

@@ -1,5 +1,5 @@
 import type { ModeDriver } from '../definition/mode-driver.ts'
-import type { ModeReview } from '../definition/mode-review.ts'
+import type { ModeReview } from '../definition/mode-view.ts'
 import type { MissingRequirement, Mode } from '../mode.ts'
 import type { ModeInputs } from '../netfilter/settings/mode-inputs.ts'
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EntryId, ServiceKey } from '../../forwarding/entry.ts'
 import { backend, entry, ip } from '../testing/mode-fixtures.ts'
-import { readTraffic } from './read-traffic.ts'
-import type { RouteTraffic, Tally } from './route-traffic.ts'
+import { type RouteTraffic, readTraffic, type Tally } from './read-traffic.ts'
 
 const tally = (count: number): Tally => ({
   connections: count,

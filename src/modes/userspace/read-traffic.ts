@@ -1,7 +1,25 @@
-import type { ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
+import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import type { BackendTraffic, ReadTraffic, TrafficNumbers, TrafficReading } from '../mode.ts'
-import { addNumbers } from '../netfilter/add-numbers.ts'
-import type { RouteTraffic } from './route-traffic.ts'
+import { addNumbers } from '../netfilter/arrival-members.ts'
+
+/** Payload bytes; `connections`: established ones, and UDP flows. Packets are not known here. */
+export interface Tally {
+  readonly connections: number
+  readonly connectionsNow: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+/** What one worker counted of one route. */
+export interface RouteTraffic {
+  readonly id: EntryId
+  readonly service: ServiceKey
+  /** With backends that are gone. */
+  readonly total: Tally
+  /** Those that had a connection. */
+  readonly backends: readonly RouteBackendTraffic[]
+}
 
 const NONE = { connections: 0, connectionsNow: 0, bytesIn: 0, bytesOut: 0 } as const
 
@@ -59,4 +77,10 @@ export function backendsOf(
     if (wanted.has(entry)) for (const backend of backends) add(service, { entry, ...backend })
   }
   return new Map([...found].map(([service, backends]) => [service, [...backends.values()]]))
+}
+
+/** What one backend of a route received and sent. */
+interface RouteBackendTraffic extends Tally {
+  readonly ip: IpAddress
+  readonly port: number
 }

@@ -12,7 +12,7 @@ import { LogCursor } from '../logs/log-cursor.ts'
 import { type LogEntry, logTime } from '../logs/log-entry.ts'
 import { isOwnNamespace } from '../network/namespace.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import { podMark } from '../process/pod-mark.ts'
+import { podMark } from '../process/launch.ts'
 import type { NodeTools } from './node-tools.ts'
 import type { PodProcesses } from './pod-processes.ts'
 
@@ -190,4 +190,15 @@ async function countLines(
     }
   }
   return isWholeLast ? lines : lines + 1
+}
+
+/** The path of a Pod at the API server. */
+export function podPath({
+  namespace,
+  name,
+}: {
+  readonly namespace: string
+  readonly name: string
+}): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`
 }

@@ -4,7 +4,7 @@ import type { Change } from '../../client/reflector/object-tracker.ts'
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { PodTarget } from '../../streams/node-streams.ts'
 import type { NodeTools } from './node-tools.ts'
-import { podPath } from './pod-path.ts'
+import { podPath } from './pod-access.ts'
 import { PodWorker } from './pod-worker.ts'
 
 export interface PodFleetOptions {

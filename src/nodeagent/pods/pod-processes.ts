@@ -29,7 +29,7 @@ import {
   type ProcessPlan,
   startProcess,
 } from '../process/container-process.ts'
-import { podMark } from '../process/pod-mark.ts'
+import { podMark } from '../process/launch.ts'
 import type { ProbeResult } from '../state/pod-event.ts'
 import { type ObjectValues, readObjectValues } from '../volumes/object-values.ts'
 import type { PodVolumes } from '../volumes/pod-volumes.ts'

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { endLeftovers } from '../node-agent.ts'
-import { hasMark, podMark } from './pod-mark.ts'
+import { hasMark, podMark } from './launch.ts'
 
 const OWN = `np-test-${process.pid}`
 

@@ -9,8 +9,7 @@ import { endLeftovers } from '../node-agent.ts'
 import { runOnce } from '../pods/pod-processes.ts'
 import { findProgram, requireProgram } from '../system/find-program.ts'
 import { type ProcessPlan, startProcess } from './container-process.ts'
-import { launchWords } from './launch.ts'
-import { podMark } from './pod-mark.ts'
+import { launchWords, podMark } from './launch.ts'
 
 const NO_USER = { uid: undefined, gid: undefined, groups: [] }
 let folder: string

@@ -1,7 +1,7 @@
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { PROBE_KINDS } from '../plan/probe-plan.ts'
 import { outcomeOf } from './phase.ts'
-import type { PodAction } from './pod-action.ts'
+import type { PodAction } from './pod-event.ts'
 import type {
   ContainerState,
   ContainerStop,

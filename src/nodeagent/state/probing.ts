@@ -1,7 +1,6 @@
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { ProbeKind, ProbePlan } from '../plan/probe-plan.ts'
-import type { PodAction } from './pod-action.ts'
-import type { ProbeResult } from './pod-event.ts'
+import type { PodAction, ProbeResult } from './pod-event.ts'
 import type { ContainerState, ProbeState } from './pod-state.ts'
 
 /** Collects the actions of one call of `advance`, and the time of the next one. */

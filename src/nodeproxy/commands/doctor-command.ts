@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { diagnoseNodes } from '../../doctor/diagnose-nodes.ts'
-import { findingsText } from '../../doctor/finding-text.ts'
+import { diagnoseNodes, findingsText } from '../../doctor/diagnose.ts'
 import type { CommandContext } from './command/command-module.ts'
 import { addFactsFlags, type FactsFlags, readFacts } from './facts-flags.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ModeReview } from '../../modes/definition/mode-review.ts'
+import type { ModeReview } from '../../modes/definition/mode-view.ts'
 import type { KernelError, ObjectKey } from '../../modes/mode.ts'
 import { listenErrors as errors } from '../../modes/userspace/driver/binding-conditions.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'

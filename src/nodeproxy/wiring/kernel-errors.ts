@@ -1,4 +1,4 @@
-import type { ConditionSink, ModeReview } from '../../modes/definition/mode-review.ts'
+import type { ConditionSink, ModeReview } from '../../modes/definition/mode-view.ts'
 import type { KernelError, ObjectKey } from '../../modes/mode.ts'
 
 const REASON = 'kernel-refusals'

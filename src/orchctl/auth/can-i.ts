@@ -7,12 +7,11 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
-import { columns } from '../output/columns.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { jsonText } from '../output/documents.ts'
+import { columns } from '../output/server-table.ts'
 import { oneLine } from '../output/terminal-text.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { resourceOf } from './resource-of.ts'
 
 /** The flags of `orchctl auth can-i`. */

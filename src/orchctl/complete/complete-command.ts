@@ -1,6 +1,5 @@
 import { Command, type Option } from 'commander'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { readKubeconfigFiles } from '../kubeconfig/kubeconfig-files.ts'
 import { entryNames, type ListName, merged } from '../kubeconfig/merged.ts'
 import { FORMATS } from '../output/output-format.ts'

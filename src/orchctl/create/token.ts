@@ -2,15 +2,13 @@ import { type Command, Option } from 'commander'
 import { parseDuration } from '../../lib/duration.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { documentText } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
-import { collect } from '../usage/collect.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 
 /** Seconds of the units that durations of Go do not have. A year has 365 days. */
 const DAYS: Readonly<Record<string, number>> = { d: 86_400, w: 7 * 86_400, y: 365 * 86_400 }

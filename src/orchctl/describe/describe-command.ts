@@ -13,8 +13,7 @@ import {
   valueAt,
   without,
 } from '../../lib/json.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { type ReadEvidence, readEvidence } from '../doctor/read-evidence.ts'
@@ -22,8 +21,15 @@ import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.t
 import type { NodeLines } from '../nodes/node-inspection.ts'
 import { type NodeAnswer, readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { severalLines } from '../output/terminal-text.ts'
-import { listObjects, listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
-import { namespaceOf, type ScopeFlags, selectorQuery } from '../reading/scope.ts'
+import {
+  listObjects,
+  listPages,
+  namespaceOf,
+  objectsOf,
+  PAGE_SIZE,
+  type ScopeFlags,
+  selectorQuery,
+} from '../reading/list-pages.ts'
 import { type Selected, selectedBy } from '../selection/selected.ts'
 import type { Api } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'

@@ -47,3 +47,13 @@ function readSubresource(entry: Json): Subresource {
 export function texts(entry: Json, field: string): readonly string[] {
   return arrayAt(entry, field).filter((item) => typeof item === 'string')
 }
+
+/**
+ * Each resource once: in the version that the server prefers, else in the first that has it. In order of groups, the core
+ * first, and of names.
+ */
+export function preferredResources(resources: readonly ApiResource[]): readonly ApiResource[] {
+  const first = new Map<string, ApiResource>()
+  for (const one of resources) first.getOrInsert(`${one.group} ${one.plural}`, one)
+  return [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
+}

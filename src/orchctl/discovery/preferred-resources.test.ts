@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { preferredResources } from './aggregated.ts'
 import type { ApiResource } from './api-resource.ts'
-import { preferredResources } from './preferred-resources.ts'
 
 function resource(group: string, version: string, plural: string): ApiResource {
   return {

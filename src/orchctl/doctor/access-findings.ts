@@ -10,8 +10,8 @@ import {
 } from '../../doctor/refused-access.ts'
 import { type JsonObject, valueAt } from '../../lib/json.ts'
 import { resourceOf } from '../auth/resource-of.ts'
-import type { CommandContext } from '../command/context.ts'
-import { usageError } from '../usage/usage-error.ts'
+import type { CommandContext } from '../command/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** Whether the account of the inspected object may do `VERB RESOURCE [NAME]`, by the API server itself. */
 export async function accessFindings(

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { type ForeignToken, foreignTokens } from '../../doctor/checks/api-token.ts'
 import { sessionAffinity } from '../../doctor/checks/session-affinity.ts'
-import { diagnose } from '../../doctor/diagnose.ts'
-import { diagnoseNodes } from '../../doctor/diagnose-nodes.ts'
+import { diagnose, diagnoseNodes, findingsText } from '../../doctor/diagnose.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import {
@@ -10,10 +9,13 @@ import {
   type InspectedObject,
   inspectedKind,
 } from '../../doctor/evidence/inspected-object.ts'
-import { decodeNodeFacts, type NodeFacts } from '../../doctor/evidence/node-facts.ts'
+import {
+  type BackendConnections,
+  decodeNodeFacts,
+  type NodeFacts,
+  type TrafficFacts,
+} from '../../doctor/evidence/node-facts.ts'
 import { nameOf } from '../../doctor/evidence/objects.ts'
-import type { BackendConnections, TrafficFacts } from '../../doctor/evidence/traffic-facts.ts'
-import { findingsText } from '../../doctor/finding-text.ts'
 import { unbalancedLoad } from '../../doctor/node-checks/unbalanced-load.ts'
 import { hostPort, parseIp } from '../../lib/ip.ts'
 import {
@@ -25,8 +27,7 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
@@ -34,8 +35,7 @@ import { readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
 import { listObjects } from '../reading/list-pages.ts'
 import { selectedObject } from '../selection/selected.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { accessFindings } from './access-findings.ts'
 import { dnsFindings } from './dns-findings.ts'
 import { reviewToken, tokenFindings } from './inspected-token.ts'

@@ -5,8 +5,8 @@ import type { Finding } from '../../doctor/evidence/finding.ts'
 import { judgeToken } from '../../doctor/judge-token.ts'
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
-import { usageError } from '../usage/usage-error.ts'
+import type { CommandContext } from '../command/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** A token has no more bytes. */
 const LIMIT = 64 * 1024

@@ -2,7 +2,7 @@ import { invalidTime } from '../../client/connection/credential/validity.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { judgeToken } from '../../doctor/judge-token.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { claimsOf } from './inspected-token.ts'
 
 /**

@@ -1,8 +1,11 @@
-import { ClusterEvidence, type EvidenceKind } from '../../doctor/evidence/cluster-evidence.ts'
-import type { ServerFacts } from '../../doctor/evidence/server-facts.ts'
+import {
+  ClusterEvidence,
+  type EvidenceKind,
+  type ServerFacts,
+} from '../../doctor/evidence/cluster-evidence.ts'
 import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { LAST_APPLIED } from '../../resources/label-names.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'

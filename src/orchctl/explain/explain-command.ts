@@ -2,14 +2,12 @@ import type { Command } from 'commander'
 import { hostPort } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
 import { severalLines } from '../output/terminal-text.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import {
   type ClusterFacts,
   clusterFacts,

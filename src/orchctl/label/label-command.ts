@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { defineMapCommand } from './map-command.ts'
 
 /** `orchctl label`. */

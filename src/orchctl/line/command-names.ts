@@ -2,8 +2,8 @@ import type { NodeProxyError } from '../../lib/error.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandEntry } from '../command/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { takesNextArgument } from '../usage/global-flags.ts'
-import { usageError } from '../usage/usage-error.ts'
 
 /** The word that names the command, and behind `help` also the next one; none: there is no command. */
 export function commandNames(args: readonly string[]): readonly string[] {

@@ -1,4 +1,7 @@
-import type { Command } from 'commander'
+import type { Command, CommanderError } from 'commander'
+import type { NodeProxyError } from '../../lib/error.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { commandNames } from './command-names.ts'
 
 /**
  * The arguments as the parser reads them: `-o=json` as `-ojson`; a switch with its value, `--wait=false`, as
@@ -24,4 +27,13 @@ function normalise(arg: string, switches: ReadonlySet<string>): readonly string[
 function switchesOf(command: Command): readonly string[] {
   const own = command.options.filter((option) => option.isBoolean() || option.negate)
   return [...own.map(({ long }) => long ?? ''), ...command.commands.flatMap(switchesOf)]
+}
+
+/** The error of the argument parser in one line, with what was probably meant. */
+export function explainRefusal(error: CommanderError, args: readonly string[]): NodeProxyError {
+  const [line = '', more = ''] = error.message.replace(/^error: /, '').split('\n')
+  const meant = /Did you mean (.*)\?\)/.exec(more)?.[1]
+  const name = commandNames(args)[0]
+  const help = `see orchctl ${name === undefined ? '' : `${name} `}--help`
+  return usageError(line, meant === undefined ? help : `did you mean ${meant}?`)
 }

@@ -8,21 +8,21 @@ import type { Query } from '../../client/http/query.ts'
 import { createTransport } from '../../client/http/transport.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { hostPort } from '../../lib/ip.ts'
-import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import {
   CONNECT_MS,
   type FailedAttempt,
   firstConnection,
   LATE_CONNECTION,
+  MAX_ADDRESSES,
   type TlsTrust,
 } from '../../lib/tls/first-connection.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { createApi } from '../session/api.ts'
 import type { CallFailure } from '../session/call-failure.ts'
-import { usageError } from '../usage/usage-error.ts'
-import { internalAddresses } from './node-address.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { type NodeFlags, portOf } from './node-flags.ts'
 
 const TURN_ON =
@@ -236,4 +236,21 @@ function unreachableNode(node: string, failures: readonly AddressFailure[]): Nod
   const text = `the node-proxy of node ${quote(node)} cannot be read: ${reasons}`
   const hint = [...new Set(remedies)].join('; ')
   return new NodeProxyError('NP_ORCHCTL_NODE_UNREACHABLE', text, { hint })
+}
+
+/** The addresses of a Node object, those of its own network first. */
+export function nodeAddresses(node: JsonObject): readonly IpAddress[] {
+  const all = arrayAt(node, 'status', 'addresses')
+  const ofType = (type: string) => all.filter((one) => stringAt(one, 'type') === type)
+  return [...ofType('InternalIP'), ...ofType('ExternalIP')].flatMap(
+    (one) => parseIp(stringAt(one, 'address')) ?? [],
+  )
+}
+
+/** The addresses at which other machines of the cluster reach the node, in its order; those beyond four are left out. */
+export function internalAddresses(node: JsonObject): readonly IpAddress[] {
+  const found = arrayAt(node, 'status', 'addresses')
+    .filter((one) => stringAt(one, 'type') === 'InternalIP')
+    .flatMap((one) => parseIp(stringAt(one, 'address')) ?? [])
+  return [...new Set(found)].slice(0, MAX_ADDRESSES)
 }

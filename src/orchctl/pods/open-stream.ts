@@ -3,8 +3,7 @@ import type { Credential } from '../../client/connection/credential/credential.t
 import type { UpgradeOptions } from '../../streams/open-upgraded.ts'
 import { type OpenWebSocket, openWebSocket } from '../../streams/open-web-socket.ts'
 import { failureError, refused } from '../session/call-failure.ts'
-import { impersonationHeaders } from '../session/impersonation.ts'
-import type { Session } from '../session/session.ts'
+import { impersonationHeaders, type Session } from '../session/open-session.ts'
 
 export interface StreamRequest {
   /** Absolute, without a query. */

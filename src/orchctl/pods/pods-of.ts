@@ -1,7 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
 import { objectName } from '../output/documents.ts'

@@ -5,8 +5,8 @@ import {
   createForwardingClient,
   type ForwardingClient,
 } from '../../streams/port-forward/forwarding-client.ts'
-import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/protocol.ts'
-import type { CommandContext } from '../command/context.ts'
+import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/serve-forwarding.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { openStream } from '../pods/open-stream.ts'
 import { isReady, type NamedPods, podPath } from '../pods/pods-of.ts'
 import type { ExitCode } from '../usage/exit-code.ts'

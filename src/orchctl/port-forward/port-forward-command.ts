@@ -6,11 +6,9 @@ import type { Command } from 'commander'
 import { NodeProxyError } from '../../lib/error.ts'
 import { hostPort, type IpAddress } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { podsOf } from '../pods/pods-of.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { PodConnection } from './pod-connection.ts'
 
 const MAX_PORT = 65_535

@@ -1,5 +1,4 @@
-import { addressOfReverseName, dashedAddress } from '../../dns/zone/address-names.ts'
-import { addressType } from '../../dns/zone/address-record.ts'
+import { addressOfReverseName, addressType, dashedAddress } from '../../dns/zone/address-names.ts'
 import { isPortQueried, portQuery } from '../../dns/zone/port-query.ts'
 import type { ZoneRecord } from '../../dns/zone/record.ts'
 import { dataText } from '../../dns/zone/record-text.ts'
@@ -8,9 +7,8 @@ import { nearest } from '../../lib/nearest.ts'
 import type { Service } from '../../resources/types.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
 import type { EndpointFact } from './endpoint-facts.ts'
-import type { QueryType } from './question.ts'
+import { type QueryType, type ZoneName, zoneNameOf } from './question.ts'
 import type { Origin, ShownRecord, TypeAnswer } from './resolution.ts'
-import { type ZoneName, zoneNameOf } from './zone-name.ts'
 
 /** Why a name such as `_http._tcp.web.shop` has no addresses. */
 const PORT_TYPES = 'names of ports have records of type SRV alone'

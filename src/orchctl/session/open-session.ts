@@ -11,16 +11,29 @@ import { systemClock } from '../../lib/clock.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { hashName } from '../../lib/hash.ts'
-import { type JsonObject, stringAt, without } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, stringAt, without } from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import { readKubeconfigFiles } from '../kubeconfig/kubeconfig-files.ts'
 import { entryNames, entryOf, type ListName, merged } from '../kubeconfig/merged.ts'
+import { usageError } from '../usage/exit-code.ts'
 import type { GlobalFlags } from '../usage/global-flags.ts'
-import { usageError } from '../usage/usage-error.ts'
-import { createApi } from './api.ts'
-import { type Impersonation, impersonationHeaders, impersonationOf } from './impersonation.ts'
-import type { Session } from './session.ts'
+import { type Api, createApi } from './api.ts'
+
+/** The connection of the program: which server, as whom, and in which namespace. */
+export interface Session {
+  readonly api: Api
+  /** For streams that are no HTTP requests, with the headers of `impersonation`. */
+  readonly connection: Connection
+  /** `--namespace`, else that of the context or of the Pod, else `default`. */
+  readonly namespace: string
+  /** Whether `--namespace` was given. */
+  readonly isNamespaceGiven: boolean
+  readonly impersonation: Impersonation | undefined
+  /** Distinguishes servers, for caches on the disk. */
+  readonly serverKey: string
+  close(): Promise<void>
+}
 
 const CREDENTIALS = ['token', 'tokenFile', 'exec', 'username', 'password']
 const CERTIFICATES = [
@@ -208,4 +221,39 @@ function noServer(message: string): NodeProxyError {
   return new NodeProxyError('NP_ORCHCTL_NO_SERVER', message, {
     hint: 'set KUBECONFIG or --kubeconfig to the kubeconfig that orch-server wrote, or give --server',
   })
+}
+
+/** Another user as whom requests are made. */
+interface Impersonation {
+  readonly user: string
+  readonly groups: readonly string[]
+  readonly uid: string
+}
+
+/** The impersonation of the flags, else that of the user entry of the kubeconfig. */
+function impersonationOf(
+  { as, asGroup, asUid }: GlobalFlags,
+  user: JsonObject | undefined,
+): Impersonation | undefined {
+  const groups = arrayAt(user, 'as-groups').filter((group) => typeof group === 'string')
+  const impersonation = {
+    user: as ?? stringAt(user, 'as'),
+    groups: asGroup ?? groups,
+    uid: asUid ?? stringAt(user, 'as-uid'),
+  }
+  const isNone = impersonation.user === '' && groups.length === 0 && asGroup === undefined
+  return isNone && impersonation.uid === '' ? undefined : impersonation
+}
+
+/** The headers of each request. */
+export function impersonationHeaders(
+  impersonation: Impersonation | undefined,
+): Readonly<Record<string, string | readonly string[]>> {
+  if (impersonation === undefined) return {}
+  const { user, groups, uid } = impersonation
+  return {
+    ...(user === '' ? {} : { 'impersonate-user': user }),
+    ...(groups.length === 0 ? {} : { 'impersonate-group': groups }),
+    ...(uid === '' ? {} : { 'impersonate-uid': uid }),
+  }
 }

@@ -22,15 +22,14 @@ import {
   KUBECONFIG_COMMAND,
   type Kubeconfig,
   type KubeconfigUser,
+  kubeconfigPath,
   kubeconfigText,
   readOwnKubeconfig,
   writeKubeconfig,
 } from '../access/kubeconfig.ts'
-import { kubeconfigPath } from '../access/kubeconfig-path.ts'
 import { userCertificate } from '../access/user-certificate.ts'
 import { readAuthority } from '../certificates/authority.ts'
-import { COMMAND_FLAGS } from '../config/command-flags.ts'
-import type { OrchServerConfiguration } from '../config/configuration.ts'
+import { COMMAND_FLAGS, type OrchServerConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
 import { loadSettings } from './load-settings.ts'
 

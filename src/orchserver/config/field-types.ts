@@ -15,7 +15,7 @@ import {
   type ValueType,
 } from '../../settings/value-type.ts'
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
-import { unknownNames } from './controller-selection.ts'
+import { unknownNames } from './rules.ts'
 
 /** As `--controllers` knows them. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)

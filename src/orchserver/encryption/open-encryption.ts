@@ -1,3 +1,5 @@
+import { secrets } from '../../apiserver/kinds/secret.ts'
+import { storagePrefix } from '../../apiserver/resource/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
@@ -7,7 +9,6 @@ import { Keyring } from '../../storage/encryption/keyring.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
-import { CONFIDENTIAL_PREFIXES, KEY_CHECK } from './confidential-prefixes.ts'
 import { followKeys } from './follow-keys.ts'
 import { type KeyFile, parseKeyFile } from './key-file.ts'
 import {
@@ -17,6 +18,12 @@ import {
   missingKeyFile,
   readKeyText,
 } from './read-key-file.ts'
+
+/** A value by which each server notices at its start that its keys are not those of the store. */
+export const KEY_CHECK = '/encryption/check'
+
+/** The storage keys whose values are encrypted begin so. */
+export const CONFIDENTIAL_PREFIXES: readonly string[] = [storagePrefix(secrets), KEY_CHECK]
 
 /** Values that are read at once. */
 const PAGE = 100

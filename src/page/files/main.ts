@@ -4,13 +4,12 @@ import { type NodeApi, nodeApi } from './data/node-api.ts'
 import { followNode } from './node/follow-node.ts'
 import { type NodeState, nodeState } from './node/node-state.ts'
 import { parseRoute, type Route } from './route/route.ts'
-import { NodeBrand } from './views/node/node-brand.ts'
+import { NodeBrand, Readiness } from './views/node/node-brand.ts'
 import { NodeLinks } from './views/node/node-links.ts'
 import { NodeViews } from './views/node/node-views.ts'
-import { Readiness } from './views/node/readiness.ts'
-import { SkipLink } from './views/parts/skip-link.ts'
+import { SkipLink } from './views/parts/frame.ts'
 import { ThemeButton } from './views/parts/theme-button.ts'
-import { useHash } from './views/parts/use-hash.ts'
+import { useHash } from './views/parts/use-store.ts'
 
 const parent = document.querySelector<HTMLElement>('#page')
 if (parent !== null) {

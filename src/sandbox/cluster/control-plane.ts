@@ -17,7 +17,7 @@ import {
   NODE_NAME,
   POD_NETWORK,
   SERVICE_NETWORK,
-} from '../network/plan.ts'
+} from '../network/topology.ts'
 import { Program } from '../process/program.ts'
 import { namespaceOf, type Run } from '../run/run.ts'
 import { daemonKubeconfig } from './daemon-kubeconfig.ts'

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
 import { createSpdySession } from '../spdy/spdy-session.ts'
-import { HEADER } from './protocol.ts'
+import { HEADER } from './serve-forwarding.ts'
 
 /** Connections to the ports of one Pod. */
 export interface ForwardingClient {

@@ -4,7 +4,15 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { StreamRefusal } from '../node-streams.ts'
 import { createSpdySession, type SpdySession } from '../spdy/spdy-session.ts'
 import type { SpdyStream } from '../spdy/spdy-stream.ts'
-import { HEADER } from './protocol.ts'
+
+/** The protocol of forwarded ports over SPDY. */
+export const PORT_FORWARD = 'portforward.k8s.io'
+
+/** SPDY/3.1 in the binary messages of a WebSocket, with the same protocol inside. */
+export const TUNNELLED_PORT_FORWARD = 'SPDY/3.1+portforward.k8s.io'
+
+/** Headers of the two streams of each connection. */
+export const HEADER = { type: 'streamtype', port: 'port', request: 'requestid' } as const
 
 export interface ForwardingOptions {
   /** A connection to a port of the Pod, or why there is none. */

@@ -1,7 +1,6 @@
 import { type Duplex, Readable, Writable } from 'node:stream'
-import { CHANNEL, channelMessage } from './channels.ts'
-import type { CommandConnection, WantedStreams } from './command-connection.ts'
-import { statusOf } from './command-result.ts'
+import { CHANNEL, channelMessage, statusOf } from './channels.ts'
+import type { CommandConnection, WantedStreams } from './command-client.ts'
 import { SizeRelay } from './size-relay.ts'
 
 /**

@@ -14,7 +14,7 @@ import {
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { DeltaTracker } from '../delta-tracker.ts'
 import { NodeModel } from '../node-model.ts'
-import type { SyncObserver } from '../observer.ts'
+import type { SyncObserver } from '../plan.ts'
 import { SyncLoop } from '../sync-loop.ts'
 import { objectKey, ScriptedMode } from './scripted-mode.ts'
 

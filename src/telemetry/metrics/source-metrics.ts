@@ -1,5 +1,42 @@
-import { credentialMetrics } from './credential-metrics.ts'
 import { exponential, type MetricDefinition } from './definition.ts'
+
+/** Of the credentials with which a program authenticates to the API server. */
+export const credentialMetrics = {
+  credentialExpiration: {
+    name: 'client_credential_expiration_timestamp_seconds',
+    type: 'gauge',
+    labels: ['kind'],
+    help: 'When the credential expires with which the program last authenticated: certificate, token (of the kubeconfig), token-file or exec; the last two are renewed by others. Absent for one that names no end.',
+  },
+  credentialLate: {
+    name: 'client_credential_late_timestamp_seconds',
+    type: 'gauge',
+    labels: ['kind'],
+    help: 'From when on the credential should have been renewed: when a fifth of its life is left (token-file: a tenth, exec: nothing).',
+  },
+} as const satisfies Readonly<Record<string, MetricDefinition>>
+
+/** What a mode that counts packets knows of each Service. */
+export const serviceMetrics = {
+  serviceConnections: {
+    name: 'service_connections_total',
+    type: 'counter',
+    labels: ['service_namespace', 'service_name'],
+    help: 'Connections and UDP flows that were sent to a backend of a Service; in mode nftables with nftables.trafficCounters. Of more than 500 Services those that had the most traffic first have a row of their own; the others are counted together under an empty name. Each backend: node-proxy traffic.',
+  },
+  servicePackets: {
+    name: 'service_packets_total',
+    type: 'counter',
+    labels: ['service_namespace', 'service_name', 'direction'],
+    help: 'Packets forwarded for a Service: in, from clients to backends, and out. In mode ipvs, and in mode nftables with nftables.trafficCounters. Rows as above.',
+  },
+  serviceBytes: {
+    name: 'service_bytes_total',
+    type: 'counter',
+    labels: ['service_namespace', 'service_name', 'direction'],
+    help: 'Bytes of these packets with their IP headers; in mode userspace, of TCP and UDP payload.',
+  },
+} as const satisfies Record<string, MetricDefinition>
 
 /** What comes from the API server, and how fresh it is. */
 export const sourceMetrics = {

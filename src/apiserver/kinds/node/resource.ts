@@ -9,16 +9,13 @@ import {
 } from '../../../lib/json.ts'
 import { READY } from '../../../resources/condition-names.ts'
 import { readNode } from '../../../resources/node.ts'
-import type { Raw } from '../../../resources/raw.ts'
-import type { Reader } from '../../../resources/reader.ts'
+import type { Raw, Reader } from '../../../resources/reader.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 import type { Resource } from '../../resource/resource.ts'
 import { ageColumn, nameColumn } from '../../table/age.ts'
 import { type Column, column, wideColumn } from '../../table/column.ts'
-import { checkItemCount, checkOneOf } from '../shared/checks.ts'
+import { checkItemCount, checkOneOf, nodeRule, writeQuantities } from '../shared/checks.ts'
 import { changePresent } from '../shared/edit.ts'
-import { nodeRule } from '../shared/node-rule.ts'
-import { writeQuantities } from '../shared/quantities.ts'
 
 const ROLE_LABEL = 'node-role.kubernetes.io/'
 

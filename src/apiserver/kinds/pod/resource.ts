@@ -9,8 +9,7 @@ import {
   API_SERVICE_NAMESPACE,
   podEnvironment,
 } from '../../../resources/pod-environment.ts'
-import { isRaw, own, type Raw } from '../../../resources/raw.ts'
-import type { Reader } from '../../../resources/reader.ts'
+import { isRaw, own, type Raw, type Reader } from '../../../resources/reader.ts'
 import { isSameValue } from '../../../resources/same-value.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 import type {
@@ -22,10 +21,8 @@ import type {
 import { ageColumn, nameColumn } from '../../table/age.ts'
 import { type Column, column, wideColumn } from '../../table/column.ts'
 import { services } from '../service/resource.ts'
-import { checkOneOf } from '../shared/checks.ts'
+import { checkOneOf, checkUnchanged, nodeRule } from '../shared/checks.ts'
 import { change } from '../shared/edit.ts'
-import { checkUnchanged } from '../shared/immutable.ts'
-import { nodeRule } from '../shared/node-rule.ts'
 import { defaultPodSpec } from '../shared/pod-spec/defaults.ts'
 import { checkPodSpec } from '../shared/pod-spec/validation.ts'
 import { completePod } from './complete-account.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../lib/clock.ts'
-import { METRIC_TABLE } from '../../../telemetry/metrics/table.ts'
+import { METRIC_TABLE } from '../../../telemetry/metrics/registry.ts'
 import type { Connection } from '../../connection/connection.ts'
 import { anonymous } from '../../connection/credential/credential.ts'
 import { startScriptedServer } from '../../testing/scripted-server.ts'

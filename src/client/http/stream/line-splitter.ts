@@ -1,5 +1,3 @@
-import { joinedText } from './joined-text.ts'
-
 const NEWLINE = 0x0a
 
 /** Splits a byte stream into lines. */
@@ -47,4 +45,11 @@ export function createLineSplitter(limit: number): LineSplitter {
       return lines
     },
   }
+}
+
+/** The concatenated pieces as UTF-8 text; a single piece is decoded without a copy. */
+export function joinedText(parts: readonly Uint8Array[]): string {
+  const [only] = parts
+  if (only === undefined || parts.length > 1) return Buffer.concat(parts).toString('utf8')
+  return Buffer.from(only.buffer, only.byteOffset, only.length).toString('utf8')
 }

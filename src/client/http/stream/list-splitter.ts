@@ -1,5 +1,5 @@
 import { NodeProxyError } from '../../../lib/error.ts'
-import { joinedText } from './joined-text.ts'
+import { joinedText } from './line-splitter.ts'
 import { ObjectScanner } from './object-scanner.ts'
 
 const QUOTE = 0x22

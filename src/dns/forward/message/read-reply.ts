@@ -1,9 +1,9 @@
 import { type Answer, decode, encode } from 'dns-packet'
 import { ownBuffer } from '../../../lib/own-buffer.ts'
 import type { Query } from './query.ts'
-import type { ReplyHeader } from './read-header.ts'
 import {
   encodeRecord,
+  type ReplyHeader,
   readSections,
   type Sections,
   type WireRecord,

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { Random } from '../../../lib/random.ts'
 import { type DiscardReason, matchReply } from '../message/match-reply.ts'
 import { encodeQuery, type Query } from '../message/query.ts'
-import type { ReplyHeader } from '../message/read-header.ts'
+import type { ReplyHeader } from '../message/read-records.ts'
 import { type ReplyFault, readReply, type UpstreamAnswer } from '../message/read-reply.ts'
 import type { Upstream } from './upstream.ts'
 

@@ -9,7 +9,7 @@ import {
   type SetSide,
 } from '../model/ip-set.ts'
 import type { Rule } from '../model/rule.ts'
-import type { XtablesWorld } from '../model/xtables-world.ts'
+import type { XtablesWorld } from '../model/ruleset.ts'
 import { allOf, type MatchTest, MODIFIER } from './match-test.ts'
 
 /** `-m set`. Counters of elements are not looked at. */

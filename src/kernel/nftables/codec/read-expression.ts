@@ -1,8 +1,7 @@
 import type { Family } from '../../../lib/ip.ts'
 import { attributeText, findAttribute } from '../../netlink/attribute.ts'
 import { align } from '../../netlink/message.ts'
-import type { ConntrackKey, Expression } from '../expression.ts'
-import type { Verdict } from '../verdict.ts'
+import type { ConntrackKey, Expression, Verdict } from '../expression.ts'
 import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
 import * as number from './numbers.ts'
 

@@ -1,7 +1,6 @@
 import type { Family } from '../../../lib/ip.ts'
 import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
-import type { Expression } from '../expression.ts'
-import type { Verdict } from '../verdict.ts'
+import type { Expression, Verdict } from '../expression.ts'
 import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
 import * as number from './numbers.ts'
 

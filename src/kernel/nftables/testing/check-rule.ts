@@ -1,7 +1,6 @@
 import { constants } from 'node:os'
-import type { ConntrackKey, Expression, MetaKey } from '../expression.ts'
+import type { ConntrackKey, Expression, MetaKey, Verdict } from '../expression.ts'
 import type { Rule } from '../objects.ts'
-import type { Verdict } from '../verdict.ts'
 import type { FakeTable } from './fake-table.ts'
 import { isTooLong } from './names.ts'
 import { Registers } from './registers.ts'

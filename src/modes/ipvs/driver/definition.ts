@@ -11,8 +11,8 @@ import { GAPS } from '../gaps.ts'
 import { CHAIN } from '../objects/names.ts'
 import type { IpvsSettings } from '../settings.ts'
 import { type IpvsConfiguration, SCHEDULERS } from './configuration.ts'
-import { hasIpvs } from './has-ipvs.ts'
 import { IpvsDriver } from './ipvs-driver.ts'
+import { hasIpvs } from './missing-modules.ts'
 
 const MINUTES_15 = 900_000
 

@@ -6,12 +6,16 @@ import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { networkDifference } from '../../../lib/ip-range.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
+import type {
+  ModeDriver,
+  PendingCleanup,
+  Periods,
+  Readiness,
+} from '../../definition/mode-driver.ts'
 import type { ModeSpec } from '../../definition/mode-spec.ts'
 import type { ModeView } from '../../definition/mode-view.ts'
-import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
 import type { Missing, MissingRequirement, Mode } from '../../mode.ts'
-import { linuxVersion } from '../../netfilter/linux-version.ts'
+import { linuxVersion } from '../../netfilter/detect-extensions.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'

@@ -12,7 +12,7 @@ import {
   NETLINK_ROUTE,
   type OpenTransport,
 } from '../../../kernel/netlink/transport.ts'
-import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import { noRelays } from '../../../kernel/relay/no-relays.ts'
 import { SocketRelays } from '../../../kernel/relay/socket-relays.ts'
@@ -32,8 +32,8 @@ import { kindOf } from '../objects/object.ts'
 import { observeAll } from '../observe.ts'
 import { specText, splitText } from '../servers/server-spec.ts'
 import type { IpvsSettings } from '../settings.ts'
-import { hasIpvs } from './has-ipvs.ts'
 import type { IpvsRuntime } from './ipvs-runtime.ts'
+import { hasIpvs } from './missing-modules.ts'
 
 const NOT_LOADED: MissingRequirement = {
   code: 'NP_IPVS_MODULE_MISSING',

@@ -1,5 +1,5 @@
+import type { Verdict } from '../../../kernel/nftables/expression.ts'
 import type { ChainSpec, Element, Rule, SetSpec } from '../../../kernel/nftables/objects.ts'
-import type { Verdict } from '../../../kernel/nftables/verdict.ts'
 import type { Digest } from '../../mode.ts'
 
 /** What follows in a hash. */

@@ -1,5 +1,9 @@
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../../forwarding/entry.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import type { PlacedElement } from '../keys/digest.ts'
+import { address } from '../keys/encode.ts'
+import { SET } from '../keys/names.ts'
 import { distinguishesPods, isEverySourcePod } from '../statements/matches.ts'
 import { choiceChain, type MapPrefix, type MarkClass } from './choice-chain.ts'
 
@@ -102,4 +106,9 @@ function sumOf(numbers: readonly number[]): number {
 
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b)
+}
+
+/** A ClusterIP: new connections to it are rejected on every port that no Service has there. */
+export function clusterAddress(ip: IpAddress): readonly PlacedElement[] {
+  return [{ set: SET.clusterAddresses, element: { key: address(ip) } }]
 }

@@ -3,9 +3,9 @@ import {
   FIRST_REGISTER,
   type Register,
   VERDICT_REGISTER,
+  type Verdict,
 } from '../../../kernel/nftables/expression.ts'
 import type { Rule } from '../../../kernel/nftables/objects.ts'
-import type { Verdict } from '../../../kernel/nftables/verdict.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { hostWord } from '../keys/encode.ts'
 import { bits, type Field, loadAll, MARK, wordsOf } from './fields.ts'

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { NetlinkConntrack } from '../../../kernel/conntrack/netlink-conntrack.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
-import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
 import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -23,8 +23,8 @@ import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
 import type { CleanupRuntime } from './pending-cleanup.ts'
+import { viewUserspace } from './userspace-driver.ts'
 import type { UserspaceRuntime } from './userspace-runtime.ts'
-import { viewUserspace } from './view-userspace.ts'
 
 /** What the data path may use of this machine. */
 export interface Machine {

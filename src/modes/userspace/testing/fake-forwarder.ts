@@ -2,8 +2,8 @@ import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, RedirectPorts } from '../forwarder.ts'
+import type { RouteTraffic } from '../read-traffic.ts'
 import type { Route } from '../route.ts'
-import type { RouteTraffic } from '../route-traffic.ts'
 
 const NONE: TrafficCounts = {
   connections: 0,

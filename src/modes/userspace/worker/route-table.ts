@@ -4,11 +4,19 @@ import {
   type SocketAddress,
   socketAddress,
 } from '../../../kernel/sockets/socket-address.ts'
+import { hostPort, type IpAddress } from '../../../lib/ip.ts'
+import type { RouteTraffic, Tally } from '../read-traffic.ts'
 import type { Route, RouteListener, RouteProtocol } from '../route.ts'
-import type { RouteTraffic, Tally } from '../route-traffic.ts'
 import type { BackendState, RunningTally } from './backend-state.ts'
 import { type RouteEnvironment, ServedRoute } from './served-route.ts'
 import type { Session } from './session.ts'
+
+/** Where to listen. */
+export interface ListenerAddress {
+  readonly protocol: RouteProtocol
+  readonly ip: IpAddress
+  readonly port: number
+}
 
 /** The route and listener at which a client arrived. */
 export interface RouteMatch {
@@ -132,4 +140,9 @@ function tallyOf(ended: RunningTally, sessions: Iterable<Session>): Tally {
     bytesOut += session.bytesOut
   }
   return { connections: ended.connections, connectionsNow, bytesIn, bytesOut }
+}
+
+/** `TCP 127.0.0.1:80` */
+export function listenerKey({ protocol, ip, port }: ListenerAddress): string {
+  return `${protocol} ${hostPort(ip, port)}`
 }

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { RunCommand } from '../../../explain/host/run-command.ts'
 import { processAtSocket, readListeners, readRules, readSettings } from '../read-node-facts.ts'
-import { isOwnRule } from './own-rules.ts'
 import { readInterfaces, readUplink } from './read-interfaces.ts'
-import { readMasquerades } from './read-masquerades.ts'
+import { isOwnRule, readMasquerades } from './read-masquerades.ts'
 
 /** Runs nothing: commands by their words, others are not there. */
 function answers(outputs: Readonly<Record<string, string>>): RunCommand {

@@ -2,6 +2,10 @@ import type { NodeFacts } from '../../../doctor/evidence/node-facts.ts'
 import { listNftables } from '../../../explain/nftables/read-nftables.ts'
 import type { NodeSource } from './node-source.ts'
 
+/** What every mode puts into chains' names, and its tables of nftables. */
+const OWN_CHAIN = /(^|\s)(NPROXY|NPVS|NPUS|NPGUARD)-/
+const OWN_TABLE = /^nft \w+ node-proxy(-guard)?(\s|$)/
+
 /** The programs whose rules are listed with `-save`. */
 export const XTABLES = [
   'iptables-nft',
@@ -60,4 +64,9 @@ function ofNft(listing: string): readonly Masquerade[] {
     found.push({ where: `${where} ${chain}`, rule, packets })
   }
   return found
+}
+
+/** Whether node-proxy wrote a rule: `where` as a step of a packet has it, or a rule as iptables lists it. */
+export function isOwnRule(where: string, rule: string): boolean {
+  return OWN_TABLE.test(where) || OWN_CHAIN.test(where) || OWN_CHAIN.test(rule)
 }

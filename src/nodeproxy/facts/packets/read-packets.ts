@@ -10,7 +10,7 @@ import { isInScope } from '../../../modes/netfilter/settings/node-port-scope.ts'
 import type { Protocol } from '../../../resources/types.ts'
 import type { DesiredRules } from '../../explanation/desired-state.ts'
 import type { NodeSource } from '../kernel/node-source.ts'
-import { isOwnRule } from '../kernel/own-rules.ts'
+import { isOwnRule } from '../kernel/read-masquerades.ts'
 import { nodeAddresses, outsideSources, type PacketSource, podSources } from './packet-sources.ts'
 import type { LocalBackend, SampledEntries, SampledFrontend } from './sampled-entries.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WatchProblem } from '../../../watch/problem.ts'
+import type { WatchProblem } from '../../../watch/feed.ts'
 import { recordingEvents, recordingLog } from '../../testing/wiring.ts'
 import { ObjectProblems } from './object-problems.ts'
 

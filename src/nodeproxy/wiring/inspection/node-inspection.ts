@@ -1,8 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { ClusterView } from '../../../forwarding/cluster-view.ts'
 import { compareText } from '../../../forwarding/compare-text.ts'
 import type { Backend, ForwardingEntry, Frontend, Protocol } from '../../../forwarding/entry.ts'
 import { explainPool } from '../../../forwarding/explain-pool.ts'
+import type { ClusterView } from '../../../forwarding/node-context.ts'
 import type { ForwardingTable } from '../../../forwarding/table.ts'
 import type { ChangeHistory, HistoryEntry } from '../../../inspection/change-history.ts'
 import type {

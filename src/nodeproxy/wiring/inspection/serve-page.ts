@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { commandDocuments, runLauncher } from '../../../inspection/http/command-documents.ts'
 import type { InspectionHandlerParts } from '../../../inspection/http/inspection-handler.ts'
-import { lazyListener } from '../../../inspection/http/lazy-listener.ts'
+import { lazyListener } from '../../../inspection/http/page-handler.ts'
 import type { InspectionSource } from '../../../inspection/service/inspection-source.ts'
 import { systemClock as clock } from '../../../lib/clock.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'

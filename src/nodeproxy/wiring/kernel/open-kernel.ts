@@ -18,9 +18,8 @@ import type { Family } from '../../../lib/ip.ts'
 import type { MissingRequirement } from '../../../modes/mode.ts'
 import type { Netfilter, NetfilterAccess } from '../../../modes/netfilter/access.ts'
 import type { IptablesVariantChoice } from '../../config/fields/configuration.ts'
-import type { Kernel } from './kernel.ts'
+import { type Kernel, presentFamilies } from './kernel.ts'
 import { openKernelWithoutRules } from './kernel-without-rules.ts'
-import { presentFamilies } from './present-families.ts'
 import { NO_RULES, type Rights } from './rights.ts'
 
 /** How to open the kernel. */

@@ -1,6 +1,7 @@
 import { countNoLocalEndpoints } from '../../../forwarding/no-local-endpoints.ts'
 import type { ForwardingTable } from '../../../forwarding/table.ts'
-import type { Mode, Traffic } from '../../../modes/mode.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Mode, ObjectDescription, Traffic } from '../../../modes/mode.ts'
 import type { DeltaTracker } from '../../../sync/delta-tracker.ts'
 import { type FamilyName, type HealthReport, waitedMs } from '../../../telemetry/health/health.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
@@ -8,7 +9,6 @@ import type { WatchState } from '../../../watch/cluster-watcher.ts'
 import { watchedResources } from '../../../watch/watched-resources.ts'
 import type { ChangeTimes } from './change-times.ts'
 import { countStatuses } from './entry-status.ts'
-import { ruleCounts } from './rule-counts.ts'
 
 interface Running {
   readonly table: ForwardingTable
@@ -124,4 +124,24 @@ export function trafficGauges(metrics: Metrics, traffic: Traffic | undefined): v
     counter.remove(labels)
     counter.inc(labels, value)
   }
+}
+
+/** A number of packet filter rules. */
+interface RuleCount {
+  readonly table: string
+  readonly family: Family
+  readonly count: number
+}
+
+/** Counts the packet filter rules of these objects, by table and family; objects without rules are skipped. */
+export function ruleCounts(objects: Iterable<ObjectDescription>): readonly RuleCount[] {
+  const totals = new Map<string, RuleCount>()
+  for (const { family, rules } of objects) {
+    if (rules === undefined || family === undefined) continue
+    const { table } = rules
+    const key = `${table} ${family}`
+    const count = (totals.get(key)?.count ?? 0) + rules.count
+    totals.set(key, { table, family, count })
+  }
+  return [...totals.values()]
 }

@@ -3,6 +3,9 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { type Logger, levelOf } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 
+/** The longest period of a timer of Node. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 type Settings = Pick<NodeProxyConfiguration, 'logging' | 'oomScoreAdj'>
 
 /** How the settings are applied. */
@@ -44,5 +47,18 @@ export async function setOomScore(
       hint: 'add CAP_SYS_RESOURCE, or set oomScoreAdj to what the process has',
       cause,
     })
+  }
+}
+
+/**
+ * Keeps the process alive while `work` runs. While another process has the daemon's ports and
+ * the API server is unreachable, only unreferenced timers are pending, and Node would exit.
+ */
+export async function keepAlive<T>(work: () => Promise<T>): Promise<T> {
+  const timer = setInterval(() => {}, MAX_TIMER_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
   }
 }

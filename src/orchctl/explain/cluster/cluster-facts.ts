@@ -6,7 +6,7 @@ import { readPolicy } from '../../../networkpolicy/objects/read-policy.ts'
 import { NAMES } from '../../../resources/names.ts'
 import { decodeNode } from '../../../resources/node.ts'
 import type { Protocol } from '../../../resources/types.ts'
-import { nodeAddresses } from '../../nodes/node-address.ts'
+import { nodeAddresses } from '../../nodes/node-inspection.ts'
 import { type ClusterReader, ownAddresses } from '../connection/cluster-reader.ts'
 import type { ConnectionQuery } from '../connection/connection-query.ts'
 import {

@@ -8,7 +8,7 @@ import {
 import type { NetworkPolicy } from '../../../networkpolicy/objects/network-policy.ts'
 import { readPolicyPod } from '../../../networkpolicy/objects/policy-pod.ts'
 import type { Protocol } from '../../../resources/types.ts'
-import { nodeAddresses } from '../../nodes/node-address.ts'
+import { nodeAddresses } from '../../nodes/node-inspection.ts'
 
 /** A backend that a connection may reach. */
 export interface ReachedBackend {

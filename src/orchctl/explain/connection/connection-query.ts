@@ -1,8 +1,8 @@
 import { familyOf, hostPort, type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { type JsonObject, stringAt, valueAt } from '../../../lib/json.ts'
 import { quote } from '../../../lib/quote.ts'
-import { nodeAddresses } from '../../nodes/node-address.ts'
-import { usageError } from '../../usage/usage-error.ts'
+import { nodeAddresses } from '../../nodes/node-inspection.ts'
+import { usageError } from '../../usage/exit-code.ts'
 import { type ClusterReader, podAddresses } from './cluster-reader.ts'
 
 const KINDS: Readonly<Record<string, 'pod' | 'service' | 'node'>> = {

@@ -2,7 +2,25 @@ import type { Cidr } from '../../../lib/ip.ts'
 import type { FieldsOf, PathsUnder } from '../../../settings/field.ts'
 import { boolean, text } from '../../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
-import { fieldTypes } from '../field-types.ts'
+import { CONTROLLER_NAMES, fieldTypes } from '../field-types.ts'
+
+/** What the cluster does by itself. */
+export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> = {
+  controllers: {
+    flag: 'controllers',
+    type: fieldTypes.controllers,
+    fallback: ['*'],
+    doc: `Controllers to run, by name: * stands for all, -name leaves one out. Leave out those that another controller manager runs. They are ${CONTROLLER_NAMES.join(', ')}.`,
+    reload: 'restart',
+  },
+  'loadBalancer.addressPools': {
+    flag: 'load-balancer-pool',
+    type: fieldTypes.addressPools,
+    fallback: [],
+    doc: 'Networks such as 192.0.2.0/24 and ranges such as 192.0.2.10-192.0.2.20, of either family, that Services of type LoadBalancer get their addresses from. Empty: another controller assigns them.',
+    reload: 'restart',
+  },
+}
 
 /** Running Pods on this machine, without a container runtime. */
 export const SANDBOX_NODE_FIELDS: FieldsOf<
@@ -66,3 +84,5 @@ export const SANDBOX_NODE_FIELDS: FieldsOf<
     reload: 'restart',
   },
 }
+
+type Controlling = 'controllers' | 'loadBalancer.addressPools'

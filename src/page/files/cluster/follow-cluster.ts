@@ -5,8 +5,7 @@ import { LateError, within } from '../data/within.ts'
 import { answered, failed, type NodeReading, type NodeReadings } from '../nodes/node-reading.ts'
 import type { ClusterState } from './cluster-state.ts'
 import { eachOf } from './each-of.ts'
-import { failureOf } from './failure-of.ts'
-import { listed } from './listed.ts'
+import { failureOf, listed } from './listed.ts'
 
 /** Answers of hundreds of nodes that arrive within such a time, in milliseconds, are one change of the page. */
 const TOGETHER_MS = 400

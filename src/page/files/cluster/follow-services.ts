@@ -5,7 +5,7 @@ import { repeat, type Visibility } from '../data/repeat.ts'
 import type { Store } from '../data/store.ts'
 import type { NodeReadings } from '../nodes/node-reading.ts'
 import type { ClusterState } from './cluster-state.ts'
-import { failureOf } from './failure-of.ts'
+import { failureOf } from './listed.ts'
 
 /** A node that is not ready comes after all that are. */
 const NOT_READY_MS = Number.MAX_SAFE_INTEGER / 2

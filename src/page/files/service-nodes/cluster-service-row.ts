@@ -2,7 +2,7 @@ import type { ServiceMessage } from '../data/messages.ts'
 import { type RowRules, type Selection, selectRows } from '../grid/selection.ts'
 import type { NodeReadings } from '../nodes/node-reading.ts'
 import { isProblem } from '../services/select-services.ts'
-import { worstStatus } from './worst-status.ts'
+import { worstStatus } from './node-service.ts'
 
 /** One Service of the cluster. */
 export interface ClusterServiceRow {

@@ -4,11 +4,14 @@ import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../../
 import { canonicalAddress, isSameAddress, parseLegacyIp } from '../../../../lib/legacy-address.ts'
 import type { AddressRange } from '../../../allocation/address-range.ts'
 import { addressKey } from '../../../allocation/allocation-keys.ts'
-import type { AllocationPool } from '../../../allocation/allocation-pool.ts'
-import { ADDRESS_BAND, staticBand } from '../../../allocation/static-band.ts'
+import {
+  ADDRESS_BAND,
+  type AllocationPool,
+  staticBand,
+} from '../../../allocation/allocation-pool.ts'
 import { invalidValue } from '../../../status/causes.ts'
 import type { StatusCause } from '../../../status/status.ts'
-import type { Filled } from './filled.ts'
+import type { Filled } from './held-keys.ts'
 
 const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' }
 

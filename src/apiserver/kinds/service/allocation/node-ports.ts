@@ -8,11 +8,9 @@ import {
 } from '../../../../lib/json.ts'
 import { formatPortRange, type PortRange } from '../../../../lib/port-range.ts'
 import { nodePortKey } from '../../../allocation/allocation-keys.ts'
-import type { AllocationPool } from '../../../allocation/allocation-pool.ts'
-import { PORT_BAND, staticBand } from '../../../allocation/static-band.ts'
+import { type AllocationPool, PORT_BAND, staticBand } from '../../../allocation/allocation-pool.ts'
 import { forbiddenValue, invalidValue } from '../../../status/causes.ts'
-import type { Filled } from './filled.ts'
-import { keysHeldBy, numberAt, protocolOf } from './held-keys.ts'
+import { type Filled, keysHeldBy, numberAt, protocolOf } from './held-keys.ts'
 
 const FIELD = 'healthCheckNodePort'
 

@@ -20,8 +20,7 @@ import { forbiddenValue, invalidValue } from '../../../status/causes.ts'
 import type { StatusCause } from '../../../status/status.ts'
 import { clusterIPCapture, newlyCaptured } from './captured-addresses.ts'
 import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
-import type { Filled } from './filled.ts'
-import { keysHeldBy } from './held-keys.ts'
+import { type Filled, keysHeldBy } from './held-keys.ts'
 import { fillNodePorts } from './node-ports.ts'
 
 const FIELDS: readonly TypeField[] = [

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
-import { isIntegerIn } from '../../../../resources/integer.ts'
 import { isLabel, isPathSegment } from '../../../../resources/names.ts'
+import { isIntegerIn } from '../../../../resources/port.ts'
 import type { Reader } from '../../../../resources/reader.ts'
 import { checkName, LABEL_FAULT } from '../checks.ts'
 

@@ -1,6 +1,10 @@
-import { type Expression, FIRST_REGISTER, VERDICT_REGISTER } from '../../expression.ts'
+import {
+  type Expression,
+  FIRST_REGISTER,
+  VERDICT_REGISTER,
+  type Verdict,
+} from '../../expression.ts'
 import type { Command, Element, Hook, SetSpec, Table } from '../../objects.ts'
-import type { Verdict } from '../../verdict.ts'
 
 /** Commands in one table `conformance` of IPv4, in few words. */
 export const TABLE: Table = { family: 4, name: 'conformance' }

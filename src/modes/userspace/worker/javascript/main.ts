@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { resetSocket } from '../../../../kernel/relay/reset-socket.ts'
+import { resetSocket } from '../../../../kernel/relay/tcp-relay.ts'
 import {
   hostKey,
   ipOf,
@@ -13,9 +13,9 @@ import { Mutex } from '../../../../lib/mutex.ts'
 import { admit } from '../admission.ts'
 import type { BackendState } from '../backend-state.ts'
 import { Dispatcher, MAINTENANCE_MS } from '../dispatcher.ts'
-import { type ListenerAddress, listenerKey } from '../listener-address.ts'
 import type { Answer, ListenerOrder, Order, WorkerSetup } from '../messages.ts'
 import { proxyHeader } from '../proxy-header.ts'
+import { type ListenerAddress, listenerKey } from '../route-table.ts'
 import type { Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import { BufferPool, ReadBuffer } from './read-buffer.ts'

@@ -10,7 +10,7 @@ import {
 import { familyOf, parseIp } from '../../../../lib/ip.ts'
 import { type AdmissionParts, admit } from '../admission.ts'
 import type { BackendState } from '../backend-state.ts'
-import type { ListenerAddress } from '../listener-address.ts'
+import type { ListenerAddress } from '../route-table.ts'
 import type { Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import { DATAGRAM_OPTIONS, sendDatagram } from './datagram.ts'

@@ -29,8 +29,7 @@ import { Disagreements } from '../parts/disagreements.ts'
 import { Figures } from '../parts/figures.ts'
 import { View } from '../parts/frame.ts'
 import { Toolbar } from '../parts/toolbar.ts'
-import { useFollowing } from '../parts/use-following.ts'
-import { useStore } from '../parts/use-store.ts'
+import { useFollowing, useStore } from '../parts/use-store.ts'
 
 /** What is wrong stands first. */
 export const ALL_NODES: Selection<NodeSortKey> = {

@@ -12,8 +12,8 @@ import {
   type NodeService,
   type ReadService,
   readServices,
+  worstStatus,
 } from '../../service-nodes/node-service.ts'
-import { worstStatus } from '../../service-nodes/worst-status.ts'
 import { type BackendRow, backendRows } from '../../services/service-entries.ts'
 import {
   formatBytes,
@@ -26,8 +26,7 @@ import {
 } from '../../text/format.ts'
 import { Disagreements } from '../parts/disagreements.ts'
 import { StateMark } from '../parts/state-mark.ts'
-import { useFollowing } from '../parts/use-following.ts'
-import { useStore } from '../parts/use-store.ts'
+import { useFollowing, useStore } from '../parts/use-store.ts'
 import { BackendsTable } from '../services/backends-table.ts'
 
 /** Nodes that are shown before the others are wanted. */

@@ -1,8 +1,7 @@
 import { html } from 'htm/preact'
-import { countProblems } from '../../node/count-problems.ts'
-import type { NodeState } from '../../node/node-state.ts'
+import { countProblems, type NodeState } from '../../node/node-state.ts'
 import { type Route, START } from '../../route/route.ts'
-import { useRouteHash } from '../parts/page-base.ts'
+import { useRouteHash } from '../parts/frame.ts'
 import { useStore } from '../parts/use-store.ts'
 
 const EXPLAIN: Route = {
