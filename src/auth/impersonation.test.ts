@@ -3,7 +3,7 @@ import {
   impersonatedUser,
   impersonationActions,
   readImpersonation,
-} from './impersonation-headers.ts'
+} from './impersonation.ts'
 
 function read(...headers: readonly (readonly [string, string])[]) {
   const found = readImpersonation(['Host', 'x', ...headers.flat()])

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
-import type { Election, Office } from '../storage/sole-candidate.ts'
+import type { Election, Office } from '../storage/election.ts'
 import { createElectedLeadership } from './run-controllers.ts'
 
 /** An election whose outcome the test decides. */

@@ -12,7 +12,7 @@ import { createObjectWriter } from '../controllers/runner/writing/object-writer.
 import type { Clock } from '../lib/clock.ts'
 import { systemRandom } from '../lib/random.ts'
 import { sleep } from '../lib/sleep.ts'
-import type { Election } from '../storage/sole-candidate.ts'
+import type { Election } from '../storage/election.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createFailureLog } from './system/failure-log.ts'
 import { waitBriefly } from './system/wait-briefly.ts'

@@ -1,4 +1,4 @@
-import type { Authenticator } from '../../auth/authentication/authenticator-chain.ts'
+import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import type { VerificationKey } from '../../auth/tokens/signing-key.ts'
 import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 

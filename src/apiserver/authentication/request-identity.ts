@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Action } from '../../auth/action.ts'
-import type { Authenticator, Credentials } from '../../auth/authentication/authenticator-chain.ts'
+import type { Authenticator, Credentials } from '../../auth/authentication/authenticator.ts'
 import {
   impersonatedUser,
   impersonationActions,
   readImpersonation,
-} from '../../auth/impersonation-headers.ts'
+} from '../../auth/impersonation.ts'
 import { ANONYMOUS, MASTERS, UNAUTHENTICATED, UNSECURED, type User } from '../../auth/user.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { subjectOfPeer } from '../../lib/tls/peer-subject.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { Json } from '../../lib/json.ts'
-import { writeYaml, writeYamlItem } from './parse-yaml.ts'
+import { writeYaml, writeYamlItem } from './yaml.ts'
 
 test('it reads as people write it', () => {
   const object = {

@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { jsonFormOf } from '../schema/json-form.ts'
 import { type Field, fieldsOf } from '../schema/schema.ts'
-import { isMicroTimeText, isQuantityText, isTimeText } from './time-text.ts'
+import { isMicroTimeText, isQuantityText, isTimeText } from './scalar-texts.ts'
 
 const INT32 = 'an integer of 32 bits'
 const INT64 = 'an integer of 64 bits'

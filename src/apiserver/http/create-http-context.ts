@@ -3,7 +3,7 @@ import {
   AccountAuthenticator,
   type AccountObjects,
 } from '../../auth/authentication/account-authenticator.ts'
-import { AuthenticatorChain } from '../../auth/authentication/authenticator-chain.ts'
+import { AuthenticatorChain } from '../../auth/authentication/authenticator.ts'
 import { certificateAuthenticator } from '../../auth/authentication/certificate-authenticator.ts'
 import { noTokenReviews, TokenReviewer } from '../../auth/authentication/token-reviewer.ts'
 import { nodeAuthorizer } from '../../auth/node/node-authorizer.ts'

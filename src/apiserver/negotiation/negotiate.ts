@@ -9,7 +9,7 @@ import {
   parseAccept,
   YAML,
 } from '../encoding/media-type.ts'
-import { writeYaml, writeYamlItem } from '../encoding/parse-yaml.ts'
+import { writeYaml, writeYamlItem } from '../encoding/yaml.ts'
 import type { Written } from '../persist/persist.ts'
 import type { ApiRequest, Reply } from '../request/api-request.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'

@@ -12,7 +12,7 @@ import {
 } from '../tokens/account-claims.ts'
 import type { VerificationKey } from '../tokens/signing-key.ts'
 import type { User } from '../user.ts'
-import type { Authentication, Authenticator, Credentials } from './authenticator-chain.ts'
+import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
 
 /** What must be known of an object to say whether a token may still be used. */
 export interface LiveObject {

@@ -1,6 +1,6 @@
 import type { CertificateSubject } from '../../lib/tls/peer-subject.ts'
 import { AUTHENTICATED } from '../user.ts'
-import type { Authentication, Authenticator, Credentials } from './authenticator-chain.ts'
+import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
 
 /** What a certificate says is the same for each request of its connection. */
 const KNOWN = new WeakMap<CertificateSubject, Authentication>()

@@ -1,7 +1,7 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { Clock } from '../../lib/clock.ts'
 import { AUTHENTICATED, type User } from '../user.ts'
-import type { Authentication, Authenticator } from './authenticator-chain.ts'
+import type { Authentication, Authenticator } from './authenticator.ts'
 
 /** Signature algorithms of identity providers; none that shares a secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'EdDSA']

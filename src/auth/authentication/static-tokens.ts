@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { parse } from 'csv-parse/sync'
 import { NodeProxyError } from '../../lib/error.ts'
 import { AUTHENTICATED, type User } from '../user.ts'
-import type { Authenticator } from './authenticator-chain.ts'
+import type { Authenticator } from './authenticator.ts'
 
 /**
  * Reads tokens that never change, as kube-apiserver's `--token-auth-file` has them: lines of token,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { User } from '../user.ts'
 import type { AccountAuthentication } from './account-authenticator.ts'
-import type { Authentication } from './authenticator-chain.ts'
+import type { Authentication } from './authenticator.ts'
 import { TokenReviewer } from './token-reviewer.ts'
 
 const OWN = 'https://orch'

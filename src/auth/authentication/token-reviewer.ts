@@ -1,5 +1,5 @@
 import type { AccountAuthentication, AccountAuthenticator } from './account-authenticator.ts'
-import type { Authenticator } from './authenticator-chain.ts'
+import type { Authenticator } from './authenticator.ts'
 
 export interface TokenReviewerOptions {
   readonly accounts: Pick<AccountAuthenticator, 'review'>

@@ -11,7 +11,7 @@ import { addFileFlags, addWriteFlags, type WriteFlags, writeQuery } from '../wri
 import { defineBindings } from './bindings.ts'
 import { generates } from './generates.ts'
 import { defineRoles } from './roles.ts'
-import { defineConfigMap, defineSecrets } from './secrets.ts'
+import { defineConfigMap, defineSecrets } from './data-objects.ts'
 import { defineServices } from './services.ts'
 import { defineToken } from './token.ts'
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Authenticator } from '../../auth/authentication/authenticator-chain.ts'
+import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import { NODES, nodeUserName } from '../../auth/node/node-authorizer.ts'
 import { accountGroups, accountUserName } from '../../auth/service-account-name.ts'
 import { AUTHENTICATED, type User } from '../../auth/user.ts'

@@ -1,5 +1,5 @@
 import { Agent, fetch } from 'undici'
-import type { Authenticator } from '../../auth/authentication/authenticator-chain.ts'
+import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import { OidcAuthenticator } from '../../auth/authentication/oidc-authenticator.ts'
 import { discoverKeys, type FetchedDocument } from '../../auth/authentication/oidc-discovery.ts'
 import type { Clock } from '../../lib/clock.ts'

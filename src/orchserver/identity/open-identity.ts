@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IdentityOptions } from '../../apiserver/authentication/identity-options.ts'
-import type { Authenticator } from '../../auth/authentication/authenticator-chain.ts'
+import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import { sign, TokenIssuer } from '../../auth/tokens/token-issuer.ts'
 import type { TokenContents } from '../../controllers/serviceaccounttokens/token-secret-writes.ts'

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Authenticator } from '../../auth/authentication/authenticator-chain.ts'
+import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import { staticTokens } from '../../auth/authentication/static-tokens.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type Followed, type FollowedFilesOptions, followFiles } from './followed-files.ts'

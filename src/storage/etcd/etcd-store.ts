@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
-import type { Election } from '../sole-candidate.ts'
+import type { Election } from '../election.ts'
 import type { Store, Transaction, TxnResult } from '../store.ts'
 import { Caller } from './caller.ts'
 import { parseEndpoints } from './endpoint.ts'

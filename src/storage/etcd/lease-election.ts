@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { Election, Office } from '../sole-candidate.ts'
+import type { Election, Office } from '../election.ts'
 import type { RevisionRefusal } from '../store.ts'
 import type { Caller } from './caller.ts'
 import { watchEtcd } from './etcd-watch.ts'

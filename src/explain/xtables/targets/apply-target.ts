@@ -1,5 +1,5 @@
 import type { Branch } from '../../packet/branch.ts'
-import { connectionMark, mark, set } from './mark-targets.ts'
+import { connectionMark, mark, set } from './mark-and-set-targets.ts'
 import { dnat, masquerade, redirect, snat } from './nat-targets.ts'
 import { result, type TargetEffect, type TargetInput, unclear } from './target-effect.ts'
 import { accept, drop, reject, tracking, transparentProxy } from './verdict-targets.ts'

@@ -1,7 +1,7 @@
 import type { Family } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { memberOf } from '../../netfilter/objects/object-key.ts'
-import { familyOfSet } from '../../netfilter/sets/member-text.ts'
+import { familyOfSet } from '../../netfilter/sets/set-text.ts'
 import type { SetMembers } from '../../netfilter/sets/set-members.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import { leavingKey, serverOfMember, servicesKey } from '../objects/member.ts'

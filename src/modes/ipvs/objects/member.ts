@@ -3,7 +3,7 @@ import type { VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { memberKey, memberOf } from '../../netfilter/objects/object-key.ts'
-import { familyOfSet, parseMember } from '../../netfilter/sets/member-text.ts'
+import { familyOfSet, parseMember } from '../../netfilter/sets/set-text.ts'
 import { type SetRole, setName } from './names.ts'
 import { serverIdOf, serverKey } from './object.ts'
 

@@ -10,7 +10,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { inGroups } from '../../../lib/groups.ts'
 import type { Digest, KernelError, ObjectKey } from '../../mode.ts'
 import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from '../objects/object-key.ts'
-import { parseMember } from './member-text.ts'
+import { parseMember } from './set-text.ts'
 
 /** Commands made at a time, lest those of tens of thousands of members cost memory. */
 const AT_ONCE = 1024

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { KernelError, ObjectKey } from '../../../modes/mode.ts'
-import type { AppliedRun } from '../../../sync/plan.ts'
+import type { AppliedRun } from '../../../sync/sync-loop.ts'
 import { Health } from '../../../telemetry/health/health.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { recordingLog } from '../../testing/wiring.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Authentication, AuthenticatorChain } from './authenticator-chain.ts'
+import { type Authentication, AuthenticatorChain } from './authenticator.ts'
 
 const ANN: Authentication = { user: { name: 'ann', groups: [] } }
 const BOB: Authentication = { user: { name: 'bob', groups: [] } }

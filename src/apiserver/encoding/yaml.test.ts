@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { StatusError } from '../status/status.ts'
-import { parseYaml } from './parse-yaml.ts'
+import { parseYaml } from './yaml.ts'
 
 function parse(text: string | Buffer) {
   const parsed = parseYaml(Buffer.from(text as string), 500)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSoleCandidate } from './sole-candidate.ts'
+import { createSoleCandidate } from './election.ts'
 
 test('leads at once, until it resigns, in ever later terms', async () => {
   const election = createSoleCandidate()
