@@ -1,9 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  impersonatedUser,
-  impersonationActions,
-  readImpersonation,
-} from './impersonation.ts'
+import { impersonatedUser, impersonationActions, readImpersonation } from './impersonation.ts'
 
 function read(...headers: readonly (readonly [string, string])[]) {
   const found = readImpersonation(['Host', 'x', ...headers.flat()])

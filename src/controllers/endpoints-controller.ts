@@ -26,7 +26,7 @@ import type { PodObject } from './objects/pod-object.ts'
 import type { ServiceObject } from './objects/service-object.ts'
 import { isEmpty, keysPatch, replacementPatch } from './objects/string-map.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import { type ObjectIdentity, objectNamed, type Write } from './runner/writing/write.ts'
+import { type ObjectIdentity, objectNamed, type Write } from './runner/write.ts'
 
 /** Addresses in all subsets of one Endpoints object together, as in Kubernetes. */
 const MAX_ADDRESSES = 1000

@@ -9,8 +9,8 @@ import { COLLECTION_NAMES, perCollection } from './cache/per-collection.ts'
 import type { Affects } from './cache/selection.ts'
 import { keyOf, type ObjectMeta, type OwnerReference } from './objects/object-meta.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import { eventWrite } from './runner/writing/event-write.ts'
-import type { EventWrite, ObjectIdentity, Patch } from './runner/writing/write.ts'
+import { eventWrite } from './runner/event-write.ts'
+import type { EventWrite, ObjectIdentity, Patch } from './runner/write.ts'
 
 const NAME = 'garbagecollector'
 

@@ -15,8 +15,8 @@ import type { View } from './cache/object-cache.ts'
 import { type EndpointsObject, isElectionLock } from './objects/endpoints-object.ts'
 import { type StringMap, withoutKeys } from './objects/string-map.ts'
 import type { Controller, Reconciliation } from './runner/controller.ts'
-import { objectNamed } from './runner/writing/write.ts'
-import { endpointId, type WantedEndpoint, type WantedGroup } from './slices/slice-packing.ts'
+import { objectNamed } from './runner/write.ts'
+import { endpointId, type WantedEndpoint, type WantedGroup } from './slice-packing.ts'
 import {
   ADDRESS_TYPES,
   type AddressType,
@@ -27,7 +27,7 @@ import {
   slicesOf,
   sliceWrites,
   type WantedSlices,
-} from './slices/slice-writes.ts'
+} from './slice-writes.ts'
 
 /**
  * The number of addresses of one subset that are mirrored, the ready ones first; the default of

@@ -12,7 +12,7 @@ import { COLLECTION_NAMES, perCollection } from './cache/per-collection.ts'
 import type { NamespaceObject } from './objects/namespace-object.ts'
 import type { ObjectMeta } from './objects/object-meta.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import type { Deletion, Patch } from './runner/writing/write.ts'
+import type { Deletion, Patch } from './runner/write.ts'
 
 /** Never True: all kinds are known without discovery, and the runner retries and reports refused deletions. */
 const ALWAYS: readonly WantedCondition[] = [

@@ -3,7 +3,7 @@ import type { View } from './cache/object-cache.ts'
 import { isEmpty, replacementPatch } from './objects/string-map.ts'
 import type { Controller, Reconciliation } from './runner/controller.ts'
 import { SETTLED } from './runner/controller.ts'
-import type { Write } from './runner/writing/write.ts'
+import type { Write } from './runner/write.ts'
 
 const COLLECTION = 'configmaps'
 

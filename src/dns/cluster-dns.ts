@@ -1,5 +1,5 @@
 import type { ApiClient } from '../client/http/api-client.ts'
-import type { RequestReporter } from '../client/http/failure/api-failures.ts'
+import type { RequestReporter } from '../client/http/api-failures.ts'
 import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import { ClusterStore } from '../cluster/cluster-store.ts'

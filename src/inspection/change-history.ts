@@ -1,4 +1,4 @@
-import type { AppliedRun } from '../sync/plan.ts'
+import type { AppliedRun } from '../sync/sync-loop.ts'
 
 /** A Service whose entries were written into the kernel. Times are milliseconds since the epoch. */
 export interface HistoryEntry {

@@ -9,8 +9,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { NodeProxyError } from '../lib/error.ts'
 import { ChangeHistory } from './change-history.ts'
 import { openInspection } from './inspection-client.ts'
-import type { InspectionSource } from './service/inspection-source.ts'
-import { serveInspection } from './service/serve-inspection.ts'
+import type { InspectionSource } from './inspection-source.ts'
+import { serveInspection } from './serve-inspection.ts'
 
 let folder: string
 const cleanups: (() => unknown)[] = []

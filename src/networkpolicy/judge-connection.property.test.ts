@@ -4,8 +4,8 @@ import { parseIp } from '../lib/ip.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Protocol } from '../resources/types.ts'
 import { type ConnectionEnd, judgeConnection } from './judge-connection.ts'
-import { readPolicyPod } from './objects/policy-pod.ts'
-import { readPolicy } from './objects/read-policy.ts'
+import { readPolicyPod } from './policy-pod.ts'
+import { readPolicy } from './read-policy.ts'
 import {
   allowedConnections,
   type TestEnd,

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { type ConnectionEnd, judgeConnection, type PolicyConnection } from './judge-connection.ts'
-import { readPolicyPod } from './objects/policy-pod.ts'
-import { readPolicy } from './objects/read-policy.ts'
+import { readPolicyPod } from './policy-pod.ts'
+import { readPolicy } from './read-policy.ts'
 
 /** Two namespaces, and Pods: `shop/web` (a port `http` of 8080), `shop/cart`, `other/cart`; and an address outside. */
 const NAMESPACES: Readonly<Record<string, JsonObject>> = {

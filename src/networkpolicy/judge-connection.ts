@@ -8,8 +8,8 @@ import type {
   PolicyPeer,
   PolicyPort,
   PolicyRule,
-} from './objects/network-policy.ts'
-import type { PolicyPod } from './objects/policy-pod.ts'
+} from './network-policy.ts'
+import type { PolicyPod } from './policy-pod.ts'
 
 /** One end of a connection, as the other one sees it. */
 export interface ConnectionEnd {

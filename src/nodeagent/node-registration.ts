@@ -1,6 +1,6 @@
 import type { ApiClient } from '../client/http/api-client.ts'
-import type { RequestReporter } from '../client/http/failure/api-failures.ts'
-import type { ApiResult } from '../client/http/failure/failure.ts'
+import type { RequestReporter } from '../client/http/api-failures.ts'
+import type { ApiResult } from '../client/http/failure.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { sleep } from '../lib/sleep.ts'

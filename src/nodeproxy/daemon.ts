@@ -15,6 +15,7 @@ import type { ExitCode } from '../settings/answers.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './config/launch.ts'
+import { checkStart } from './wiring/check-start.ts'
 import { cleanUpKernel, isGuardedByMode } from './wiring/clean-up.ts'
 import type { Kernel } from './wiring/kernel/kernel.ts'
 import { logMissingFeatures } from './wiring/kernel/kernel-without-rules.ts'
@@ -24,9 +25,8 @@ import { applySysctls } from './wiring/kernel/sysctls.ts'
 import { LoopbackRouting } from './wiring/loopback-routing.ts'
 import { nodeNameOf } from './wiring/node/node-identity.ts'
 import { type OpenModes, openModes } from './wiring/open-modes.ts'
+import { applyProcessSettings, keepAlive } from './wiring/process-settings.ts'
 import { runNode } from './wiring/run-node.ts'
-import { checkStart } from './wiring/startup/check-start.ts'
-import { applyProcessSettings, keepAlive } from './wiring/startup/process-settings.ts'
 import {
   NO_OWNERSHIP,
   type Ownership,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext } from './command/command-module.ts'
-import { defineMapCommand } from './label/map-command.ts'
+import { defineMapCommand } from './map-command.ts'
 
 /** `orchctl annotate`. */
 export function define(command: Command, context: CommandContext): void {

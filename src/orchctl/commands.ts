@@ -31,7 +31,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'label',
     summary: 'set and remove labels',
-    load: () => import('./label/label-command.ts'),
+    load: () => import('./label-command.ts'),
   },
   {
     name: 'annotate',
@@ -112,6 +112,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: '__complete',
     summary: 'what a word may become, for completion',
     isHidden: true,
-    load: () => import('./complete/complete-command.ts'),
+    load: () => import('./complete-command.ts'),
   },
 ]

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import type { User } from '../auth/user.ts'
 import type { ApiClient } from '../client/http/api-client.ts'
-import { ApiFailures } from '../client/http/failure/api-failures.ts'
+import { ApiFailures } from '../client/http/api-failures.ts'
 import type { DnsSettings } from '../dns/dns-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hostPort } from '../lib/ip.ts'

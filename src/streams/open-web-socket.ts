@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../lib/error.ts'
+import { createMessageStream } from './message-stream.ts'
 import { openUpgraded, type UpgradeOptions, type UpgradeRefused } from './open-upgraded.ts'
-import { acceptKey } from './websocket/handshake.ts'
-import { createMessageStream } from './websocket/message-stream.ts'
+import { acceptKey } from './websocket-handshake.ts'
 
 /** A WebSocket that is open. */
 export interface OpenWebSocket {

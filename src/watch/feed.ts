@@ -1,5 +1,5 @@
 import type { ApiClient } from '../client/http/api-client.ts'
-import type { RequestReporter } from '../client/http/failure/api-failures.ts'
+import type { RequestReporter } from '../client/http/api-failures.ts'
 import { readIdentity } from '../client/reflector/identity.ts'
 import type { Change, Projection } from '../client/reflector/object-tracker.ts'
 import { createReflector, type Reflector } from '../client/reflector/reflector.ts'

@@ -6,9 +6,8 @@ import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { Random } from '../../lib/random.ts'
 import { canonicalGroup } from '../../resources/api-groups.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
+import type { EventSource } from './audit-event.ts'
 import { type AuditRecord, RequestRecord } from './audit-record.ts'
-import type { EventSource } from './event/audit-event.ts'
-import { isWithheld } from './event/withheld.ts'
 import {
   type AuditPolicy,
   type AuditRule,
@@ -17,6 +16,7 @@ import {
   type ResourceSelector,
 } from './policy/audit-policy.ts'
 import type { AuditSink } from './sinks/audit-sink.ts'
+import { isWithheld } from './withheld.ts'
 
 const MAX_FORWARDED = 10
 const MAPPED = /^::ffff:(?=\d+\.)/i

@@ -15,9 +15,9 @@ import {
   PANIC,
   truncatedAnnotation,
   withoutQuotes,
-} from './event/audit-event.ts'
-import { holdsWithheld } from './event/withheld.ts'
+} from './audit-event.ts'
 import { type AuditRule, includesRequest, type Level, type Stage } from './policy/audit-policy.ts'
+import { holdsWithheld } from './withheld.ts'
 
 /** As much as a stored object may have, so that no stored object evades the log by its size. */
 const MAX_BODY_BYTES = 1_572_864

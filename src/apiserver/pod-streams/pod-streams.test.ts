@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { createForwardingClient, type ForwardingClient } from '../../streams/forwarding-client.ts'
 import {
   type CommandOptions,
   type LogOptions,
@@ -12,16 +13,12 @@ import {
 } from '../../streams/node-streams.ts'
 import { openUpgraded, type UpgradeRefused } from '../../streams/open-upgraded.ts'
 import { openWebSocket } from '../../streams/open-web-socket.ts'
-import {
-  createForwardingClient,
-  type ForwardingClient,
-} from '../../streams/port-forward/forwarding-client.ts'
-import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/serve-forwarding.ts'
 import { COMMAND_V5 } from '../../streams/remote-command/channels.ts'
 import {
   createRemoteCommand,
   type RemoteCommand,
 } from '../../streams/remote-command/command-client.ts'
+import { TUNNELLED_PORT_FORWARD } from '../../streams/serve-forwarding.ts'
 import { startIdentityApi } from '../testing/identity-api.ts'
 import { PODS } from '../testing/test-api.ts'
 

@@ -1,4 +1,4 @@
-import type { ApiFailure } from '../http/failure/failure.ts'
+import type { ApiFailure } from '../http/failure.ts'
 
 const DECIMAL = /^(0|[1-9][0-9]*)$/
 

@@ -1,5 +1,5 @@
 import { createDeadline, type Deadline } from '../http/deadline.ts'
-import { type ApiFailure, localFailure, statusFailure } from '../http/failure/failure.ts'
+import { type ApiFailure, localFailure, statusFailure } from '../http/failure.ts'
 import type { Query } from '../http/query.ts'
 import type { WatchBatch, WatchStream } from '../http/watch-stream.ts'
 import { isRecord, parseJson } from '../json.ts'

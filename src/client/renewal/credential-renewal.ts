@@ -12,7 +12,7 @@ import {
   type Validity,
 } from '../connection/credential/validity.ts'
 import type { ApiClient } from '../http/api-client.ts'
-import { causeOf } from '../http/failure/failure.ts'
+import { causeOf } from '../http/failure.ts'
 import { isRecord } from '../json.ts'
 import { createBackoff } from '../reflector/backoff.ts'
 import { requestToken, type TokenRequest } from './token-request.ts'

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../http/api-client.ts'
-import { type ApiResult, localFailure } from '../http/failure/failure.ts'
+import { type ApiResult, localFailure } from '../http/failure.ts'
 import { isRecord } from '../json.ts'
 
 /** A token that a ServiceAccount is to get (`authentication.k8s.io/v1`, TokenRequest). */

@@ -1,9 +1,9 @@
-import { type ApiFailure, isTerminating } from '../../client/http/failure/failure.ts'
+import { type ApiFailure, isTerminating } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { Controller } from './controller.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
-import type { Write } from './writing/write.ts'
+import type { Write } from './write.ts'
 
 /** Times and limits of a controller loop. */
 export interface LoopTiming {

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { RequestReporter } from '../../client/http/failure/api-failures.ts'
+import type { RequestReporter } from '../../client/http/api-failures.ts'
 import type { Change } from '../../client/reflector/object-tracker.ts'
 import { createReflector, type Reflector } from '../../client/reflector/reflector.ts'
 import type { ReflectorTiming } from '../../client/reflector/reflector-context.ts'

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { endpointsController } from '../endpoints-controller.ts'
-import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
+import { endpointSlicesController } from '../endpointslices-controller.ts'
 import { electable } from '../testing/electable.ts'
 import { createFakeCluster, type FakeCluster, refusal } from '../testing/fake-cluster.ts'
 import { rawEndpoints, rawPod, rawService } from '../testing/fixtures.ts'

@@ -1,4 +1,4 @@
-import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import type { ApiFailure } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { COLLECTIONS, type CollectionName, groupsOf, type Objects } from '../cache/collections.ts'
@@ -10,9 +10,9 @@ import { readMeta } from '../objects/object-meta.ts'
 import type { Controller } from './controller.ts'
 import { ControllerLoop, type LoopTiming } from './controller-loop.ts'
 import type { ObjectFollower } from './object-follower.ts'
+import type { ObjectWriter } from './object-writer.ts'
 import type { RunnerObserver } from './observer.ts'
-import type { ObjectWriter } from './writing/object-writer.ts'
-import type { Write } from './writing/write.ts'
+import type { Write } from './write.ts'
 
 /** Whether this replica is the one whose controllers write. */
 export interface Leadership {

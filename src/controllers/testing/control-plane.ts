@@ -7,8 +7,8 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { type IdentityContents, knownControllers, READER_ACCOUNT } from '../known-controllers.ts'
 import { createObjectFollower } from '../runner/object-follower.ts'
+import { createObjectWriter, type ObjectWriter } from '../runner/object-writer.ts'
 import { alone, Runner } from '../runner/runner.ts'
-import { createObjectWriter, type ObjectWriter } from '../runner/writing/object-writer.ts'
 import { createRecordingObserver } from './recording-observer.ts'
 
 const NO_PROBLEM = /(?!)/

@@ -14,7 +14,7 @@ import {
   type RouteListings,
   readRoutes,
   type TypedDeadEnd,
-} from '../routes/table-routing.ts'
+} from '../table-routing.ts'
 import type { RouteAnswer, RouteQuery, Routing } from '../walk/routing.ts'
 import type { WalkWorld } from '../walk/walk-packet.ts'
 import type { IpSet, SetElement } from '../xtables/model/ip-set.ts'

@@ -1,7 +1,7 @@
 import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'
 import type { IpvsSnapshot } from '../ipvs-snapshot.ts'
-import { readRoutes, tableRouting } from '../routes/table-routing.ts'
+import { readRoutes, tableRouting } from '../table-routing.ts'
 import type { WalkWorld } from '../walk/walk-packet.ts'
 import { readWorld } from './read-world.ts'
 import type { WorldReaders } from './world-readers.ts'

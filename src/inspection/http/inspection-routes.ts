@@ -9,7 +9,7 @@ import {
   ServiceTrafficSchema,
   StatusResponseSchema,
 } from '../generated/inspection_pb.ts'
-import type { InspectionSource } from '../service/inspection-source.ts'
+import type { InspectionSource } from '../inspection-source.ts'
 import type { ReadDocument } from './command-documents.ts'
 import { COMMON_HEADERS, type Exchange, sendError, sendJson } from './send-json.ts'
 

@@ -1,6 +1,6 @@
 import type { ApplyResult, Change, KernelError, ObjectKey } from '../mode.ts'
-import { nameOf, ofKind } from '../netfilter/objects/object-key.ts'
-import { pruneLeaving } from './draining/leaving.ts'
+import { nameOf, ofKind } from '../netfilter/object-key.ts'
+import { pruneLeaving } from './leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { serverOfMember, servicesKey } from './objects/member.ts'
 import { kindOf } from './objects/object.ts'

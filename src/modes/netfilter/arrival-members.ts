@@ -3,7 +3,7 @@ import { type Member, memberText } from '../../kernel/ipset/sets.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { ObjectKey, TrafficNumbers } from '../mode.ts'
 import { type Arrival, addressesOfFamily } from './arrival.ts'
-import { networksOfSet } from './sets/set-text.ts'
+import { networksOfSet } from './set-text.ts'
 
 /** The sets that record what happens at an address, protocol and port. Each mode has its own of them. */
 type ArrivalRole = 'SERVICES' | 'RANGED' | 'ALLOWED' | 'REJECT' | 'DROP'

@@ -2,8 +2,8 @@ import type { Protocol } from '../../forwarding/entry.ts'
 import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { ObjectDescription, ObjectKey } from '../mode.ts'
 import { objectOf } from './chains/object.ts'
-import { kindOf, memberOf, nameOf } from './objects/object-key.ts'
-import { familyOfSet } from './sets/set-text.ts'
+import { kindOf, memberOf, nameOf } from './object-key.ts'
+import { familyOfSet } from './set-text.ts'
 
 /**
  * Pieces of rules in exactly the form and order in which `iptables-save` prints

@@ -14,8 +14,8 @@ import type {
 } from '../mode.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
-import { memberOf, ofKind } from '../netfilter/objects/object-key.ts'
-import { SetInspector } from '../netfilter/sets/set-inspector.ts'
+import { memberOf, ofKind } from '../netfilter/object-key.ts'
+import { SetInspector } from '../netfilter/set-inspector.ts'
 import { GAPS } from './gaps.ts'
 import {
   createManagedState,

@@ -1,6 +1,6 @@
 import type { EntryId } from '../../forwarding/entry.ts'
 import type { ObjectDescription, ObjectKey } from '../mode.ts'
-import { kindOf as firstWord, nameOf } from '../netfilter/objects/object-key.ts'
+import { kindOf as firstWord, nameOf } from '../netfilter/object-key.ts'
 import { describe as describeShared } from '../netfilter/rule.ts'
 
 /**

@@ -10,8 +10,8 @@ import {
   type MemberPoint,
 } from '../netfilter/arrival-members.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
-import { memberKey, PRESENT } from '../netfilter/objects/object-key.ts'
-import type { PointClaim } from '../netfilter/objects/wanted-objects.ts'
+import { memberKey, PRESENT } from '../netfilter/object-key.ts'
+import type { PointClaim } from '../netfilter/wanted-objects.ts'
 import { listeningOf } from './binding.ts'
 import { type SetRole, setName } from './names.ts'
 import type { Balancing, Route, RouteListener, RouteProtocol } from './route.ts'

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure, ApiResult } from '../../client/http/failure/failure.ts'
+import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
 import type { Change } from '../../client/reflector/object-tracker.ts'
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { PodTarget } from '../../streams/node-streams.ts'

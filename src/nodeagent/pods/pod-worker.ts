@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import type { ApiFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
 import {

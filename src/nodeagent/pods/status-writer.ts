@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure, ApiResult } from '../../client/http/failure/failure.ts'
+import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
 import { isRewound } from '../../client/reflector/reflector-state.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import { failureError } from '../../client/http/failure/failure.ts'
+import { failureError } from '../../client/http/failure.ts'
 import { requestToken } from '../../client/renewal/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'

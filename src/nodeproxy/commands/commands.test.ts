@@ -4,7 +4,7 @@ import { StatusResponseSchema } from '../../inspection/generated/inspection_pb.t
 import { NodeProxyError } from '../../lib/error.ts'
 import type { CommandEntry } from './command/command-module.ts'
 import { COMMANDS, commandOf } from './commands.ts'
-import { parseQuery } from './explain/parse-query.ts'
+import { parseQuery } from './parse-query.ts'
 import { runCommand } from './run-command.ts'
 import { statusText } from './status-command.ts'
 

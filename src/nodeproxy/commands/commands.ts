@@ -5,7 +5,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'explain',
     summary: 'show what happens to a connection on this node, and why',
-    load: () => import('./explain/explain-command.ts'),
+    load: () => import('./explain-command.ts'),
   },
   {
     name: 'status',

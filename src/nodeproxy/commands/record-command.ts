@@ -9,7 +9,7 @@ import { EntrySchema, StatusResponseSchema } from '../../inspection/generated/in
 import { type InspectionClient, openInspection } from '../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { type BundleFiles, writeBundle } from './bundle/bundle-file.ts'
+import { type BundleFiles, writeBundle } from './bundle-file.ts'
 import type { CommandContext } from './command/command-module.ts'
 import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CounterFacts, NodeFacts } from '../../doctor/evidence/node-facts.ts'
 import type { RunCommand } from '../../explain/host/run-command.ts'
 import type { InspectionClient } from '../../inspection/inspection-client.ts'
-import { readTotals, type Totals } from './daemon/read-loads.ts'
+import { readTotals, type Totals } from './read-loads.ts'
 
 /** Counters read twice: what grew meanwhile happens now. */
 export interface Growth {

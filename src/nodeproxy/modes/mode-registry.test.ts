@@ -23,12 +23,12 @@ import type { Launch } from '../config/launch.ts'
 import { settingsTableOf } from '../config/settings-table.ts'
 import { runProgram } from '../program.ts'
 import { recordingLog } from '../testing/wiring.ts'
+import { checkStart } from '../wiring/check-start.ts'
 import { removalsOf } from '../wiring/clean-up.ts'
 import type { Kernel } from '../wiring/kernel/kernel.ts'
 import { LoopbackRouting } from '../wiring/loopback-routing.ts'
 import { NodeProxy } from '../wiring/node-proxy.ts'
 import { openModes } from '../wiring/open-modes.ts'
-import { checkStart } from '../wiring/startup/check-start.ts'
 import { MODES } from './mode-registry.ts'
 
 /** The registry with one more line. */

@@ -19,8 +19,8 @@ import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Launch } from '../config/launch.ts'
 import { Listener, type ListenerOptions } from '../servers/listener.ts'
-import { accessCheck, type CheckAccess, type RefusedRequest } from './access/access-check.ts'
-import { apiReviews } from './access/reviews.ts'
+import { accessCheck, type CheckAccess, type RefusedRequest } from './access-check.ts'
+import { apiReviews } from './access-reviews.ts'
 
 /** Milliseconds between two checks of a request that is still being answered. */
 const RECHECK_MS = 30_000

@@ -12,7 +12,7 @@ import type { Finding } from '../../doctor/evidence/finding.ts'
 import { healthyNode, outcome, walk } from '../../doctor/testing/healthy-node.ts'
 import { ServiceTrafficSchema } from '../../inspection/generated/inspection_pb.ts'
 import { fakeSource } from '../../inspection/http/testing/source.ts'
-import type { InspectionSource } from '../../inspection/service/inspection-source.ts'
+import type { InspectionSource } from '../../inspection/inspection-source.ts'
 import { runOrchctl } from '../program.ts'
 
 const FIREWALLED = healthyNode({

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createLineSplitter } from '../../client/http/stream/line-splitter.ts'
+import { createLineSplitter } from '../../client/http/line-splitter.ts'
 import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { CommandContext } from '../command/command-module.ts'
 import { type ApiResource, collectionPath, qualifiedKind } from '../discovery/api-resource.ts'

@@ -1,11 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import {
-  createForwardingClient,
-  type ForwardingClient,
-} from '../../streams/port-forward/forwarding-client.ts'
-import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/serve-forwarding.ts'
+import { createForwardingClient, type ForwardingClient } from '../../streams/forwarding-client.ts'
+import { TUNNELLED_PORT_FORWARD } from '../../streams/serve-forwarding.ts'
 import type { CommandContext } from '../command/command-module.ts'
 import { openStream } from '../pods/open-stream.ts'
 import { isReady, type NamedPods, podPath } from '../pods/pods-of.ts'

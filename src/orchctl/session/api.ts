@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createDeadline } from '../../client/http/deadline.ts'
-import { type ApiFailure, localFailure } from '../../client/http/failure/failure.ts'
+import { type ApiFailure, localFailure } from '../../client/http/failure.ts'
 import { networkFailure, timeoutFailure } from '../../client/http/network-failure.ts'
 import { type Query, queryText } from '../../client/http/query.ts'
 import type { HttpResponse, Transport } from '../../client/http/transport.ts'

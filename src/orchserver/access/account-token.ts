@@ -1,7 +1,7 @@
 import type { ServiceAccountName } from '../../auth/service-account-name.ts'
 import type { Connection } from '../../client/connection/connection.ts'
 import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import type { ApiFailure } from '../../client/http/failure.ts'
 import { requestToken } from '../../client/renewal/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'

@@ -5,7 +5,7 @@ import { followNodes } from './cluster/follow-cluster.ts'
 import { clusterApi } from './data/cluster-api.ts'
 import { GRANT } from './nodes/node-remedy.ts'
 import { Session } from './session.ts'
-import { ClusterApp } from './views/cluster/cluster-app.ts'
+import { ClusterApp } from './views/cluster-app.ts'
 import { ThemeButton } from './views/parts/theme-button.ts'
 import { useStore } from './views/parts/use-store.ts'
 

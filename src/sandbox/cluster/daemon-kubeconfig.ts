@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { ApiClient } from '../../client/http/api-client.ts'
-import { failureError } from '../../client/http/failure/failure.ts'
+import { failureError } from '../../client/http/failure.ts'
 import type { Namespace } from '../network/namespace.ts'
 import type { Run } from '../run/run.ts'
 

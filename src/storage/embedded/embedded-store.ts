@@ -18,7 +18,7 @@ import { lockDirectory } from './directory/directory-lock.ts'
 import { prepareFile } from './directory/store-file.ts'
 import { CommittedLog } from './log/committed-log.ts'
 import { type Bounds, LogReader } from './log/log-reader.ts'
-import { refuseTruncatedWal } from './wal/truncated-wal.ts'
+import { refuseTruncatedWal } from './truncated-wal.ts'
 import { GroupCommit } from './writer/group-commit.ts'
 import { startWriter, type WriterThread } from './writer/writer-thread.ts'
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { Connection } from '../../../client/connection/connection.ts'
 import { type ApiClient, createApiClient } from '../../../client/http/api-client.ts'
-import { ApiFailures } from '../../../client/http/failure/api-failures.ts'
+import { ApiFailures } from '../../../client/http/api-failures.ts'
 import type { ListStream } from '../../../client/http/list-stream.ts'
 import { eventually } from '../../../client/testing/eventually.ts'
 import {

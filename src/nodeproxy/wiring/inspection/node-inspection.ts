@@ -12,7 +12,7 @@ import type {
   FrontendSchema,
   StatusResponseSchema,
 } from '../../../inspection/generated/inspection_pb.ts'
-import type { InspectionSource } from '../../../inspection/service/inspection-source.ts'
+import type { InspectionSource } from '../../../inspection/inspection-source.ts'
 import type { Mode } from '../../../modes/mode.ts'
 import { localTraffic } from '../../../modes/netfilter/settings/netfilter-settings.ts'
 import type { DeltaTracker } from '../../../sync/delta-tracker.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newestNode } from '../cluster/follow-services.ts'
 import type { StatusMessage } from '../data/messages.ts'
-import { ALL_NODES, firstWords, frequencies, selectNodes } from '../views/cluster/nodes-view.ts'
+import { ALL_NODES, firstWords, frequencies, selectNodes } from '../views/nodes-view.ts'
 import { compareNodes, disagreements } from './compare-nodes.ts'
 import { answered, failed, type NodeReading } from './node-reading.ts'
 import { nodeRemedy } from './node-remedy.ts'

@@ -2,7 +2,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { quote } from '../../../lib/quote.ts'
 import { openForReading } from '../database/database.ts'
 import { withStorageErrors } from '../database/sqlite-error.ts'
-import { refuseTruncatedWalAtRest } from '../wal/truncated-wal-at-rest.ts'
+import { refuseTruncatedWalAtRest } from '../truncated-wal-at-rest.ts'
 import { type Examine, type Finding, type Inspection, inspectDatabase } from './inspect.ts'
 
 /** How many findings one message names. */
