@@ -3,7 +3,7 @@ import type { LongTests } from './long-tests.ts'
 /**
  * Test files that `npm test` and `npm run test:long` leave to `npm run test:ipvs`. A page of memory that a process in
  * User-mode Linux touches first costs a quarter of a millisecond on a machine that is virtual itself: a daemon starts
- * there in fourteen seconds, and a file takes two to eight minutes. In every run are the packets of flows, changes
+ * there in fourteen seconds, and a file takes two to eight minutes. In the other two are the packets of flows, changes
  * under connections, persistence and schedulers; what is listed here is decided alike in a mode that needs no
  * other kernel, or by code with tests of its own.
  */
@@ -35,7 +35,7 @@ export const IPVS_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'half-change sends connections while endpoints change, in every run',
+    reason: 'half-change sends connections while endpoints change',
     projects: ['ipvs'],
     files: ['test/kernel/under-load.test.ts'],
   },
@@ -62,7 +62,7 @@ export const IPVS_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'ten thousand virtual servers, and every pair of schedulers; schedulers has each scheduler in every run',
+      'ten thousand virtual servers, and every pair of schedulers; schedulers has each scheduler',
     projects: ['ipvs'],
     files: [
       'test/kernel/interfaces/ipvs-scale.ipvs.test.ts',
