@@ -19,7 +19,7 @@ const COMPOSITION = ['src/apiserver/api-server.ts', 'src/apiserver/main.ts']
 
 /** Facts about messages, API groups and audit, whose names some kinds share. */
 const TABLES = [
-  'src/apiserver/audit/event/audit-event.ts',
+  'src/apiserver/audit/audit-event.ts',
   'src/apiserver/audit/policy/decode-policy.ts',
   'src/apiserver/openapi/constraints.ts',
   'src/apiserver/schema/message-of.ts',
