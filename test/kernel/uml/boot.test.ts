@@ -13,7 +13,7 @@ import { needsUserModeLinux } from './installed.ts'
 needsUserModeLinux()
 
 /** A kernel that boots beside others may take so many times as long as one did before. */
-const SLOWER = 5
+const SLOWER = 3
 
 let folder: string
 /** Milliseconds from the start of a kernel to the end of a command in it. */
