@@ -22,7 +22,7 @@ async function findWithout(modules: readonly string[]): Promise<readonly Finding
     ],
     memory: 512,
     withoutModules: modules,
-    timeoutMs: 100_000,
+    timeoutMs: 280_000,
   })
   const line = /^FOUND (.*)$/m.exec(console)?.[1] ?? `no finding: ${console}`
   return JSON.parse(line) as readonly Finding[]

@@ -52,7 +52,7 @@ async function runWithout(modules: readonly string[], ...flags: readonly string[
     ],
     memory: 512,
     withoutModules: modules,
-    timeoutMs: 100_000,
+    timeoutMs: 280_000,
   })
   return { lines: readLog(console), end: console.trim().split('\n').at(-1) }
 }

@@ -1,13 +1,22 @@
 import type { LongTests } from './long-tests.ts'
 
 /**
- * Test files that `npm test` and `npm run test:long` leave to `npm run test:ipvs`. A page of memory that a process in
+ * Test files in User-mode Linux that `npm test` and `npm run test:long` leave to `npm run test:ipvs`. A page of memory that a process in
  * User-mode Linux touches first costs a quarter of a millisecond on a machine that is virtual itself: a daemon starts
  * there in fourteen seconds, and a file takes two to eight minutes. In the other two are the packets of flows, changes
  * under connections, persistence and schedulers; what is listed here is decided alike in a mode that needs no
  * other kernel, or by code with tests of its own.
  */
 export const IPVS_TESTS: readonly LongTests[] = [
+  {
+    reason:
+      'starts a daemon in a kernel of its own for every case; no-ipvs has one, and unit tests the others',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/doctor/missing-modules.test.ts',
+      'test/kernel/uml/missing-modules.test.ts',
+    ],
+  },
   {
     reason: 'one mechanism for all modes, which project kernel tests',
     projects: ['ipvs'],

@@ -202,7 +202,6 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: [
       'test/kernel/no-ipvs.test.ts',
       'test/kernel/uml/boot.test.ts',
-      'test/kernel/uml/missing-modules.test.ts',
       'test/kernel/uml/pool/uml-pool.test.ts',
     ],
   },
@@ -330,7 +329,6 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/doctor/daemon-credentials.test.ts',
       'test/kernel/doctor/differing-nodes.test.ts',
       'test/kernel/doctor/lost-insertions.test.ts',
-      'test/kernel/doctor/missing-modules.test.ts',
       'test/kernel/doctor/node-firewalls.test.ts',
       'test/kernel/doctor/node-modes.test.ts',
       'test/kernel/doctor/node-settings.test.ts',
