@@ -43,8 +43,17 @@ const DECIDED_ALIKE = ['endpoint-choice', 'legacy-addresses', 'topology-hints']
 const NOT_OF_IPVS = [
   ...OF_NO_MODE,
   ...DECIDED_ALIKE,
-  ...['foreign-proxy', 'health-check', 'loopback', 'source-address'],
-  ...['lab', 'no-ipvs', 'metrics', 'drift', 'affinity', 'affinity-crowd', 'distribution'],
+  'foreign-proxy',
+  'health-check',
+  'loopback',
+  'source-address',
+  'lab',
+  'no-ipvs',
+  'metrics',
+  'drift',
+  'affinity',
+  'affinity-crowd',
+  'distribution',
 ]
 
 /**
@@ -54,7 +63,11 @@ const NOT_OF_IPVS = [
 const NOT_OF_USERSPACE = [
   ...OF_NO_MODE,
   ...DECIDED_ALIKE,
-  ...['health-check', 'lab', 'no-ipvs', 'source-address', 'drift'],
+  'health-check',
+  'lab',
+  'no-ipvs',
+  'source-address',
+  'drift',
 ]
 
 /** What project `nftables` leaves out: the lab itself, and a kernel without ip_vs. */

@@ -23,7 +23,10 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
     const cluster = await seededCluster(size)
     for (const backend of options.backends) {
       const cell = await measureCell({
-        ...{ cluster, backend, folder, repeats: options.repeats },
+        cluster,
+        backend,
+        folder,
+        repeats: options.repeats,
         log: (what) => log(`${size} Services, ${backend}: ${what}`),
         freshSerial: serial,
         freshAddress: () => replacementAddress(address()),

@@ -18,7 +18,8 @@ export function objectName(index: number): string {
 export function serviceObject(index: number): object {
   const name = objectName(index)
   return {
-    ...{ kind: 'Service', apiVersion: 'v1' },
+    kind: 'Service',
+    apiVersion: 'v1',
     metadata: { name, labels: { app: name } },
     spec: { ports: [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 8080 }] },
   }
@@ -32,7 +33,8 @@ export function endpointsObject(index: number): object {
     nodeName: 'node',
   }))
   return {
-    ...{ kind: 'Endpoints', apiVersion: 'v1' },
+    kind: 'Endpoints',
+    apiVersion: 'v1',
     metadata: { name: objectName(index), labels },
     subsets: [{ addresses, ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] }],
   }
@@ -57,7 +59,8 @@ export function readyNode(): object {
 /** A Service with a selector, and the one Pod that it selects. */
 export function readyService(): object {
   return {
-    ...{ kind: 'Service', apiVersion: 'v1' },
+    kind: 'Service',
+    apiVersion: 'v1',
     metadata: { name: READY },
     spec: { selector: { app: READY }, ports: [{ port: 80, targetPort: 8080 }] },
   }
@@ -65,7 +68,8 @@ export function readyService(): object {
 
 export function readyPod(): object {
   return {
-    ...{ kind: 'Pod', apiVersion: 'v1' },
+    kind: 'Pod',
+    apiVersion: 'v1',
     metadata: { name: READY, labels: { app: READY } },
     spec: { nodeName: 'node', containers: [{ name: 'main', image: 'none' }] },
   }

@@ -31,8 +31,11 @@ export async function runClusterPage({ quick, repeats, into }: Options): Promise
   await using cluster = await startServedCluster(size)
   const { times, seconds } = quick ? QUICK_LENGTH : LENGTH
   let results: ClusterPageResults = {
-    ...{ ...head, ...size },
-    ...{ without: NO_COST, open: NO_COST, page: NO_FIGURES },
+    ...head,
+    ...size,
+    without: NO_COST,
+    open: NO_COST,
+    page: NO_FIGURES,
   }
   for (let round = 1; round <= repeats.rounds; round++) {
     log(`round ${round} of ${repeats.rounds}`)

@@ -35,7 +35,10 @@ export async function startServedCluster(size: ClusterSize): Promise<ServedClust
   const token = await fill(server, size.nodes)
   const owned = held.move()
   return {
-    ...{ ...size, token, url: server.url, pid: server.pid ?? 0 },
+    ...size,
+    token,
+    url: server.url,
+    pid: server.pid ?? 0,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

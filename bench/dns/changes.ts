@@ -72,7 +72,9 @@ async function send(
   object: object,
 ): Promise<void> {
   const { statusCode, body } = await request(url + path, {
-    ...{ method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(object) },
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(object),
   })
   const text = await body.text()
   if (statusCode >= 300) throw new Error(`${method} ${path}: ${statusCode} ${text}`)

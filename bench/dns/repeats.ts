@@ -25,5 +25,9 @@ export const FULL: Repeats = {
 /** For development: too few repetitions to be worth quoting. */
 export const QUICK: Repeats = {
   ...FULL,
-  ...{ rateRounds: 2, rateSeconds: 3, latencySeconds: 3, changes: 40, burstRounds: 2 },
+  rateRounds: 2,
+  rateSeconds: 3,
+  latencySeconds: 3,
+  changes: 40,
+  burstRounds: 2,
 }

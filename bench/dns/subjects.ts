@@ -43,7 +43,9 @@ function start(url: string, folder: string): Promise<PinnedServer> {
 
 function kubeconfigOf(server: string): string {
   return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'bench' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'bench',
     clusters: [{ name: 'bench', cluster: { server } }],
     users: [{ name: 'bench', user: {} }],
     contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],

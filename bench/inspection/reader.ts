@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openInspection } from '../../src/inspection/client/inspection-client.ts'
+import { openInspection } from '../../src/inspection/inspection-client.ts'
 import { serviceName } from '../cluster/objects.ts'
 import type { ReaderOrder, ReaderReports } from './reader-process.ts'
 

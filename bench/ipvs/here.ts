@@ -29,7 +29,10 @@ export async function measureHere(
   for (const size of sizes) {
     const cluster = await seededCluster(size)
     await measureIpvsCell({
-      ...{ cluster, folder, repeats, freshSerial },
+      cluster,
+      folder,
+      repeats,
+      freshSerial,
       log: (what) => process.stderr.write(`bench: ${size} Services, ipvs: ${what}\n`),
       freshAddress: () => replacementAddress(address()),
       save: (cell: IpvsCell) => store.put(machine, cell),

@@ -52,7 +52,10 @@ async function bootFor(size: number, options: Options, out: string): Promise<str
     const { status } = await bootKernel({
       command: join(ROOT, 'scripts/node'),
       args: ['--disable-warning=ExperimentalWarning', 'bench/main.ts', ...flags, ...quick],
-      ...{ cwd: ROOT, memory: MEMORY_MIB, silenceMs: SILENCE_MS, timeoutMs: TIMEOUT_MS },
+      cwd: ROOT,
+      memory: MEMORY_MIB,
+      silenceMs: SILENCE_MS,
+      timeoutMs: TIMEOUT_MS,
       share: [{ host: out, inside: RESULTS, writable: true }],
       onOutput: (text) => process.stderr.write(text),
     })
@@ -74,5 +77,9 @@ function withFacts(cell: IpvsCell, others: OthersLoad, failure: string | undefin
 }
 
 const UNKNOWN: IpvsMachine = {
-  ...{ cores: 1, kernel: 'unknown', isUserMode: true, ipvsadm: 'unknown', node: process.version },
+  cores: 1,
+  kernel: 'unknown',
+  isUserMode: true,
+  ipvsadm: 'unknown',
+  node: process.version,
 }

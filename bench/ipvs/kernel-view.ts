@@ -4,7 +4,7 @@ import {
   decodeGetServers,
   encodeGetServers,
   encodeGetService,
-} from '../../src/kernel/ipvs/codec/queries.ts'
+} from '../../src/kernel/ipvs/netlink/netlink-ipvs.ts'
 import { ENDPOINTS_PER_SERVICE } from '../cluster/objects.ts'
 import { BlockingNetlink } from '../lab/blocking-netlink.ts'
 import { virtualServer } from './objects.ts'

@@ -17,8 +17,12 @@ export function virtualServer(service: number): VirtualServerId {
 
 export function realServer(endpoint: number, weight = 1): RealServer {
   return {
-    ...{ ip: toText(endpoint) as IpAddress, port: TARGET_PORT, weight },
-    ...{ forwarding: 'masquerade', upperThreshold: 0, lowerThreshold: 0 },
+    ip: toText(endpoint) as IpAddress,
+    port: TARGET_PORT,
+    weight,
+    forwarding: 'masquerade',
+    upperThreshold: 0,
+    lowerThreshold: 0,
   }
 }
 

@@ -50,7 +50,10 @@ export class SynRecord {
   /** The cause of a repeated SYN is what became of the one before; that of a wait, the cause of its longest part. */
   get causes(): Causes {
     const causes = {
-      ...{ timeWait: noCount(), unanswered: noCount(), answered: noCount(), lost: noCount() },
+      timeWait: noCount(),
+      unanswered: noCount(),
+      answered: noCount(),
+      lost: noCount(),
     }
     for (const [connection, stamps] of this.#sent) {
       const sequence = Number(connection.split(' ')[2])

@@ -53,7 +53,8 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
   const one = (name: 'minutes' | 'processes' | 'per-second') => numbers(name)[0] ?? 1
   return {
     plan: {
-      ...{ rates: numbers('rates'), clients: numbers('clients') },
+      rates: numbers('rates'),
+      clients: numbers('clients'),
       binds: values.binds.split(',').map((word) => word === 'yes'),
       seconds: Math.ceil(one('minutes') * 60),
       subjects: subjectsNamed(values.subjects.split(',')),

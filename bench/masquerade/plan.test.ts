@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { nextOrder, ordersOf } from './plan.ts'
 
 const ORDERS = ordersOf({
-  ...{ rates: [20, 500], clients: [1, 2], binds: [false, true], seconds: 180 },
+  rates: [20, 500],
+  clients: [1, 2],
+  binds: [false, true],
+  seconds: 180,
   subjects: ['a', 'b'],
 })
 

@@ -50,7 +50,8 @@ async function here(
 ): Promise<number | null> {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
-    ...{ timeout: timeoutMs, signal },
+    timeout: timeoutMs,
+    signal,
   })
   child.stdout.pipe(output, { end: false })
   const [status] = (await once(child, 'close')) as [number | null]

@@ -18,8 +18,11 @@ function hex(value: number, digits: number): string {
 
 test('a SYN has addresses, ports, sequence number and time stamp', () => {
   expect(segmentOf(SYN)).toEqual({
-    ...{ from: '10.251.1.1:40000', to: '10.251.2.1:30080', kind: 'syn' },
-    ...{ sequence: 5, stamp: 1_000 },
+    from: '10.251.1.1:40000',
+    to: '10.251.2.1:30080',
+    kind: 'syn',
+    sequence: 5,
+    stamp: 1_000,
   })
 })
 

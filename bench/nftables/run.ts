@@ -24,7 +24,11 @@ export async function runNftables(options: Options, folder: string): Promise<voi
   for (const { services, endpoints } of options.shapes) {
     const cluster = await seededCluster(services, endpoints)
     await measureNftablesCell({
-      ...{ cluster, folder, repeats, freshSerial, save },
+      cluster,
+      folder,
+      repeats,
+      freshSerial,
+      save,
       log: (what) =>
         process.stderr.write(`bench: ${services} Services × ${endpoints}, nftables: ${what}\n`),
       freshAddress: () => replacementAddress(address()),

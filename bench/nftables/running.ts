@@ -60,7 +60,10 @@ export async function startRunning(
   const { cluster, folder, repeats } = parts
   const { topology, prober } = node
   const daemon = startDaemon({
-    ...{ namespace: topology.node, url: cluster.url, proxy: 'nftables', folder },
+    namespace: topology.node,
+    url: cluster.url,
+    proxy: 'nftables',
+    folder,
     ...(environment && { environment }),
     ...(settings && { settings }),
   })
@@ -80,7 +83,12 @@ export async function startRunning(
     if (listedAt === undefined)
       throw new Error('the daemon did not log when the cluster was listed')
     return {
-      ...{ cluster, topology, prober, daemon, stop, cpuSeconds: cpu },
+      cluster,
+      topology,
+      prober,
+      daemon,
+      stop,
+      cpuSeconds: cpu,
       fromStart: endedAt - daemon.startedAt,
       fromListed: endedAt - listedAt,
     }

@@ -62,7 +62,10 @@ function measure(given: Topology) {
     us.direct.push(sample(direct))
   }
   return {
-    ...{ services: cluster.size, endpoints, connections: CONNECTIONS, failures },
+    services: cluster.size,
+    endpoints,
+    connections: CONNECTIONS,
+    failures,
     withoutUs: quartiles(us.without, 2),
     withUs: quartiles(us.with, 2),
     directUs: quartiles(us.direct, 2),

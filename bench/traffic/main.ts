@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
-import { openInspection } from '../../src/inspection/client/inspection-client.ts'
+import { openInspection } from '../../src/inspection/inspection-client.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Proxy, startDaemon } from '../daemon/daemon.ts'
 import { cpuSeconds } from '../daemon/process-tree.ts'
@@ -42,7 +42,10 @@ async function measure(given: Cluster, proxy: Proxy, serial: number) {
   const prober = new Prober(topology)
   const socket = join(folder, `${proxy}.sock`)
   const daemon = startDaemon({
-    ...{ namespace: topology.node, url: given.url, proxy, folder },
+    namespace: topology.node,
+    url: given.url,
+    proxy,
+    folder,
     settings: { inspection: { socket }, nftables: { trafficCounters: true } },
   })
   try {

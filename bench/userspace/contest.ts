@@ -23,7 +23,8 @@ export class Contestant {
     this.path = buildPath(subject.name)
     this.#load = load
     this.#setup = {
-      ...{ node: this.path.node, folder },
+      node: this.path.node,
+      folder,
       listen: { ip: CLIENT.node, port: SERVICE_PORT },
       backend: { ip: BACKENDS.host, port: TARGET_PORT },
       workers: availableParallelism(),

@@ -1,8 +1,14 @@
 import { type AffinityMemory, type Columns, openColumns } from './affinity-memory.ts'
-import { ClientKey, groupOf, slotsOf } from './client-key.ts'
-import { ClientSlots } from './client-slots.ts'
-import { HEADER } from './layout.ts'
-import { acquire, release } from './shard-lock.ts'
+import { ClientKey, groupOf, markEmpty, slotsOf } from './client-key.ts'
+import { HEADER, SHARD, SHARD_WORDS } from './layout.ts'
+
+const FREE = 0
+const HELD = 1
+/** Its holder did not release it for about a second: no thread waits for it. */
+export const LOST = 2
+
+/** Spins until a lock counts as lost: about a second. */
+const MAX_SPINS = 2 ** 24
 
 /** A client that is about to connect. Units as in `AffinityTable`; `seconds` is the timeout. */
 export interface Claim {
@@ -156,4 +162,185 @@ export class AffinityTable {
  */
 function isFresh(last: number, now: number, seconds: number): boolean {
   return Math.abs(now - last) < seconds * 1000
+}
+
+/**
+ * Which client is in which slot. A used slot is in the chain of its bucket and in the recency list of
+ * its shard. The caller holds the lock of the shard.
+ */
+class ClientSlots {
+  readonly #columns: Columns
+  readonly #free: FreeSlots
+  readonly #chains: HashChains
+  readonly #recency: RecencyList
+
+  constructor(columns: Columns) {
+    this.#columns = columns
+    this.#free = new FreeSlots(columns)
+    this.#chains = new HashChains(columns)
+    this.#recency = new RecencyList(columns)
+  }
+
+  /** The client's slot; 0: unknown. */
+  find(client: ClientKey): number {
+    return this.#chains.find(client)
+  }
+
+  /** Assigns a slot to an unknown client; a full table or shard evicts its oldest client. */
+  admit(client: ClientKey, spare: ClientKey): number {
+    const { header } = this.#columns
+    const isFull = Atomics.add(header, HEADER.size, 1) >= header[HEADER.capacity]!
+    if (isFull || !this.#free.hasAny(client.shard)) this.#evict(client.shard, spare)
+    const slot = this.#free.take(client.shard)
+    client.store(slot)
+    this.#chains.add(client.bucket, slot)
+    this.#recency.addNewest(client.shard, slot)
+    return slot
+  }
+
+  /** Makes the slot the newest of its shard. */
+  renew({ shard }: ClientKey, slot: number): void {
+    this.#recency.remove(shard, slot)
+    this.#recency.addNewest(shard, slot)
+  }
+
+  remove(client: ClientKey, slot: number): void {
+    this.#chains.remove(client.bucket, slot)
+    this.#recency.remove(client.shard, slot)
+    markEmpty(this.#columns, slot)
+    this.#free.free(client.shard, slot)
+    Atomics.sub(this.#columns.header, HEADER.size, 1)
+  }
+
+  #evict(shard: number, spare: ClientKey): void {
+    const slot = this.#recency.oldest(shard)
+    if (slot === 0) return
+    spare.load(slot)
+    this.remove(spare, slot)
+    Atomics.add(this.#columns.header, HEADER.evicted, 1)
+  }
+}
+
+/**
+ * Takes the lock of a shard by spinning: a holder needs less than a microsecond. False: the lock is
+ * lost, and the caller must work without the shard. A thread that ends inside a lock never releases
+ * it; after `MAX_SPINS` the lock counts as lost, and no thread waits for it again. The release of a
+ * holder that was only slow makes it usable again.
+ */
+export function acquire(shards: Int32Array, shard: number): boolean {
+  const at = shard * SHARD_WORDS + SHARD.lock
+  for (let tries = 0; tries < MAX_SPINS; tries++) {
+    const state = Atomics.compareExchange(shards, at, FREE, HELD)
+    if (state === FREE) return true
+    if (state === LOST) return false
+    Atomics.pause()
+  }
+  Atomics.compareExchange(shards, at, HELD, LOST)
+  return false
+}
+
+/** Releases the lock of a shard that this thread acquired. */
+export function release(shards: Int32Array, shard: number): void {
+  Atomics.store(shards, shard * SHARD_WORDS + SHARD.lock, FREE)
+}
+
+/** The slots of each bucket, a singly linked list. */
+class HashChains {
+  readonly #columns: Columns
+
+  constructor(columns: Columns) {
+    this.#columns = columns
+  }
+
+  /** The slot of the client; 0: unknown. */
+  find(client: ClientKey): number {
+    const { buckets, next } = this.#columns
+    let slot = buckets[client.bucket]!
+    while (slot !== 0 && !client.isIn(slot)) slot = next[slot]!
+    return slot
+  }
+
+  add(bucket: number, slot: number): void {
+    const { buckets, next } = this.#columns
+    next[slot] = buckets[bucket]!
+    buckets[bucket] = slot
+  }
+
+  remove(bucket: number, slot: number): void {
+    const { buckets, next } = this.#columns
+    let before = buckets[bucket]!
+    if (before === slot) {
+      buckets[bucket] = next[slot]!
+      return
+    }
+    while (next[before] !== slot) before = next[before]!
+    next[before] = next[slot]!
+  }
+}
+
+/** The slots of each shard in the order of their last connections, a doubly linked list. */
+class RecencyList {
+  readonly #columns: Columns
+
+  constructor(columns: Columns) {
+    this.#columns = columns
+  }
+
+  /** 0: the shard is empty. */
+  oldest(shard: number): number {
+    return this.#columns.shards[shard * SHARD_WORDS + SHARD.oldest]!
+  }
+
+  addNewest(shard: number, slot: number): void {
+    const { shards, newer, older } = this.#columns
+    const newestAt = shard * SHARD_WORDS + SHARD.newest
+    const before = shards[newestAt]!
+    older[slot] = before
+    newer[slot] = 0
+    if (before === 0) shards[shard * SHARD_WORDS + SHARD.oldest] = slot
+    else newer[before] = slot
+    shards[newestAt] = slot
+  }
+
+  remove(shard: number, slot: number): void {
+    const { shards, newer, older } = this.#columns
+    const after = newer[slot]!
+    const before = older[slot]!
+    if (after === 0) shards[shard * SHARD_WORDS + SHARD.newest] = before
+    else older[after] = before
+    if (before === 0) shards[shard * SHARD_WORDS + SHARD.oldest] = after
+    else newer[before] = after
+  }
+}
+
+/** The empty slots of each shard: first those that were freed, then those that were never used. */
+class FreeSlots {
+  readonly #columns: Columns
+
+  constructor(columns: Columns) {
+    this.#columns = columns
+  }
+
+  hasAny(shard: number): boolean {
+    const { shards, layout } = this.#columns
+    const at = shard * SHARD_WORDS
+    return shards[at + SHARD.freed] !== 0 || shards[at + SHARD.used]! < layout.slotsPerShard
+  }
+
+  /** An empty slot; the caller has checked `hasAny`. */
+  take(shard: number): number {
+    const { shards, next, layout } = this.#columns
+    const at = shard * SHARD_WORDS
+    const freed = shards[at + SHARD.freed]!
+    if (freed === 0) return shard * layout.slotsPerShard + ++shards[at + SHARD.used]!
+    shards[at + SHARD.freed] = next[freed]!
+    return freed
+  }
+
+  free(shard: number, slot: number): void {
+    const { shards, next } = this.#columns
+    const freedAt = shard * SHARD_WORDS + SHARD.freed
+    next[slot] = shards[freedAt]!
+    shards[freedAt] = slot
+  }
 }

@@ -52,8 +52,13 @@ export function layoutOf(capacity: number): Layout {
   const columnsAt = bucketsAt + shards * bucketsPerShard
   const columnWords = shards * slotsPerShard + 1
   return {
-    ...{ shards, slotsPerShard, bucketsPerShard },
-    ...{ shardsAt: HEADER_WORDS, bucketsAt, columnsAt, columnWords },
+    shards,
+    slotsPerShard,
+    bucketsPerShard,
+    shardsAt: HEADER_WORDS,
+    bucketsAt,
+    columnsAt,
+    columnWords,
     words: columnsAt + COLUMNS * columnWords,
   }
 }

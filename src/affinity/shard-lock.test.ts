@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAffinityMemory, openColumns } from './affinity-memory.ts'
-import { AffinityTable } from './affinity-table.ts'
+import { AffinityTable, acquire, LOST, release } from './affinity-table.ts'
 import { SHARD } from './layout.ts'
-import { acquire, LOST, release } from './shard-lock.ts'
 import { client, NO_CHANCE } from './testing/fixtures.ts'
 
 const ALICE = client('192.0.2.1')

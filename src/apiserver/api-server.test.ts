@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type JsonObject, stringAt } from '../lib/json.ts'
-import { createMemoryStore } from '../storage/memory/memory-store.ts'
+import { createMemoryStore } from '../storage/memory-store.ts'
 import { createApiServer } from './api-server.ts'
 import { POD, PODS, postTo, SERVICES, service, startApi } from './testing/test-api.ts'
 

@@ -1,19 +1,28 @@
+import type { NodePods } from '../auth/node/node-permits.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
+import { parseIp } from '../lib/ip.ts'
 import type { PortRange } from '../lib/port-range.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
+import { timestamp } from '../lib/timestamp.ts'
+import { EMPTIED } from '../resources/finalizers.ts'
+import { NAMESPACE_NAME } from '../resources/label-names.ts'
+import { NODE_LEASES } from '../resources/names.ts'
 import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
 import type { AuditLog } from './audit/audit-log.ts'
 import type { IdentityOptions } from './authentication/identity-options.ts'
 import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
-import { type Advertisement, advertise } from './background/api-services/advertise.ts'
+import { ApiServicePublisher } from './background/api-services/api-service-publisher.ts'
+import { whyUnreachable } from './background/api-services/replica-address.ts'
+import type { BackgroundContext } from './background/background-context.ts'
 import { ensureBuiltinRoles } from './background/builtin-roles.ts'
 import { expireObjects } from './background/object-expiry.ts'
 import { ensureServiceCidr } from './background/service-cidr.ts'
-import { ensureSystemNamespaces } from './background/system-namespaces.ts'
-import { withSharedRevision } from './cache/shared-revision.ts'
+import type { CacheReader } from './cache/feed.ts'
+import { objectReader } from './cache/object-reader.ts'
 import type { Limits } from './context/limits.ts'
 import type { OperatorLog, ServerContext } from './context/server-context.ts'
+import { encodeStored } from './encoding/codec.ts'
 import { healthChecks } from './health/health-checks.ts'
 import { StoreHealth } from './health/store-health.ts'
 import { createHttpContext } from './http/create-http-context.ts'
@@ -21,14 +30,19 @@ import type { HandlerOptions } from './http/handle-request.ts'
 import { type Listener, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
-import { storedNodePods } from './kinds/pod/node-pods.ts'
+import { LASTING_NAMESPACES } from './kinds/namespace/lifecycle.ts'
+import { namespaces } from './kinds/namespace/resource.ts'
+import { pods } from './kinds/pod/resource.ts'
 import { PolicyFollower } from './kinds/role/policy-follower.ts'
 import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
 import { storedAccounts } from './kinds/token-objects.ts'
-import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics, type ServerMetrics } from './metrics/server-metrics.ts'
-import type { FileHandler } from './request/exchange.ts'
+import type { FileHandler } from './request/api-request.ts'
+import { storageKey } from './resource/resource.ts'
 import { createRoutes } from './routing/routes.ts'
+
+/** The namespaces that cannot be deleted, and that of the Leases of nodes. */
+const SYSTEM_NAMESPACES = [...LASTING_NAMESPACES, NODE_LEASES]
 
 export interface ApiServerOptions {
   /**
@@ -97,32 +111,37 @@ function createBodies({ requestBytes }: Limits): RequestBodies {
   return new RequestBodies({ bytesPerBody: requestBytes, totalBytes: MAX_BODY_BYTES })
 }
 
+function withStoredObjects(identity: ApiServerOptions['identity']) {
+  return identity && { ...identity, accounts: storedAccounts, nodePods: storedNodePods }
+}
+
 /** Creates an API server on a store. It serves nothing before `listen`. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined, log = NO_LOG, clock = systemClock } = options
   const metrics = createServerMetrics(options.moreMetrics)
   const health = new StoreHealth(measuredStore(options.store, metrics), clock)
-  const store = withSharedRevision(health.store)
   const conditions = new Conditions({ log, metrics })
   const allocator = createAllocator(options)
-  const { identity } = options
   const listeners = new Set<Listener>()
   const context = createHttpContext(
     {
-      ...{ ...options, store, onError, log, conditions },
+      ...options,
+      store: withSharedRevision(health.store),
+      onError,
+      log,
+      conditions,
       ownPorts: () => [...listeners].map(({ port }) => port),
       policy: new PolicyFollower(),
       onAccountToken: (keyId) => metrics.accountTokens.inc({ key_id: keyId }),
-      identity: identity && { ...identity, accounts: storedAccounts, nodePods: storedNodePods },
+      identity: withStoredObjects(options.identity),
     },
     allocator,
   )
-  const { lifecycle } = context
   let started: Promise<void> | undefined
   let stopUpkeep = (): void => undefined
   const start = async (): Promise<void> => {
     stopUpkeep = await startUpkeep({ context, metrics, onError })
-    lifecycle.loaded()
+    context.lifecycle.loaded()
   }
   const handler: HandlerOptions = {
     context,
@@ -146,9 +165,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       return listener
     },
     advertise: (at) => advertise(context, at, onError),
-    drain: () => lifecycle.closing(),
+    drain: () => context.lifecycle.closing(),
     close: async () => {
-      lifecycle.closing()
+      context.lifecycle.closing()
       stopUpkeep()
       health.stop()
       context.watches.endAll()
@@ -180,3 +199,110 @@ async function startUpkeep({ context, metrics, onError }: UpkeepParts): Promise<
 }
 
 const NO_LOG: OperatorLog = { info: () => undefined, warn: () => undefined }
+
+/** The Pods that the permissions of node agents follow from, as the caches show them. */
+function storedNodePods(caches: CacheReader): NodePods {
+  const objects = objectReader(caches)
+  return {
+    pod: (namespace, name) => objects.get(pods, namespace, name),
+    podsIn: (namespace) => objects.list(pods, namespace),
+  }
+}
+
+/** A server that is among the endpoints of the Services of the API. */
+interface Advertisement {
+  /** Why Pods cannot reach this server, which is in no endpoints then; undefined when they can. */
+  readonly unreachable: string | undefined
+  /** Takes this server out of the endpoints. To be called before the server closes. */
+  stop(): Promise<void>
+}
+
+/** Keeps the Services of the API, with this server among their endpoints if Pods can reach it. */
+function advertise(
+  context: BackgroundContext,
+  { address, port }: { readonly address: string; readonly port: number },
+  onError: (error: unknown) => void,
+): Advertisement {
+  const unreachable = whyUnreachable(address, context.allocator.ranges[0]?.family ?? 4)
+  const ip = unreachable === undefined ? parseIp(address) : undefined
+  const replica = ip === undefined ? undefined : { ip, port }
+  const publisher = new ApiServicePublisher({ context, replica, onError })
+  return { unreachable, stop: () => publisher.stop() }
+}
+
+/** Creates those of the namespaces that every cluster has that are missing. */
+async function ensureSystemNamespaces(context: ServerContext): Promise<void> {
+  for (const name of SYSTEM_NAMESPACES) await ensureNamespace(context, name)
+}
+
+async function ensureNamespace(
+  { store, clock, random }: ServerContext,
+  name: string,
+): Promise<void> {
+  const key = storageKey(namespaces, '', name)
+  const value = encodeStored({
+    metadata: {
+      name,
+      uid: random.uuid(),
+      creationTimestamp: timestamp(clock.now()),
+      labels: { [NAMESPACE_NAME]: name },
+    },
+    spec: { finalizers: [EMPTIED] },
+    status: { phase: 'Active' },
+  })
+  await store.txn({ compare: [{ key, modRevision: 0 }], operations: [{ op: 'put', key, value }] })
+}
+
+/**
+ * The same store, with one call for the newest revision shared by many readers. A reader
+ * that comes during a call shares the next one, never that one: its result
+ * may be older than a write that the reader already knows of.
+ */
+export function withSharedRevision(store: Store): Store {
+  let underWay: Promise<unknown> = Promise.resolve()
+  let next: Promise<number> | undefined
+  const request = async (): Promise<number> => {
+    await underWay
+    next = undefined
+    const call = store.revision()
+    underWay = call.catch(() => undefined)
+    return call
+  }
+  return {
+    revision: () => (next ??= request()),
+    get: (key) => store.get(key),
+    list: (query) => store.list(query),
+    txn: (transaction) => store.txn(transaction),
+    watch: (query) => store.watch(query),
+    compact: (revision) => store.compact(revision),
+    close: () => store.close(),
+  }
+}
+
+/** The store itself, but for a measurement of how long it takes to answer. */
+export function measuredStore(
+  store: Store,
+  { storeDuration }: Pick<ServerMetrics, 'storeDuration'>,
+  now: () => number = performance.now.bind(performance),
+): Store {
+  const measured = async <T>(operation: string, answer: () => Promise<T>): Promise<T> => {
+    const start = now()
+    let result = 'failed'
+    try {
+      const value = await answer()
+      result = 'answered'
+      return value
+    } finally {
+      storeDuration.observe({ operation, result }, (now() - start) / 1000)
+    }
+  }
+  return {
+    revision: () => measured('revision', () => store.revision()),
+    get: (key) => measured('get', () => store.get(key)),
+    list: (query) => measured('list', () => store.list(query)),
+    txn: (transaction) => measured('txn', () => store.txn(transaction)),
+    compact: (revision) => measured('compact', () => store.compact(revision)),
+    watch: (query) => store.watch(query),
+    close: () => store.close(),
+  }
+}

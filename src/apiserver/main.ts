@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
 import { type PortRange, parsePortRange } from '../lib/port-range.ts'
-import { createMemoryStore } from '../storage/memory/memory-store.ts'
+import { createMemoryStore } from '../storage/memory-store.ts'
 import { createApiServer } from './api-server.ts'
 import type { ListenOptions } from './http/listen.ts'
 

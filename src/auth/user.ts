@@ -1,7 +1,13 @@
+/** The user as whom orch-server reads nodes for its clients; no person has it. */
+export const NODE_CLIENT = 'system:orch-server-node-client'
+
+/** The built-in role by which it may. */
+export const NODE_READER_ROLE = 'system:node-inspection-reader'
+
 /** Who sends a request, as authentication found it. Names are exact: case and bytes count. */
 export interface User {
   readonly name: string
-  /** Tells apart accounts of one name, of which one was deleted; absent: there is none. */
+  /** Distinguishes an account from a deleted one of the same name; absent: the account has no uid. */
   readonly uid?: string
   readonly groups: readonly string[]
   /** What else the credentials say, e.g. the Pod that a token is bound to. */

@@ -54,7 +54,9 @@ describe('apply', () => {
 
   test('Service ranges are those of all ServiceCIDR objects, sorted, until each is gone', () => {
     const ranges = (name: string, ...value: readonly string[]): ClusterEvent => ({
-      ...{ kind: 'serviceCIDR', name, value: value as readonly Cidr[] },
+      kind: 'serviceCIDR',
+      name,
+      value: value as readonly Cidr[],
     })
     const store = storeWith(
       ranges('one', '172.30.0.0/16', 'fd00::/108'),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { InternedParts } from './interned-parts.ts'
+import { InternedParts } from './cluster-store.ts'
 import { endpoint, service, source } from './testing/fixtures.ts'
 
 /** A new list each time: equal lists are different objects until they are interned. */

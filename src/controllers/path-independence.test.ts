@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../lib/json.ts'
-import { endpointsController } from './endpoints/endpoints-controller.ts'
-import { endpointSlicesController } from './endpointslices/endpointslices-controller.ts'
+import { endpointsController } from './endpoints-controller.ts'
+import { endpointSlicesController } from './endpointslices-controller.ts'
 import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
 import {
   namedPorts,

@@ -1,24 +1,46 @@
 import type { ApiClient } from '../client/http/api-client.ts'
-import type { RequestReporter } from '../client/http/failure/api-failures.ts'
+import type { RequestReporter } from '../client/http/api-failures.ts'
+import type { ReflectorState } from '../client/reflector/reflector-state.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import { ClusterStore } from '../cluster/cluster-store.ts'
+import { openSyscalls } from '../kernel/sockets/syscalls.ts'
 import type { Clock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import { hostPort, type IpAddress } from '../lib/ip.ts'
 import type { Random } from '../lib/random.ts'
-import type { WatchProblem } from '../watch/problem.ts'
+import { decodeService } from '../resources/service.ts'
+import type { Service, ServiceKey } from '../resources/types.ts'
+import { createEndpointsFeed } from '../watch/endpoints-feed.ts'
+import { createFeed, type FeedContext, type WatchProblem } from '../watch/feed.ts'
+import { probeServer } from '../watch/server-probe.ts'
 import { Authority } from './authority/authority.ts'
-import type { DnsSettings } from './config/dns-settings.ts'
+import type { DnsSettings } from './dns-settings.ts'
 import { openForwarder } from './forward/open-forwarder.ts'
 import { upstreamName } from './forward/upstream/upstream.ts'
 import type { UpstreamChange } from './forward/upstream/upstream-health.ts'
 import { AmplificationLimit } from './server/amplification-limit.ts'
 import { ClientNetworks } from './server/client-networks.ts'
-import { forwardObserver } from './server/forwarding-statistics.ts'
-import { openServers } from './server/open-servers.ts'
-import { RefusedClients } from './server/refused-clients.ts'
 import { Responder } from './server/responder.ts'
-import type { ListenAddress } from './server/server-parts.ts'
-import { createStatistics, type Statistics } from './server/statistics.ts'
-import { createDnsWatcher } from './watch/dns-watcher.ts'
+import type { ListenAddress, ServerParts } from './server/server-parts.ts'
+import { createStatistics, forwardObserver, type Statistics } from './server/statistics.ts'
+import { TcpServer } from './server/tcp-server.ts'
+import { UdpServer } from './server/udp-server.ts'
 import { Zone } from './zone/zone.ts'
+
+const MINUTE_MS = 60_000
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'another program has the port; choose another one, or an address of your own with dns.addresses',
+  EADDRNOTAVAIL: 'this machine has no such address; choose one of its own with dns.addresses',
+  EACCES: 'ports below 1024 need root or CAP_NET_BIND_SERVICE',
+}
+
+/** The sockets of a server; see `openServers`. */
+export interface DnsServers {
+  readonly addresses: readonly ListenAddress[]
+  close(): Promise<void>
+}
 
 export interface ClusterDnsOptions {
   readonly config: DnsSettings
@@ -62,7 +84,9 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
   let isSynced = false
   await using opening = new AsyncDisposableStack()
   const forwarder = await openForwarder({
-    ...{ settings: config.forward, clock, onWarning },
+    settings: config.forward,
+    clock,
+    onWarning,
     listening: config.addresses.map(({ ip: address, port }) => ({ address, port })),
     observer: {
       ...forwardObserver(statistics.forwarding),
@@ -70,13 +94,13 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
     },
   })
   opening.defer(() => forwarder?.close())
-  const responder = new Responder({
-    ...{ authority: new Authority(zone, store), forwarder, statistics },
-    isReady: () => isSynced,
-  })
+  const authority = new Authority(zone, store)
+  const responder = new Responder({ authority, forwarder, statistics, isReady: () => isSynced })
   const refused = new RefusedClients({ clock, onWarning })
   const servers = await openServers(config.addresses, {
-    ...{ responder, statistics, onError: options.onError },
+    responder,
+    statistics,
+    onError: options.onError,
     networks: new ClientNetworks(config.clientNetworks, (address) => refused.add(address)),
     limit: new AmplificationLimit({ clock, bytesPerSecond: config.amplifiedBytesPerSecond }),
   })
@@ -93,7 +117,9 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   return {
-    ...{ statistics, addresses: servers.addresses, ready: synced.promise },
+    statistics,
+    addresses: servers.addresses,
+    ready: synced.promise,
     serviceCount: () => store.counts.services,
     upstreamProblems: () => {
       const away = forwarder?.away() ?? []
@@ -112,4 +138,146 @@ function changeText({ upstream, since, isAway }: UpstreamChange, now: number): s
   return isAway
     ? `the upstream ${name} has not answered for ${seconds} s; names outside of the cluster fail where no other one answers: check that it runs, and the way to it`
     : `the upstream ${name} answers again after ${seconds} s`
+}
+
+/**
+ * Opens both transports on each address, at the same port.
+ * @throws NP_DNS_LISTEN when an address cannot be used; none is open then
+ */
+export async function openServers(
+  listen: readonly ListenAddress[],
+  parts: ServerParts,
+): Promise<DnsServers> {
+  await using opening = new AsyncDisposableStack()
+  const addresses: ListenAddress[] = []
+  const sys = openSyscalls()
+  for (const { ip, port } of listen) {
+    const tcp = await TcpServer.open(parts, { ip, port }).catch(cannotListen('TCP', ip, port))
+    opening.defer(() => tcp.close())
+    const own = tcp.port
+    const udp = await UdpServer.open(parts, { ip, port: own }, sys).catch(
+      cannotListen('UDP', ip, own),
+    )
+    opening.defer(() => udp.close())
+    addresses.push({ ip, port: tcp.port })
+  }
+  const opened = opening.move()
+  return {
+    addresses,
+    close: () => opened.disposeAsync(),
+  }
+}
+
+function cannotListen(transport: string, ip: IpAddress, port: number) {
+  return (cause: unknown): never => {
+    const system = cause instanceof NodeProxyError ? cause.cause : cause
+    const { code = 'unknown error' } = system as NodeJS.ErrnoException
+    throw new NodeProxyError(
+      'NP_DNS_LISTEN',
+      `cannot answer questions over ${transport} at ${hostPort(ip, port)}: ${code}`,
+      { cause, hint: REMEDIES[code] ?? 'choose another address with dns.addresses' },
+    )
+  }
+}
+
+interface DnsWatcherOptions {
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly reporter: RequestReporter
+  /** Called with changes in their order, never with an empty batch. */
+  readonly onEvents: (batch: readonly ClusterEvent[]) => void
+  /** Called once, when Services and endpoints were both listed. */
+  readonly onSynced: () => void
+  /** Called for an object that cannot be used, or only in part. */
+  readonly onProblem: (problem: WatchProblem) => void
+}
+
+/** See `createDnsWatcher`. */
+interface DnsWatcher {
+  /** Follows the cluster until `signal` is aborted. Rejects only for a bug in a callback. */
+  run(signal: AbortSignal): Promise<void>
+  states(): readonly ReflectorState[]
+}
+
+/**
+ * Follows what has a name: every Service, whichever proxy serves it, and the endpoints of all of them. While
+ * the API server cannot be reached, the names stay as they are.
+ */
+function createDnsWatcher(options: DnsWatcherOptions): DnsWatcher {
+  const { client, clock, random, reporter, onEvents, onSynced, onProblem } = options
+  const context: FeedContext = { client, clock, random, timing: {}, onProblem, reporter }
+  const waiting = new Set(['services', 'endpoints'])
+  const listed = (name: string) => () => {
+    if (waiting.delete(name) && waiting.size === 0) onSynced()
+  }
+  const services = createFeed<Service>(context, {
+    name: 'services',
+    resource: { path: '/api/v1/services', query: {} },
+    decode: decodeService,
+    onChanges: (changes) =>
+      onEvents(
+        changes.map(({ key, value }) => ({ kind: 'service', key: key as ServiceKey, value })),
+      ),
+    onListed: listed('services'),
+  })
+  const endpoints = createEndpointsFeed({
+    context,
+    onEvents,
+    includeHeadless: true,
+    onListed: listed('endpoints'),
+  })
+  const states = () => [services.state(), endpoints.state()].filter((one) => one !== undefined)
+  return {
+    states,
+    run: (signal) =>
+      runAll(
+        [
+          (end) => services.run(end),
+          (end) => endpoints.run(end),
+          (end) => probeServer({ client, clock, reporter, states }, end),
+        ],
+        signal,
+      ),
+  }
+}
+
+/** Runs all parts until `signal` is aborted; a bug in one ends the others too, and rejects. */
+async function runAll(
+  parts: readonly ((signal: AbortSignal) => Promise<unknown>)[],
+  signal: AbortSignal,
+): Promise<void> {
+  const stop = new AbortController()
+  const either = AbortSignal.any([signal, stop.signal])
+  await Promise.all(parts.map((run) => run(either).finally(() => stop.abort())))
+}
+
+interface RefusedClientsOptions {
+  readonly clock: Clock
+  /** Receives what the operator should know, in a sentence. */
+  readonly onWarning: (warning: string) => void
+}
+
+/** Reports clients of other networks, at most once a minute: often it is a network that the configuration lacks. */
+export class RefusedClients {
+  readonly #options: RefusedClientsOptions
+  #next = Number.NEGATIVE_INFINITY
+  #unreported = 0
+
+  constructor(options: RefusedClientsOptions) {
+    this.#options = options
+  }
+
+  /** Takes the address of a client that was refused, as a socket reports it. */
+  add(address: string): void {
+    const { clock, onWarning } = this.#options
+    this.#unreported += 1
+    const now = clock.now()
+    if (now < this.#next) return
+    this.#next = now + MINUTE_MS
+    onWarning(
+      `${address} is in none of the networks of dns.clientNetworks, and is refused (messages of such clients since the last warning: ${this.#unreported}); add its network there if it should be answered`,
+    )
+    this.#unreported = 0
+  }
 }

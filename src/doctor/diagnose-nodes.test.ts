@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { diagnoseNodes } from './diagnose-nodes.ts'
+import { diagnoseNodes } from './diagnose.ts'
 import type { NodeFacts } from './evidence/node-facts.ts'
 import { NODE_CHECKS } from './node-checks.ts'
 import {
@@ -29,11 +29,16 @@ interface Case {
 const IPVS = { ...CONFIGURATION, mode: 'ipvs', scheduler: 'mh', isOfDaemon: false }
 const ABSENT = { daemon: undefined, daemonAbsent: 'node-proxy does not answer' }
 const dropped = outcome({
-  ...{ kind: 'silent', where: 'iptables filter FORWARD', rule: '-A FORWARD -j DROP' },
+  kind: 'silent',
+  where: 'iptables filter FORWARD',
+  rule: '-A FORWARD -j DROP',
   packets: 7,
 })
 const nowhere = outcome({
-  ...{ kind: 'refused', share: 0.5, where: 'route', rule: 'unreachable 10.1.0.0/16' },
+  kind: 'refused',
+  share: 0.5,
+  where: 'route',
+  rule: 'unreachable 10.1.0.0/16',
   text: 'icmp-host-unreachable',
 })
 const byOwnRule = outcome({ ...dropped, rule: '-A NPROXY-FILTER-VIPS -j DROP', isOwn: true })
@@ -49,16 +54,22 @@ const manyRules = (own: number, services = 10_000): Partial<NodeFacts> => ({
   rules: [{ program: 'iptables-legacy', own, others: 0 }],
 })
 const KEEPING = {
-  ...{ where: 'iptables-nft nat POSTROUTING', rule: '-A POSTROUTING -j MASQUERADE' },
+  where: 'iptables-nft nat POSTROUTING',
+  rule: '-A POSTROUTING -j MASQUERADE',
   packets: 7,
 }
 const OLD_KERNEL = grown({ insertFailed: 10, clashesResolved: -1 })
 const load = (connections: readonly number[], affinitySeconds = 0): Partial<NodeFacts> => ({
   loads: [
     {
-      ...{ entry: 'shop/web:/TCP/4', service: 'shop/web', affinitySeconds },
+      entry: 'shop/web:/TCP/4',
+      service: 'shop/web',
+      affinitySeconds,
       backends: connections.map((count, at) => ({
-        ...{ ip: `10.0.0.${at}`, port: 80, connections: count, connectionsNow: 1 },
+        ip: `10.0.0.${at}`,
+        port: 80,
+        connections: count,
+        connectionsNow: 1,
       })),
     },
   ],
@@ -125,7 +136,8 @@ const CASES: readonly Case[] = [
     what: 'a daemon that was ready soon and is no more',
     given: {
       daemon: healthyDaemon({
-        ...{ isReady: false, startedAt: NOW - 1_000 },
+        isReady: false,
+        startedAt: NOW - 1_000,
         reasons: ['no watch on services is open: refused'],
       }),
     },
@@ -233,7 +245,8 @@ const CASES: readonly Case[] = [
     what: 'an uplink that carries less than Pods send',
     given: {
       interfaces: [link('eth0', { mtu: 1_400 }), link('br0', { kind: 'bridge' })],
-      ...{ uplink: 'eth0', localBackends: [{ interface: 'br0', count: 2 }] },
+      uplink: 'eth0',
+      localBackends: [{ interface: 'br0', count: 2 }],
     },
     check: 'interface-mtu',
     cause: /uplink eth0 has MTU 1400, and Pods send packets of up to 1500/,
@@ -277,7 +290,9 @@ const CASES: readonly Case[] = [
     given: {
       walks: [
         fromOutside({
-          ...{ purpose: 'fromClient', desired: 'drop', sourceRanges: ['198.51.100.0/24'] },
+          purpose: 'fromClient',
+          desired: 'drop',
+          sourceRanges: ['198.51.100.0/24'],
           outcomes: [byOwnRule],
         }),
       ],
@@ -298,7 +313,10 @@ const CASES: readonly Case[] = [
     what: 'a backend that refuses',
     given: {
       connects: (['accepts', 'refuses'] as const).map((answer, at) => ({
-        ...{ entry: 'shop/web:/TCP/4', service: 'shop/web', ip: `10.0.0.${at}`, port: 8_080 },
+        entry: 'shop/web:/TCP/4',
+        service: 'shop/web',
+        ip: `10.0.0.${at}`,
+        port: 8_080,
         answer,
       })),
     },
@@ -310,7 +328,11 @@ const CASES: readonly Case[] = [
     given: {
       takenPorts: [
         {
-          ...{ protocol: 'TCP', address: '0.0.0.0', port: 30_080, process: 'nginx', pid: 9 },
+          protocol: 'TCP',
+          address: '0.0.0.0',
+          port: 30_080,
+          process: 'nginx',
+          pid: 9,
           entry: 'shop/web:/TCP/4',
         },
       ],
@@ -432,7 +454,8 @@ const IN_ORDER: readonly (readonly [string, Partial<NodeFacts>])[] = [
     'a daemon that starts without an API server',
     {
       daemon: healthyDaemon({
-        ...{ isReady: false, startedAt: NOW - 29_999 },
+        isReady: false,
+        startedAt: NOW - 29_999,
         reasons: ['no watch on services is open: refused', 'services are not listed yet'],
       }),
     },

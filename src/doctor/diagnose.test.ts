@@ -25,13 +25,11 @@ const notReady = (one: JsonObject, more: JsonObject = {}): JsonObject => ({
 const waiting = (reason: string) => ({ state: { waiting: { reason } } })
 
 const event = (reason: string, message: string): JsonObject => ({
-  ...{
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { namespace: 'shop', name: 'e' },
-    reason,
-    message,
-  },
+  apiVersion: 'v1',
+  kind: 'Event',
+  metadata: { namespace: 'shop', name: 'e' },
+  reason,
+  message,
   involvedObject: { kind: 'Pod', namespace: 'shop', name: 'web-1' },
 })
 
@@ -180,7 +178,9 @@ const CASES: readonly DoctorCase[] = [
     spoil: (cluster) => {
       const annotations = { 'kubernetes.io/service-account.name': 'robto' }
       cluster.secrets.push({
-        ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/service-account-token' },
+        apiVersion: 'v1',
+        kind: 'Secret',
+        type: 'kubernetes.io/service-account-token',
         metadata: { namespace: 'shop', name: 'robot-token', annotations },
       })
     },

@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest'
+import { findingsText } from './diagnose.ts'
 import type { Finding } from './evidence/finding.ts'
-import { findingsText } from './finding-text.ts'
 
 const FINDING: Finding = {
-  ...{ check: 'x', symptom: 'Connection timeout', object: 'node/a', affects: [] },
-  ...{ cause: 'a rule\u001b[2J drops', evidence: ['7 packets'], remedy: 'remove it' },
+  check: 'x',
+  symptom: 'Connection timeout',
+  object: 'node/a',
+  affects: [],
+  cause: 'a rule\u001b[2J drops',
+  evidence: ['7 packets'],
+  remedy: 'remove it',
   commands: ['iptables -S'],
 }
 

@@ -1,9 +1,11 @@
+import type { Brand } from '../lib/brand.ts'
 import type { IpAddress } from '../lib/ip.ts'
 import type { ServiceKey } from '../resources/types.ts'
-import { type ClaimKey, claimKey } from './claim-key.ts'
-import { ClusterIPOwners } from './cluster-ip-owners.ts'
 import { compareText } from './compare-text.ts'
 import type { EntryId, ForwardingEntry, Frontend } from './entry.ts'
+
+/** A protocol, family, address and port, which one entry at most may hold: `TCP/4/10.0.0.1:80`, `UDP/6/node:30053`. */
+export type ClaimKey = Brand<string, 'ClaimKey'>
 
 /** The addresses that one Service requests. */
 export interface ServiceClaims {
@@ -133,4 +135,40 @@ export class Claims {
 
 function externalAddress({ kind, ip }: Frontend): IpAddress | undefined {
   return kind === 'clusterIP' || ip === 'node' ? undefined : ip
+}
+
+/** The Services of each ClusterIP; an address has more than one only by mistake. */
+class ClusterIPOwners {
+  readonly #owners = new Map<IpAddress, readonly ServiceKey[]>()
+
+  /** For a Service that does not own `ip` yet. */
+  add(ip: IpAddress, service: ServiceKey): void {
+    const owners = this.#owners.get(ip) ?? []
+    this.#owners.set(ip, [...owners, service].sort(compareText))
+  }
+
+  /** Has no effect for a Service that does not own `ip`. */
+  remove(ip: IpAddress, service: ServiceKey): void {
+    const rest = this.#owners.get(ip)?.filter((owner) => owner !== service) ?? []
+    if (rest.length === 0) this.#owners.delete(ip)
+    else this.#owners.set(ip, rest)
+  }
+
+  /** All owners of `ip`, sorted. */
+  of(ip: IpAddress): readonly ServiceKey[] {
+    return this.#owners.get(ip) ?? []
+  }
+
+  /** The first other Service that owns `ip`. */
+  otherThan(service: ServiceKey, ip: IpAddress): ServiceKey | undefined {
+    return this.#owners.get(ip)?.find((owner) => owner !== service)
+  }
+}
+
+/** The key of one frontend of an entry. */
+export function claimKey(
+  { protocol, family }: Pick<ForwardingEntry, 'protocol' | 'family'>,
+  { ip, port }: Pick<Frontend, 'ip' | 'port'>,
+): ClaimKey {
+  return `${protocol}/${family}/${ip}:${port}` as ClaimKey
 }

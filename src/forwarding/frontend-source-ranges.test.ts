@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sourceRangesFor } from './frontend-source-ranges.ts'
+import { sourceRangesFor } from './frontends.ts'
 import { cidr, ip, nodeContext, service } from './testing/fixtures.ts'
 
 const node = nodeContext({ addresses: { 4: [ip('192.168.0.2')], 6: [ip('2001:db8::1')] } })

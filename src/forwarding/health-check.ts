@@ -1,8 +1,7 @@
 import type { Family, IpAddress } from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServiceKey } from '../resources/types.ts'
-import type { ClusterView } from './cluster-view.ts'
-import type { NodeContext } from './node-context.ts'
+import type { ClusterView, NodeContext } from './node-context.ts'
 import { isReady } from './readiness.ts'
 import { isServed } from './served.ts'
 

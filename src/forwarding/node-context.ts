@@ -1,5 +1,13 @@
 import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
-import type { Protocol } from '../resources/types.ts'
+import type { EndpointSource, Node, Protocol, Service, ServiceKey } from '../resources/types.ts'
+
+/** What the compiler reads of the cluster; `ClusterStore` has it. */
+export interface ClusterView {
+  service(key: ServiceKey): Service | undefined
+  /** Every EndpointSlice (or the one Endpoints object) of a Service, in any order. */
+  endpointSourcesOf(key: ServiceKey): readonly EndpointSource[]
+  node(name: string): Node | undefined
+}
 
 export const AFFINITY_SCOPES = ['service', 'port'] as const
 

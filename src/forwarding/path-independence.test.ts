@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
-import { activeBackends } from './active-backends.ts'
-import { claimKey } from './claim-key.ts'
+import { claimKey } from './claims.ts'
 import type { EntryId, ForwardingEntry, TableDelta } from './entry.ts'
 import { recompile } from './recompile.ts'
-import { ForwardingTable } from './table.ts'
+import { activeBackends, ForwardingTable } from './table.ts'
 import {
   cidr,
   clusterOf,

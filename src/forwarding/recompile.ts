@@ -1,8 +1,7 @@
 import type { ServiceKey } from '../resources/types.ts'
-import type { ClusterView } from './cluster-view.ts'
 import { compileService } from './compile.ts'
 import type { TableDelta } from './entry.ts'
-import type { NodeContext } from './node-context.ts'
+import type { ClusterView, NodeContext } from './node-context.ts'
 import { clusterIPsOf } from './served.ts'
 import type { ForwardingTable } from './table.ts'
 

@@ -1,7 +1,6 @@
 import type { IpAddress } from '../lib/ip.ts'
 import type { Service, ServiceKey } from '../resources/types.ts'
-import type { ClusterView } from './cluster-view.ts'
-import type { NodeContext } from './node-context.ts'
+import type { ClusterView, NodeContext } from './node-context.ts'
 
 /** Whether this node forwards for a Service: it has a ClusterIP, and no other proxy serves it. */
 export function isServed(service: Service, node: Pick<NodeContext, 'proxyName'>): boolean {

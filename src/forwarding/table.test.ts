@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Protocol, Service } from '../resources/types.ts'
-import { claimKey } from './claim-key.ts'
+import { claimKey } from './claims.ts'
 import type { EntryId, TableDelta } from './entry.ts'
 import { ForwardingTable } from './table.ts'
 import { compileAlone, ip, nodeContext, serviceKey, servicePort } from './testing/fixtures.ts'

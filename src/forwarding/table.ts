@@ -1,15 +1,22 @@
-import type { IpAddress } from '../lib/ip.ts'
+import { hostPort, type IpAddress } from '../lib/ip.ts'
 import type { Protocol, ServiceKey } from '../resources/types.ts'
-import { type ClaimKey } from './claim-key.ts'
-import { Claims, type ServiceClaims } from './claims.ts'
+import { compareBackends } from './backends.ts'
+import { type ClaimKey, Claims, claimKey, type ServiceClaims } from './claims.ts'
 import { compareText } from './compare-text.ts'
-import { drainingAfter } from './drain.ts'
-import type { DrainingBackend, EntryId, ForwardingEntry, TableDelta } from './entry.ts'
+import type {
+  Backend,
+  DrainingBackend,
+  EntryId,
+  ForwardingEntry,
+  Frontend,
+  StaleFlows,
+  TableDelta,
+} from './entry.ts'
 import { areSame, isSameEntry, isSameForwarding } from './equality.ts'
 import type { NodeContext } from './node-context.ts'
-import type { FrontendProblem } from './problems.ts'
-import { problemsOf } from './problems.ts'
-import { staleFlowsOf, type Transition } from './stale-flows.ts'
+import { type FrontendProblem, problemsOf } from './problems.ts'
+
+const NONE: readonly DrainingBackend[] = Object.freeze([])
 
 const NO_CLAIMS: ServiceClaims = Object.freeze({ entries: [], clusterIPs: [] })
 const UNCHANGED: TableDelta = Object.freeze({ upserts: [], removals: [], staleFlows: [] })
@@ -103,7 +110,7 @@ export class ForwardingTable {
     return id === undefined ? undefined : this.#published.get(id)
   }
 
-  /** The Services whose ClusterIP this is; empty: it is none. */
+  /** The Services whose ClusterIP this is; empty: it belongs to no Service. */
   ownersOf(ip: IpAddress): readonly ServiceKey[] {
     return this.#claims.ownersOf(ip)
   }
@@ -197,4 +204,105 @@ function areSameClaims(a: ServiceClaims, b: ServiceClaims): boolean {
 
 function isEmpty({ entries, clusterIPs }: ServiceClaims): boolean {
   return entries.length === 0 && clusterIPs.length === 0
+}
+
+/** The present time, and the time for which a backend drains. */
+interface DrainTimes {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** How long a backend that is removed now keeps its connections; 0: it does not drain. */
+  readonly seconds: number
+}
+
+/**
+ * The draining backends of an entry that changes from `before` to `wanted`, sorted: those that `wanted` no
+ * longer has, with a deadline from now, and those that drained already and whose deadline is not over. A
+ * backend that `wanted` has again is no longer draining.
+ */
+function drainingAfter(
+  before: ForwardingEntry | undefined,
+  wanted: ForwardingEntry,
+  { now, seconds }: DrainTimes,
+): readonly DrainingBackend[] {
+  if (before === undefined || seconds === 0) return NONE
+  if (before.pools === wanted.pools && before.draining.length === 0) return NONE
+  const active = activeBackends(wanted)
+  const draining = before.draining.filter(
+    ({ ip, port, until }) => until > now && !active.has(hostPort(ip, port)),
+  )
+  if (before.pools !== wanted.pools) {
+    for (const [key, backend] of activeBackends(before)) {
+      if (!active.has(key)) draining.push({ ...backend, until: now + seconds * 1000 })
+    }
+  }
+  return draining.length === 0 ? NONE : draining.sort(compareBackends)
+}
+
+/** One entry of the table before and after a change. */
+interface Transition {
+  readonly before: ForwardingEntry | undefined
+  readonly after: ForwardingEntry | undefined
+}
+
+/** The entries that hold a frontend before and after the change. */
+interface Holders {
+  readonly frontend: Frontend
+  before: ForwardingEntry | undefined
+  after: ForwardingEntry | undefined
+}
+
+/**
+ * The UDP and SCTP flows that a change makes stale. While packets of such a flow arrive, the kernel keeps its
+ * conntrack entry: it translates to the old backend, or not at all if the flow began before there was one.
+ * TCP connections end or are reset without that, and stay.
+ *
+ * The caller passes all transitions of one change together, so that a frontend that moved between two entries
+ * keeps the flows to the backends of its new holder.
+ */
+function staleFlowsOf(transitions: readonly Transition[]): readonly StaleFlows[] {
+  const changed = transitions.filter(({ before, after }) => {
+    return before !== after && (before ?? after)?.protocol !== 'TCP'
+  })
+  if (changed.length === 0) return []
+  const stale: StaleFlows[] = []
+  for (const { frontend, before, after } of holdersOf(changed).values()) {
+    const entry = after ?? before
+    if (entry === undefined || !isStale(before, after)) continue
+    const { family, protocol } = entry
+    const keep = new Set(activeBackends(after).keys())
+    stale.push({ family, protocol, ip: frontend.ip, port: frontend.port, keep })
+  }
+  return stale
+}
+
+function holdersOf(transitions: readonly Transition[]): ReadonlyMap<ClaimKey, Holders> {
+  const holders = new Map<ClaimKey, Holders>()
+  const at = (entry: ForwardingEntry, frontend: Frontend): Holders => {
+    const key = claimKey(entry, frontend)
+    const found = holders.get(key) ?? { frontend, before: undefined, after: undefined }
+    holders.set(key, found)
+    return found
+  }
+  for (const { before, after } of transitions) {
+    for (const frontend of before?.frontends ?? []) at(before!, frontend).before = before
+    for (const frontend of after?.frontends ?? []) at(after!, frontend).after = after
+  }
+  return holders
+}
+
+function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | undefined): boolean {
+  if (after === undefined) return true
+  const old = activeBackends(before)
+  const current = activeBackends(after)
+  if (old.size === 0) return current.size > 0
+  return old.keys().some((key) => !current.has(key))
+}
+
+/** The backends of both pools, each once, under their `ip:port`. */
+export function activeBackends(entry: ForwardingEntry | undefined): ReadonlyMap<string, Backend> {
+  const active = new Map<string, Backend>()
+  if (entry === undefined) return active
+  for (const backend of entry.pools.cluster) active.set(hostPort(backend.ip, backend.port), backend)
+  for (const backend of entry.pools.local) active.set(hostPort(backend.ip, backend.port), backend)
+  return active
 }

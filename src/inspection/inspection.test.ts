@@ -7,10 +7,10 @@ import { Client, credentials } from '@grpc/grpc-js'
 import { service as healthService } from 'grpc-health-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { NodeProxyError } from '../lib/error.ts'
-import { openInspection } from './client/inspection-client.ts'
-import { ChangeHistory } from './history/change-history.ts'
-import type { InspectionSource } from './service/inspection-source.ts'
-import { serveInspection } from './service/serve-inspection.ts'
+import { ChangeHistory } from './change-history.ts'
+import { openInspection } from './inspection-client.ts'
+import type { InspectionSource } from './inspection-source.ts'
+import { serveInspection } from './serve-inspection.ts'
 
 let folder: string
 const cleanups: (() => unknown)[] = []

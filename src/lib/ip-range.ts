@@ -36,7 +36,7 @@ export function rangeBetween(first: IpAddress, last: IpAddress): IpRange | undef
 }
 
 /**
- * The addresses of `networks` that are in none of `excluded`, as networks of which none overlaps another, in the order
+ * The addresses of `networks` that are in none of `excluded`, as networks that do not overlap, in the order
  * of `networks`. A network with a smaller excluded one inside is divided.
  */
 export function networkDifference(

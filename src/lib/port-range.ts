@@ -4,7 +4,7 @@ export interface PortRange {
   readonly last: number
 }
 
-/** `first-last`, `first+more`, or one port; undefined for anything that is none of 1 to 65535. */
+/** `first-last`, `first+more`, or one port; undefined for anything but ports from 1 to 65535. */
 export function parsePortRange(text: string): PortRange | undefined {
   const match = /^(\d{1,5})(?:([-+])(\d{1,5}))?$/.exec(text)
   const first = Number(match?.[1])

@@ -114,7 +114,7 @@ export interface TrafficCounts {
   /** Connection attempts to a backend that failed, and further ones to another backend. */
   readonly connectFailures: number
   readonly connectRetries: number
-  /** Clients that no backend accepted, or for which there is none. */
+  /** Clients that no backend accepted, and those of Services without backends. */
   readonly unserved: number
   /** Clients that were rejected at a limit of connections. */
   readonly overLimit: number
@@ -166,7 +166,7 @@ export interface BackendTraffic extends TrafficNumbers {
 
 /** What a mode counted, as of one moment. */
 export interface TrafficReading {
-  /** By Service; one of which nothing was forwarded may be absent. */
+  /** By Service; a Service without any traffic may be absent. */
   readonly totals: ReadonlyMap<ServiceKey, TrafficNumbers>
   /** Of the Services that were wanted, in no order; a mode that does not count backends has none. */
   readonly backends: ReadonlyMap<ServiceKey, readonly BackendTraffic[]>

@@ -1,28 +1,43 @@
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import type { ApiClient } from '../client/http/api-client.ts'
-import type { RequestReporter } from '../client/http/failure/api-failures.ts'
-import { type ApiFailure, failureError } from '../client/http/failure/failure.ts'
+import type { RequestReporter } from '../client/http/api-failures.ts'
+import { type ApiFailure, failureError } from '../client/http/failure.ts'
 import { createReflector } from '../client/reflector/reflector.ts'
 import type { Clock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../lib/json.ts'
 import type { Random } from '../lib/random.ts'
+import { sleep } from '../lib/sleep.ts'
 import type { ClusterResolver } from '../resources/resolver/pod-dns.ts'
-import type { NodeStreams } from '../streams/node-streams.ts'
+import {
+  type CommandOptions,
+  type ContainerTarget,
+  type LogOptions,
+  type NodeStreams,
+  type PodDialer,
+  type PodTarget,
+  type RunningCommand,
+  StreamRefusal,
+} from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { namespaceNamed } from './network/namespace.ts'
 import { PodAddresses } from './network/pod-addresses.ts'
 import { PodNetwork } from './network/pod-network.ts'
-import { type NodeIdentity, nodeLabels } from './node/node-object.ts'
-import { Registration } from './node/registration.ts'
+import { type NodeIdentity, nodeLabels } from './node-object.ts'
+import { Registration } from './node-registration.ts'
 import type { PodPlan } from './plan/pod-plan.ts'
 import type { NodeTools, Variable } from './pods/node-tools.ts'
+import { podPath } from './pods/pod-access.ts'
 import { PodFleet } from './pods/pod-fleet.ts'
-import { podPath } from './pods/pod-path.ts'
-import { RunningFleet } from './pods/running-fleet.ts'
 import { Prober } from './probing/prober.ts'
-import { endLeftovers } from './process/end-leftovers.ts'
+import { hasMark } from './process/launch.ts'
 import { requireProgram } from './system/find-program.ts'
+import { killProcess } from './system/kill-process.ts'
 import { openVolumeFolders } from './volumes/volume-folders.ts'
+
+const PAUSE_MS = 10
+const TIMEOUT_MS = 5_000
 
 export interface NodeAgentOptions {
   /** Needs what the server permits to node agents: `src/auth/node/node-permits.ts`. */
@@ -138,7 +153,14 @@ async function openTools(
   const prober = new Prober(namespace)
   stack.defer(() => prober.close())
   return {
-    ...{ clock, random, client, folders, network, prober, logFolder, namespacePrefix: prefix },
+    clock,
+    random,
+    client,
+    folders,
+    network,
+    prober,
+    logFolder,
+    namespacePrefix: prefix,
     refreshMs: options.refreshMs ?? REFRESH_MS,
     addresses: new PodAddresses(podCIDRs),
     programs: { nsenter, setpriv, setsid },
@@ -169,7 +191,11 @@ function identityOf(options: NodeAgentOptions): NodeIdentity {
 function createFleet(options: NodeAgentOptions, node: NodeIdentity, tools: NodeTools): PodFleet {
   const { client, bindingClient = client, bindsPods: binds, logger, onError } = options
   return new PodFleet({
-    ...{ client, bindingClient, tools, binds, onError },
+    client,
+    bindingClient,
+    tools,
+    binds,
+    onError,
     nodeName: node.nodeName,
     nodeLabels: nodeLabels(node),
     maxPods: node.maxPods,
@@ -187,7 +213,9 @@ async function followPods(
 ): Promise<void> {
   const fieldSelector = `spec.nodeName=${nodeName}`
   await createReflector<JsonObject, never>({
-    ...{ client, clock, random },
+    client,
+    clock,
+    random,
     resource: { path: '/api/v1/pods', query: bindsPods ? {} : { fieldSelector } },
     decode: (raw) => ({ ok: true, value: isJsonObject(raw) ? raw : undefined }),
     onChanges: (changes) => fleet.changed(changes),
@@ -197,4 +225,84 @@ async function followPods(
     onFailure: (failure, verb) => reporter.failed({ verb, resource: 'pods' }, failure),
     onConnected: () => reporter.succeeded('pods'),
   }).run(signal)
+}
+
+/** The streams of the Pods that run now. */
+class RunningFleet implements NodeStreams {
+  /** Undefined: the node agent does not run. */
+  fleet: PodFleet | undefined
+
+  async logs(
+    target: ContainerTarget,
+    options: LogOptions,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Buffer> | StreamRefusal> {
+    return this.fleet?.find(target)?.access.logs(target.container, options, signal) ?? absent()
+  }
+
+  async run(
+    target: ContainerTarget,
+    options: CommandOptions,
+  ): Promise<RunningCommand | StreamRefusal> {
+    const worker = this.fleet?.find(target)
+    if (worker === undefined) return absent()
+    if (worker.isRunning(target.container)) return worker.access.run(target.container, options)
+    const what = JSON.stringify(target.container)
+    return new StreamRefusal('invalid', `container ${what} does not run`)
+  }
+
+  async dialer(target: PodTarget): Promise<PodDialer | StreamRefusal> {
+    return this.fleet?.find(target)?.access.dialer() ?? absent()
+  }
+}
+
+function absent(): StreamRefusal {
+  return new StreamRefusal(
+    'absent',
+    'the pod is not known to the agent of its node yet, or is gone',
+  )
+}
+
+/**
+ * Kills every process with a mark of this prefix, until there is none: those of
+ * Pods that left their process group and namespace, as children do whose container
+ * was killed together with its node agent. Other PID namespaces have node agents
+ * of their own, and a node agent that runs in such a Pod itself kills no process.
+ * Throws NP_NODEAGENT_LEFTOVER when that takes more than five seconds.
+ */
+export async function endLeftovers(prefix: string, clock: Clock): Promise<void> {
+  const over = new AbortController()
+  const ended = endAll(prefix, clock, over.signal).then(() => true)
+  const late = sleep(clock, TIMEOUT_MS, over.signal).then(() => false)
+  const isDone = await Promise.race([ended, late]).finally(() => over.abort())
+  if (isDone) return
+  throw new NodeProxyError(
+    'NP_NODEAGENT_LEFTOVER',
+    `processes that Pods of ${JSON.stringify(prefix)} left behind do not end`,
+    { object: prefix },
+  )
+}
+
+async function endAll(prefix: string, clock: Clock, signal: AbortSignal): Promise<void> {
+  if (await isMarked('self', prefix)) return
+  const own = await pidNamespace('self')
+  while (!signal.aborted) {
+    const marked: string[] = []
+    for (const entry of await readdir('/proc')) {
+      if (!/^\d+$/.test(entry) || !(await isMarked(entry, prefix))) continue
+      if ((await pidNamespace(entry)) === own) marked.push(entry)
+    }
+    if (marked.length === 0) return
+    for (const pid of marked) killProcess(Number(pid))
+    await sleep(clock, PAUSE_MS, signal)
+  }
+}
+
+/** Of a process that has ended, or that is not ours to read, nothing is known. */
+async function isMarked(pid: string, prefix: string): Promise<boolean> {
+  return hasMark(await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''), prefix)
+}
+
+function pidNamespace(pid: string): Promise<string> {
+  return readlink(`/proc/${pid}/ns/pid`).catch(() => '')
 }

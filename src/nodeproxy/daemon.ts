@@ -1,35 +1,41 @@
 import { hostname } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Connection } from '../client/connection/connection.ts'
+import { lateFrom } from '../client/connection/credential/validity.ts'
 import { loadConnection } from '../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../client/http/api-client.ts'
 import type { ClientObserver } from '../client/http/client-observer.ts'
 import { CredentialRenewal } from '../client/renewal/credential-renewal.ts'
-import { systemClock } from '../lib/clock.ts'
+import { SocketLocks } from '../kernel/owner-lock/socket-locks.ts'
+import { systemClock as clock, systemClock } from '../lib/clock.ts'
 import type { NodeProxyError } from '../lib/error.ts'
 import { systemRandom } from '../lib/random.ts'
 import type { ModeDriver } from '../modes/definition/mode-driver.ts'
 import type { ExitCode } from '../settings/answers.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
-import { createMetrics } from '../telemetry/metrics/metrics.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './config/launch.ts'
-import { cleanUpKernel } from './wiring/cleanup/clean-up.ts'
+import { checkStart } from './wiring/check-start.ts'
+import { cleanUpKernel, isGuardedByMode } from './wiring/clean-up.ts'
 import type { Kernel } from './wiring/kernel/kernel.ts'
 import { logMissingFeatures } from './wiring/kernel/kernel-without-rules.ts'
 import { openKernel } from './wiring/kernel/open-kernel.ts'
 import { readRights } from './wiring/kernel/rights.ts'
 import { applySysctls } from './wiring/kernel/sysctls.ts'
-import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
-import { isGuardedByMode } from './wiring/loopback/other-guards.ts'
-import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
+import { LoopbackRouting } from './wiring/loopback-routing.ts'
 import { nodeNameOf } from './wiring/node/node-identity.ts'
-import { observeClient } from './wiring/observation/observe-client.ts'
-import { own } from './wiring/ownership/own.ts'
-import type { Ownership } from './wiring/ownership/take-ownership.ts'
+import { type OpenModes, openModes } from './wiring/open-modes.ts'
+import { applyProcessSettings, keepAlive } from './wiring/process-settings.ts'
 import { runNode } from './wiring/run-node.ts'
-import { checkStart } from './wiring/startup/check-start.ts'
-import { keepAlive } from './wiring/startup/keep-alive.ts'
-import { applyProcessSettings } from './wiring/startup/process-settings.ts'
-import { listenForSignals, type Signals } from './wiring/startup/signals.ts'
+import {
+  NO_OWNERSHIP,
+  type Ownership,
+  takeOwnership,
+  thisProcess,
+} from './wiring/take-ownership.ts'
+
+/** Milliseconds to wait for the lock: a previous process may take as long to stop. `--cleanup` does not wait by default. */
+const WAIT_MS = { daemon: 30_000, '--init-only': 30_000, '--cleanup': 0 } as const
 
 /** Runs until a signal ends it; the kernel keeps what it has. */
 export async function runDaemon(config: Launch['config'], launch: Launch): Promise<ExitCode> {
@@ -106,7 +112,10 @@ async function serve(launch: Launch, runtime: DaemonRuntime, signals: Signals): 
   const metrics = createMetrics()
   const conditions = new Conditions({ log, metrics })
   const renewal = new CredentialRenewal({
-    ...{ connection: runtime.connection, clock: systemClock, random: systemRandom, log },
+    connection: runtime.connection,
+    clock: systemClock,
+    random: systemRandom,
+    log,
     onProblems: (problems) => reviewCredentials(conditions, problems),
   })
   const client = openClient(runtime.connection, launch, observeClient(metrics, renewal))
@@ -182,5 +191,99 @@ export async function cleanUp(config: Launch['config'], launch: Launch): Promise
     return await cleanUpKernel(config, launch.log)
   } finally {
     ownership.release()
+  }
+}
+
+/** What this process does with the rules. */
+interface Task {
+  /** Reported to processes that wait for the lock. */
+  readonly task: 'daemon' | '--init-only' | '--cleanup'
+  readonly mode: () => string
+  /** Ends the wait for the lock. */
+  readonly stop: Promise<unknown>
+}
+
+/**
+ * Makes this process the only one that writes the rules of this network namespace. Without CAP_NET_ADMIN it
+ * cannot write any, so it takes no lock.
+ * @returns undefined when `stop` resolved first
+ * @throws NP_NODEPROXY_LOCKED, NP_NODEPROXY_LOCK_FOREIGN after the wait
+ */
+async function own(
+  { line, log, version }: Pick<Launch, 'line' | 'log' | 'version'>,
+  { task, mode, stop }: Task,
+): Promise<Ownership | undefined> {
+  if (!readRights().netAdmin) return NO_OWNERSHIP
+  const waiting = new AbortController()
+  void stop.then(() => waiting.abort())
+  const self = thisProcess(process.argv.slice(2), { version, task, mode: '' })
+  return takeOwnership({
+    clock,
+    log,
+    signal: waiting.signal,
+    locks: new SocketLocks(),
+    owner: () => ({ ...self, mode: mode() }),
+    waitMs: line.wait ?? WAIT_MS[task],
+    pause: (ms) => pause(ms),
+  })
+}
+
+type ClientMetrics = Pick<
+  Metrics,
+  'restRequests' | 'restDuration' | 'credentialExpiration' | 'credentialLate'
+>
+
+/** Turns the reports of the API client into metrics; `credentials` receives those of credentials as well. */
+export function observeClient(
+  metrics: ClientMetrics,
+  credentials: Pick<ClientObserver, 'authenticated'>,
+): ClientObserver {
+  return {
+    requested({ method, code, seconds }) {
+      metrics.restRequests.inc({ code, method })
+      metrics.restDuration.observe({ verb: method }, seconds)
+    },
+    authenticated(kind, validity) {
+      credentials.authenticated(kind, validity)
+      if (validity === undefined) {
+        metrics.credentialExpiration.remove({ kind })
+        metrics.credentialLate.remove({ kind })
+      } else {
+        metrics.credentialExpiration.set({ kind }, validity.to / 1_000)
+        metrics.credentialLate.set({ kind }, lateFrom(kind, validity) / 1_000)
+      }
+    },
+  }
+}
+
+/** The signals of the process. */
+interface Signals {
+  /** Resolves with the first SIGTERM or SIGINT, also one that arrived before. */
+  readonly stop: Promise<NodeJS.Signals>
+  /** Sets what reads the configuration again at SIGHUP, which is ignored until then. */
+  onHangup(reread: () => void): void
+}
+
+/**
+ * Handles signals from now on, so that none during the start ends the daemon before it has
+ * released what it opened. A second SIGTERM or SIGINT ends the process at once.
+ */
+export function listenForSignals(): Signals {
+  let reread = () => {}
+  const hangup = () => reread()
+  process.on('SIGHUP', hangup)
+  const stop = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        process.off('SIGHUP', hangup)
+        resolve(signal)
+      })
+    }
+  })
+  return {
+    stop,
+    onHangup(next) {
+      reread = next
+    },
   }
 }

@@ -11,7 +11,9 @@ const output = { stdout: process.stdout, stderr: process.stderr, version: packag
 if (command === undefined) {
   const modes = MODES.map(({ name }) => name)
   process.exitCode = await runProgram(args, {
-    ...{ ...output, modes, loadDaemon },
+    ...output,
+    modes,
+    loadDaemon,
     subcommands: COMMANDS,
   })
 } else {

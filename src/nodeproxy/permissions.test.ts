@@ -53,9 +53,14 @@ test('the manifests give the daemon an account with exactly the built-in role', 
  * with this role, too, writes Events of the other group, and counts them by changing them.
  */
 const NOT_USED = [
-  ...['list /endpoints', 'watch /endpoints', 'list /services', 'list /nodes', 'get /nodes'],
+  'list /endpoints',
+  'watch /endpoints',
+  'list /services',
+  'list /nodes',
+  'get /nodes',
   'list discovery.k8s.io/endpointslices',
-  ...['patch /events', 'update /events'],
+  'patch /events',
+  'update /events',
   ...['create', 'patch', 'update'].map((verb) => `${verb} events.k8s.io/events`),
 ]
 
@@ -71,7 +76,10 @@ test('the daemon uses what its role permits, and is refused nothing', async () =
   const synced = Promise.withResolvers<void>()
   const stop = new AbortController()
   const running = createClusterWatcher({
-    ...{ client, clock: systemClock, random: systemRandom, nodeName: 'n1' },
+    client,
+    clock: systemClock,
+    random: systemRandom,
+    nodeName: 'n1',
     onEvents: () => undefined,
     onProblem: () => undefined,
     onSynced: synced.resolve,

@@ -76,7 +76,13 @@ async function start(host: Host, { loaded, line, file }: Prepared): Promise<Exit
   for (const warning of warnings) log.warn({ code: warning.code }, describeProblem(warning))
   const reload = (changed: ConfigurationFile) => loadConfiguration(changed, line, tableOf(host))
   const launch: Launch = {
-    ...{ config, settings, warnings, line, file, log, reload },
+    config,
+    settings,
+    warnings,
+    line,
+    file,
+    log,
+    reload,
     version: host.version,
   }
   try {

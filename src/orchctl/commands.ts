@@ -1,6 +1,6 @@
 import type { CommandEntry } from './command/command-module.ts'
 
-/** Every command: one folder and one entry each. A module is loaded when its command runs. */
+/** Every command: one file or folder, and one entry each. A module is loaded when its command runs. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'get',
@@ -16,7 +16,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'apply',
     summary: 'create objects of files, or change them as the files say',
-    load: () => import('./apply/apply-command.ts'),
+    load: () => import('./apply-command.ts'),
   },
   {
     name: 'create',
@@ -26,37 +26,37 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'edit',
     summary: 'change an object in an editor',
-    load: () => import('./edit/edit-command.ts'),
+    load: () => import('./edit-command.ts'),
   },
   {
     name: 'label',
     summary: 'set and remove labels',
-    load: () => import('./label/label-command.ts'),
+    load: () => import('./label-command.ts'),
   },
   {
     name: 'annotate',
     summary: 'set and remove annotations',
-    load: () => import('./annotate/annotate-command.ts'),
+    load: () => import('./annotate-command.ts'),
   },
   {
     name: 'scale',
     summary: 'set the number of Pods of a Deployment',
-    load: () => import('./scale/scale-command.ts'),
+    load: () => import('./scale-command.ts'),
   },
   {
     name: 'delete',
     summary: 'delete objects',
-    load: () => import('./delete/delete-command.ts'),
+    load: () => import('./delete-command.ts'),
   },
   {
     name: 'logs',
     summary: 'print what the containers of Pods have written',
-    load: () => import('./logs/logs-command.ts'),
+    load: () => import('./logs-command.ts'),
   },
   {
     name: 'exec',
     summary: 'run a command in a container of a Pod',
-    load: () => import('./exec/exec-command.ts'),
+    load: () => import('./exec-command.ts'),
   },
   {
     name: 'port-forward',
@@ -71,7 +71,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'env',
     summary: 'show the variables by which a Pod finds Services',
-    load: () => import('./env/env-command.ts'),
+    load: () => import('./env-command.ts'),
   },
   {
     name: 'doctor',
@@ -91,27 +91,27 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'api-resources',
     summary: 'list the resources of the server',
-    load: () => import('./api-resources/api-resources-command.ts'),
+    load: () => import('./api-resources-command.ts'),
   },
   {
     name: 'config',
     summary: 'show and change the kubeconfig',
-    load: () => import('./config/config-command.ts'),
+    load: () => import('./config-command.ts'),
   },
   {
     name: 'completion',
     summary: 'print the completion script of a shell',
-    load: () => import('./completion/completion-command.ts'),
+    load: () => import('./completion-command.ts'),
   },
   {
     name: 'version',
     summary: 'show the version of orchctl and of the server',
-    load: () => import('./version/version-command.ts'),
+    load: () => import('./version-command.ts'),
   },
   {
     name: '__complete',
     summary: 'what a word may become, for completion',
     isHidden: true,
-    load: () => import('./complete/complete-command.ts'),
+    load: () => import('./complete-command.ts'),
   },
 ]

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
-import type { CommandContext } from './command/context.ts'
+import type { CommandContext } from './command/command-module.ts'
 import { COMMANDS } from './commands.ts'
 
 const page = readFileSync(new URL('../../docs/operate/orchctl.md', import.meta.url), 'utf8')

@@ -1,6 +1,9 @@
+import type { ReadStream, WriteStream } from 'node:tty'
 import { packageVersion } from '../lib/package-version.ts'
 import { runOrchctl } from './program.ts'
-import { terminalOf } from './usage/terminal-of.ts'
+import type { Terminal } from './usage/host.ts'
+
+const USUAL = { width: 80, height: 24 } as const
 
 /** Milliseconds from a signal to the end of the process. */
 const GRACE_MS = 500
@@ -28,3 +31,15 @@ const code = await runOrchctl(process.argv.slice(2), {
   ...(process.stdin.isTTY && { terminal: terminalOf(process.stdin, process.stdout) }),
 })
 process.exitCode ??= code
+
+/** The terminal of a process; its size is that of standard output, or the usual one where that is no terminal. */
+function terminalOf(input: ReadStream, output: WriteStream): Terminal {
+  return {
+    setRaw: (isRaw) => void input.setRawMode(isRaw),
+    size: () => (output.isTTY ? { width: output.columns, height: output.rows } : USUAL),
+    onResize: (changed) => {
+      output.on('resize', changed)
+      return () => output.off('resize', changed)
+    },
+  }
+}

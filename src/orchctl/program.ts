@@ -1,13 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { NodeProxyError } from '../lib/error.ts'
-import type { CommandContext } from './command/context.ts'
+import type { CommandContext } from './command/command-module.ts'
+import { commandNames, unknownCommand } from './command-names.ts'
 import { COMMANDS } from './commands.ts'
-import { commandNames, unknownCommand } from './line/command-names.ts'
-import { explainRefusal } from './line/explain-refusal.ts'
-import { normalised } from './line/normalise.ts'
+import { explainRefusal, normalised } from './normalise-arguments.ts'
 import { reportError } from './output/report-error.ts'
 import { oneLine } from './output/terminal-text.ts'
-import type { Session } from './session/session.ts'
+import type { Session } from './session/open-session.ts'
 import { type ExitCode, exitCodeOf } from './usage/exit-code.ts'
 import { addGlobalFlags, type GlobalFlags } from './usage/global-flags.ts'
 import type { Host } from './usage/host.ts'
@@ -90,7 +89,10 @@ function contextOf(program: Command, host: Host, state: State): CommandContext {
     define: async (command: Command) => (await entry.load()).define(command, context),
   }))
   const context: CommandContext = {
-    ...{ host, globals, notice, commands },
+    host,
+    globals,
+    notice,
+    commands,
     session: () => {
       state.session ??= import('./session/open-session.ts').then(({ openSession }) =>
         openSession({ flags: globals(), env: host.env, version: host.version, notice }),

@@ -34,8 +34,10 @@ test('--help names every setting, --version the version', async () => {
 
 test('flags become settings; what is not given has its default', async () => {
   const flags = [
-    ...['--dns-address=127.0.0.1,[::1]:5353', '--dns-upstream=192.0.2.53,fe80::1%eth0'],
-    ...['--cluster-domain=example.internal', '--dns-client-networks=10.0.0.0/8'],
+    '--dns-address=127.0.0.1,[::1]:5353',
+    '--dns-upstream=192.0.2.53,fe80::1%eth0',
+    '--cluster-domain=example.internal',
+    '--dns-client-networks=10.0.0.0/8',
   ]
   expect(await start(...flags)).toBe(0)
   expect(run.mock.calls[0]?.[0]).toMatchObject({

@@ -1,17 +1,22 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Connection } from '../client/connection/connection.ts'
 import { loadConnection } from '../client/connection/load-connection.ts'
 import { createApiClient } from '../client/http/api-client.ts'
+import { ApiFailures } from '../client/http/api-failures.ts'
 import { noObserver } from '../client/http/client-observer.ts'
-import { ApiFailures } from '../client/http/failure/api-failures.ts'
 import { CredentialRenewal } from '../client/renewal/credential-renewal.ts'
-import { openClusterDns } from '../dns/cluster-dns.ts'
-import { createDnsMetrics } from '../dns/metrics/dns-metrics.ts'
+import { type ClusterDns, openClusterDns } from '../dns/cluster-dns.ts'
+import { createDnsMetrics, type DnsMetrics } from '../dns/metrics/dns-metrics.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { hostPort } from '../lib/ip.ts'
 import { systemRandom as random } from '../lib/random.ts'
 import { sleep } from '../lib/sleep.ts'
+import type { SocketAddress } from '../settings/network-types.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { type Routes, serveRoutes, textPage } from '../telemetry/pages-routes.ts'
 import type { OrchDnsConfiguration } from './config/configuration.ts'
-import { openStatusServer } from './status-server.ts'
 
 /** Serves until a signal arrives, and for a moment longer; see `shutdownDelay`. */
 export async function runDns(
@@ -20,30 +25,34 @@ export async function runDns(
   version: string,
 ): Promise<void> {
   const stop = stopSignal()
+  const { kubeconfig } = config
   const connection = await loadConnection({
-    ...{ kubeconfig: config.kubeconfig, master: undefined, env: process.env, clock },
+    kubeconfig,
+    master: undefined,
+    env: process.env,
+    clock,
   })
   log.info({ version, server: connection.origin, domain: config.dns.domain }, 'orch-dns starts')
   await using held = new AsyncDisposableStack()
   const state = { isReady: false, isStopping: false }
   let credentialProblems: readonly string[] = []
-  const renewal = new CredentialRenewal({
-    ...{ connection, clock, random, log },
-    onProblems(problems) {
-      credentialProblems = problems
-      for (const problem of problems) log.warn(problem)
-      if (problems.length === 0) log.info('the credential for the API server is in order again')
-    },
+  const renewal = createRenewal(connection, log, (problems) => {
+    credentialProblems = problems
   })
   const client = createApiClient({
-    ...{ connection, clock, userAgent: `orch-dns/${version}` },
+    connection,
+    clock,
+    userAgent: `orch-dns/${version}`,
     observer: { ...noObserver, authenticated: (...use) => renewal.authenticated(...use) },
   })
   held.defer(() => client.close())
   renewal.start(client)
   held.defer(() => renewal.close())
   const dns = await openClusterDns({
-    ...{ config: config.dns, client, clock, random },
+    config: config.dns,
+    client,
+    clock,
+    random,
     reporter: new ApiFailures({ clock, log, server: connection.origin }),
     onWarning: (warning) => log.warn(warning),
     onError: (err) => log.error({ err }, 'a question got no answer because of an error'),
@@ -55,17 +64,14 @@ export async function runDns(
     { prefix: 'orchdns_' },
   )
   if (config.statusAddress !== undefined) {
-    const status = await openStatusServer(config.statusAddress, {
-      ...{ state, metrics, log },
-      problems: () => [...dns.upstreamProblems(), ...credentialProblems],
-    })
+    const problems = () => [...dns.upstreamProblems(), ...credentialProblems]
+    const status = await openStatusServer(config.statusAddress, { state, metrics, log, problems })
     held.defer(() => status.close())
     log.info({ address: hostPort(config.statusAddress.ip, status.port) }, 'status pages are served')
   }
   void dns.ready.then(() => {
     state.isReady = true
-    const addresses = dns.addresses.map(({ ip, port }) => hostPort(ip, port))
-    log.info({ addresses, services: dns.serviceCount() }, 'orch-dns is ready')
+    logReady(dns, log)
   })
   const signal = await stop
   state.isStopping = true
@@ -73,9 +79,96 @@ export async function runDns(
   await sleep(clock, config.shutdownDelay)
 }
 
+/** Renews the credential, and logs what is wrong with it. */
+function createRenewal(
+  connection: Connection,
+  log: Logger,
+  onProblems: (problems: readonly string[]) => void,
+): CredentialRenewal {
+  return new CredentialRenewal({
+    connection,
+    clock,
+    random,
+    log,
+    onProblems(problems) {
+      onProblems(problems)
+      for (const problem of problems) log.warn(problem)
+      if (problems.length === 0) log.info('the credential for the API server is in order again')
+    },
+  })
+}
+
+function logReady(dns: ClusterDns, log: Logger): void {
+  const addresses = dns.addresses.map(({ ip, port }) => hostPort(ip, port))
+  log.info({ addresses, services: dns.serviceCount() }, 'orch-dns is ready')
+}
+
 /** Resolves with the first signal to stop, also one during the start; a second one ends the process at once. */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
   })
+}
+
+/** What the pages show, read at each request. */
+interface StatusSources {
+  /** Ready: all names are known. Stopping: the signal to stop arrived. */
+  readonly state: { readonly isReady: boolean; readonly isStopping: boolean }
+  /**
+   * A sentence for each upstream that does not answer, and for each credential that ends soon: names of the cluster are
+   * answered all the same.
+   */
+  readonly problems: () => readonly string[]
+  readonly metrics: DnsMetrics
+  readonly log: Logger
+}
+
+/** A server of status pages. */
+interface StatusServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/**
+ * Serves /metrics, /healthz, /livez and /readyz; only the last one knows whether names are answered.
+ * @throws the system's error when the address cannot be used
+ */
+async function openStatusServer(
+  { ip, port }: SocketAddress,
+  sources: StatusSources,
+): Promise<StatusServer> {
+  const server = createServer(
+    serveRoutes(routes(sources), (error) =>
+      sources.log.error({ err: error }, 'answering a request for a status page failed'),
+    ),
+  )
+  server.listen({ host: ip, port })
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function routes({ state, metrics, problems }: StatusSources): Routes {
+  return {
+    '/metrics': async () => ({
+      code: 200,
+      contentType: metrics.contentType,
+      body: await metrics.text(),
+    }),
+    '/healthz': () => textPage(200, 'ok\n'),
+    '/livez': () => textPage(200, 'ok\n'),
+    '/readyz': () => {
+      if (state.isStopping) return textPage(503, 'stopping\n')
+      return state.isReady
+        ? textPage(200, ['ok', ...problems(), ''].join('\n'))
+        : textPage(503, 'the names are not known yet: Services or endpoints were not listed\n')
+    },
+  }
 }

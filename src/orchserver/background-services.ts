@@ -7,13 +7,13 @@ import type { Clock } from '../lib/clock.ts'
 import type { Election } from '../storage/election.ts'
 import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { controllerUser } from './access/component-users.ts'
+import { controllerUser } from './access/component-tokens.ts'
 import type { OwnSocket } from './access/own-socket.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
-import { isSelected } from './config/controller-selection.ts'
-import { runControllers } from './controllers/run-controllers.ts'
-import { startDns } from './dns/start-dns.ts'
+import { isSelected } from './config/rules.ts'
 import type { ProcessMetrics } from './metrics/process-metrics.ts'
+import { runControllers } from './run-controllers.ts'
+import { startDns } from './start-dns.ts'
 
 export interface BackgroundServicesOptions {
   readonly config: OrchServerConfiguration
@@ -64,9 +64,12 @@ export async function startBackgroundServices(
   const dns = await startDns({ config: config.dns, clientOf, clock: shared.clock, log: shared.log })
   if (dns !== undefined) held.defer(() => dns.close())
   if (config.sandboxNode.enabled) {
-    const { runNodeAgent } = await import('./node/run-node-agent.ts')
+    const { runNodeAgent } = await import('./run-node-agent.ts')
     const agent = runNodeAgent({
-      ...{ ...shared, config, nodes, metrics: processMetrics },
+      ...shared,
+      config,
+      nodes,
+      metrics: processMetrics,
       interfaces: networkInterfaces(),
       clientOf,
     })

@@ -1,38 +1,52 @@
+import { X509Certificate } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { createAddressRange } from '../apiserver/allocation/address-range.ts'
 import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
 import { apiServicesOf } from '../apiserver/background/api-services/api-services.ts'
+import { NODE_CLIENT } from '../auth/user.ts'
 import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
-import { systemClock } from '../lib/clock.ts'
-import { type IpAddress, parseIp } from '../lib/ip.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { familyOf, type IpAddress, parseIp } from '../lib/ip.ts'
+import { openFilesLimit } from '../lib/open-files-limit.ts'
 import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createComponentTokens } from './access/component-tokens.ts'
-import { kubeconfigPath } from './access/kubeconfig-path.ts'
-import { followNodeCredentials } from './access/node-credentials.ts'
+import { kubeconfigPath } from './access/kubeconfig.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
-import { reachableAddress } from './access/server-addresses.ts'
 import { openServerAudit } from './audit/open-server-audit.ts'
 import { startBackgroundServices } from './background-services.ts'
 import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
+import {
+  type ClientCertificateOptions,
+  type ClientCertificateSource,
+  clientCertificate,
+} from './certificates/client-certificate.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
-import { madeCertificate } from './certificates/made-certificate.ts'
-import { measuredCertificate } from './certificates/measured-certificate.ts'
-import type { CertificateSource } from './certificates/serving-certificate.ts'
-import { warningOfValidity } from './certificates/validity-warning.ts'
+import type { KeptCertificate } from './certificates/kept-certificate.ts'
+import { type CertificateSource, madeCertificate } from './certificates/made-certificate.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { rangeWarnings } from './config/range-warnings.ts'
+import { type EncryptionParts, openEncryption } from './encryption/open-encryption.ts'
+import { type Followed, followFiles } from './identity/followed-files.ts'
 import { openIdentity } from './identity/open-identity.ts'
-import { createProcessMetrics } from './metrics/process-metrics.ts'
-import { servePage } from './page/serve-page.ts'
-import { openEncryptedStore } from './storage/open-encrypted-store.ts'
+import { createProcessMetrics, type ProcessMetrics } from './metrics/process-metrics.ts'
+import { servePage } from './serve-page.ts'
+import { type OpenedStore, openStore, type StoreParts } from './storage/open-store.ts'
 import { apiServerFailure, createFailureLog } from './system/failure-log.ts'
-import { warnOfFewFiles } from './system/open-files.ts'
-import { stopSignal } from './system/stop-signal.ts'
+import { firstMachineAddress, type Interfaces } from './system/machine-addresses.ts'
 import { waitBriefly } from './system/wait-briefly.ts'
+
+const REPEAT_MS = 600_000
+
+/** The store or the connections to etcd, certificates, and the controllers' own connections. */
+const OWN_FILES = 100
+/** The sandbox node's Pods are 110 at most; each has pipes and a file for its output. */
+const POD_FILES = 110 * 8
+
+const ALL_OF_THE_MACHINE: readonly string[] = ['0.0.0.0', '::']
 
 /** Serves until a signal arrives; every acknowledged write is in the store. */
 export async function runServer(
@@ -46,13 +60,7 @@ export async function runServer(
   warnOfFewFiles(config, log)
   for (const warning of rangeWarnings(config, ownAddresses())) log.warn(warning)
   await using held = new AsyncDisposableStack()
-  const onError = createFailureLog({ clock, log }, () => ({
-    level: 'warn',
-    message: 'maintenance of etcd failed; orch-server repeats it',
-  }))
-  const opened = await openEncryptedStore(config, { clock, onError, log })
-  const { store, election, broken, isNew } = opened
-  if (isNew) log.info('the data directory held no store, so an empty one was made')
+  const { store, election, broken } = await openServerStore(config, log)
   held.defer(() => store.close())
   const own = createComponentTokens()
   const identity = await openIdentity(config, { clock, log, own: [own.authenticator] })
@@ -65,7 +73,10 @@ export async function runServer(
   const nodes = new Map<string, NodeStreams>()
   const texts = [() => metrics.text(), () => processMetrics.text()]
   const server = createApiServer({
-    ...{ store, audit, identity: identity.options, ownAddresses },
+    store,
+    audit,
+    identity: identity.options,
+    ownAddresses,
     nodeStreams: (node) => nodes.get(node),
     nodeCredentials: nodeCredentials.current,
     moreMetrics: () => joined(texts),
@@ -74,15 +85,18 @@ export async function runServer(
   held.defer(() => server.close())
   const kubeconfig = kubeconfigPath(config)
   const front = await openSecureFront({
-    ...{ server, kubeconfig, log, clock, ...addressesOf(config) },
+    server,
+    kubeconfig,
+    log,
+    clock,
+    ...addressesOf(config),
     clientAuthorities: identity.clientAuthorities,
     source: measuredCertificate(certificateSource(config, log), processMetrics),
     admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
   held.defer(() => waitBriefly(clock, front.close()))
-  const socket = await openOwnSocket({
-    ...{ server, dataDir: config.dataDir, tokens: own, clock },
-  })
+  const { dataDir } = config
+  const socket = await openOwnSocket({ server, dataDir, tokens: own, clock })
   const shared = { config, socket, version, election, metrics, processMetrics, nodes }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
   const background = held.use(
@@ -94,6 +108,16 @@ export async function runServer(
   server.drain()
   if (end instanceof Error) throw end
   log.info({ signal: end }, 'orch-server stops')
+}
+
+async function openServerStore(config: OrchServerConfiguration, log: Logger) {
+  const onError = createFailureLog({ clock: systemClock, log }, () => ({
+    level: 'warn',
+    message: 'maintenance of etcd failed; orch-server repeats it',
+  }))
+  const opened = await openEncryptedStore(config, { clock: systemClock, onError, log })
+  if (opened.isNew) log.info('the data directory held no store, so an empty one was made')
+  return opened
 }
 
 /** Metrics of several registries, as one text. */
@@ -142,5 +166,144 @@ function serverOptions(
     limits,
     onError,
     log,
+  }
+}
+
+/**
+ * Resolves with the first signal to stop, also one that comes while
+ * the server starts; SIGHUP comes when a terminal closes. A second one ends the process at once.
+ */
+export function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, resolve)
+  })
+}
+
+/** Sets the metric of the end of the certificate at each call of `current`. */
+export function measuredCertificate(
+  source: CertificateSource,
+  { certificateEnd }: Pick<ProcessMetrics, 'certificateEnd'>,
+): CertificateSource {
+  return {
+    async current() {
+      const given = await source.current()
+      certificateEnd.set(new X509Certificate(given.cert).validToDate.getTime() / 1000)
+      return given
+    },
+  }
+}
+
+/**
+ * The store of the configuration, with its Secrets encrypted.
+ * @throws the errors of `openStore` and of `openEncryption`; the store is closed then
+ */
+export async function openEncryptedStore(
+  config: OrchServerConfiguration,
+  parts: StoreParts & EncryptionParts,
+): Promise<OpenedStore> {
+  const opened = await openStore(config, parts)
+  try {
+    return { ...opened, store: await openEncryption(opened.store, config, parts) }
+  } catch (error) {
+    await opened.store.close()
+    throw error
+  }
+}
+
+/**
+ * The address at which clients on other machines, and Pods, reach a server. That of the configuration; else the
+ * one it serves on; where it serves on all of the machine the first that is not of the loopback, or the loopback.
+ */
+export function reachableAddress(
+  {
+    bindAddress,
+    advertiseAddress,
+  }: Pick<OrchServerConfiguration, 'bindAddress' | 'advertiseAddress'>,
+  interfaces: Interfaces = networkInterfaces(),
+): IpAddress {
+  if (advertiseAddress !== '') return advertiseAddress
+  if (!ALL_OF_THE_MACHINE.includes(bindAddress)) return bindAddress
+  const loopback = (familyOf(bindAddress) === 4 ? '127.0.0.1' : '::1') as IpAddress
+  return firstMachineAddress(interfaces, familyOf(bindAddress)) ?? loopback
+}
+
+/**
+ * By which the server and nodes verify each other: its client certificate, which is made and renewed in the data
+ * directory, and the authority there.
+ * @throws NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
+ */
+export function followNodeCredentials(
+  { dataDir }: Pick<OrchServerConfiguration, 'dataDir'>,
+  { clock, log }: { readonly clock: Clock; readonly log: Pick<Logger, 'info' | 'error'> },
+): Promise<Followed<KeptCertificate>> {
+  const source = nodeClientCertificate({ folder: join(dataDir, 'pki'), clock })
+  return followFiles({
+    read: () => source.current(),
+    parse: (kept) => kept,
+    what: 'the client certificate for nodes',
+    clock,
+    log,
+  })
+}
+
+/** The certificate by which nodes know this server, kept beside the authority and renewed in time. */
+function nodeClientCertificate(
+  options: ClientCertificateOptions,
+): ClientCertificateSource<KeptCertificate> {
+  return clientCertificate({ file: 'node-client', user: NODE_CLIENT, groups: [] }, options)
+}
+
+/**
+ * Warns when the process may open fewer files than its settings may make it need:
+ * every watch and every request may be a connection of its own, and one that is
+ * refused because the limit is reached looks to its client like a server that is gone.
+ */
+export function warnOfFewFiles(
+  config: Pick<OrchServerConfiguration, 'limits' | 'sandboxNode'>,
+  log: Pick<Logger, 'warn'>,
+  limit: number = openFilesLimit(Infinity),
+): void {
+  const { watches, requestsInFlight, mutatingRequestsInFlight } = config.limits
+  const requests = requestsInFlight + mutatingRequestsInFlight
+  const own = OWN_FILES + (config.sandboxNode.enabled ? POD_FILES : 0)
+  const needed = watches + requests + own
+  if (limit >= needed) return
+  log.warn(
+    { limit, needed, watches, requests, own },
+    'the limit of open files is small: raise it (LimitNOFILE= of the unit, ulimit -n), or lower --max-watches',
+  )
+}
+
+interface ValidityWarningOptions {
+  readonly clock: Pick<Clock, 'now'>
+  readonly log: Pick<Logger, 'warn'>
+}
+
+/**
+ * Warns when `current` gives a certificate that has expired or is not valid yet, and again every ten minutes
+ * as long as it does.
+ */
+export function warningOfValidity(
+  source: CertificateSource,
+  { clock, log }: ValidityWarningOptions,
+): CertificateSource {
+  let warned = { cert: '', at: 0 }
+  return {
+    async current() {
+      const given = await source.current()
+      const { validFromDate, validToDate } = new X509Certificate(given.cert)
+      const now = clock.now()
+      const isValid = now >= validFromDate.getTime() && now <= validToDate.getTime()
+      const isSaid = warned.cert === given.cert && Math.abs(now - warned.at) < REPEAT_MS
+      if (!isValid && !isSaid) {
+        warned = { cert: given.cert, at: now }
+        const [validFrom, validTo] = [validFromDate.toISOString(), validToDate.toISOString()]
+        log.warn(
+          { validFrom, validTo },
+          'the serving certificate is not valid now, so clients refuse it: renew its files, or set the clock',
+        )
+      }
+      return given
+    },
   }
 }

@@ -1,5 +1,5 @@
 import { readChoice } from './choice.ts'
-import { isIntegerIn } from './integer.ts'
+import { isIntegerIn } from './port.ts'
 import type { Reader } from './reader.ts'
 
 const AFFINITIES = ['None', 'ClientIP'] as const

@@ -2,8 +2,13 @@ import { expect, test } from 'vitest'
 import { coreEvent, type EventReport } from './core-event.ts'
 
 const REPORT: EventReport = {
-  ...{ type: 'Warning', reason: 'Silent', message: 'It is silent.', component: 'watcher' },
-  ...{ first: Date.UTC(2026, 0, 1), last: Date.UTC(2026, 0, 1, 0, 1), count: 3 },
+  type: 'Warning',
+  reason: 'Silent',
+  message: 'It is silent.',
+  component: 'watcher',
+  first: Date.UTC(2026, 0, 1),
+  last: Date.UTC(2026, 0, 1, 0, 1),
+  count: 3,
   regarding: { apiVersion: 'v1', kind: 'Pod', name: 'web', namespace: 'shop', uid: 'u1' },
 }
 
@@ -13,10 +18,15 @@ test('it stands beside its object, names its reporter, and is named by the serve
     kind: 'Event',
     metadata: { generateName: 'web.', namespace: 'shop' },
     involvedObject: { apiVersion: 'v1', kind: 'Pod', name: 'web', namespace: 'shop', uid: 'u1' },
-    ...{ type: 'Warning', reason: 'Silent', message: 'It is silent.' },
+    type: 'Warning',
+    reason: 'Silent',
+    message: 'It is silent.',
     source: { component: 'watcher' },
-    ...{ reportingComponent: 'watcher', reportingInstance: '' },
-    ...{ firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:01:00Z', count: 3 },
+    reportingComponent: 'watcher',
+    reportingInstance: '',
+    firstTimestamp: '2026-01-01T00:00:00Z',
+    lastTimestamp: '2026-01-01T00:01:00Z',
+    count: 3,
   })
 })
 
@@ -28,7 +38,9 @@ test('of an object of the cluster it stands in default and names no namespace', 
     reportingInstance: 'node-1',
   })
   expect(coreEvent({ ...REPORT, regarding })['involvedObject']).toEqual({
-    ...{ apiVersion: 'v1', kind: 'Pod', name: 'web' },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    name: 'web',
   })
 })
 

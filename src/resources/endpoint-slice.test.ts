@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decodeEndpointSlice } from './endpoint-slice.ts'
-import type { Raw } from './raw.ts'
+import type { Raw } from './reader.ts'
 import { placesOf, problemsOf, rawSlice, sound, valueOf } from './testing/raw-objects.ts'
 import type { Endpoint } from './types.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { decodeEndpoints } from './endpoints.ts'
-import type { Raw } from './raw.ts'
+import type { Raw } from './reader.ts'
 import { placesOf, problemsOf, rawEndpoints, sound, valueOf } from './testing/raw-objects.ts'
 
 const PLAIN = { terminating: false, zoneHints: undefined, nodeHints: undefined, weight: 1 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { decodeNode } from './node.ts'
-import type { Raw } from './raw.ts'
+import type { Raw } from './reader.ts'
 import { placesOf, problemsOf, rawNode, sound, valueOf } from './testing/raw-objects.ts'
 import type { Node } from './types.ts'
 

@@ -1,4 +1,3 @@
-import { isIntegerIn } from './integer.ts'
 import { isLabel } from './names.ts'
 import { present } from './present.ts'
 import type { Reader } from './reader.ts'
@@ -75,4 +74,9 @@ function readEndpointPort(object: Reader): EndpointPort | undefined {
   const port = object.value('port') === undefined ? undefined : readPort(object, 'port')
   if (name === undefined || protocol === undefined || port === undefined) return undefined
   return { name, protocol, port }
+}
+
+/** Whether a value is a whole number within bounds, both included. */
+export function isIntegerIn(value: unknown, least: number, most: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }

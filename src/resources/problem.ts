@@ -13,8 +13,8 @@ export interface Problem {
 }
 
 /**
- * A value that is none of a few, one that is there already (`other`: where), none at all, or an
- * address with leading zeros, which only old objects may have (in canonical text).
+ * A value that is not among those allowed, one that occurs already (`other`: where), an address with
+ * leading zeros, which only old objects may have (`legacyAddress`: without them), or one that a rule forbids.
  */
 export type Fault =
   | { readonly legacyAddress: string }
@@ -74,7 +74,9 @@ export class Findings {
     if (kept.length > MOST) return
     const consequence = instead === undefined || this.#reading === 'validate' ? '' : `; ${instead}`
     const problem: Problem = {
-      ...{ field, value: quote(value), message: messageOf(wrong) + consequence },
+      field,
+      value: quote(value),
+      message: messageOf(wrong) + consequence,
       ...(typeof wrong !== 'string' && { fault: wrong }),
     }
     if (kept.some((known) => isSame(known, problem))) return

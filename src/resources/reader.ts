@@ -1,5 +1,7 @@
 import { type Fault, Findings, type Reading } from './problem.ts'
-import { isRaw, own, type Raw } from './raw.ts'
+
+/** A JSON object from the wire, not yet validated. */
+export type Raw = Readonly<Record<string, unknown>>
 
 const NOTHING: Raw = Object.freeze({})
 const NONE: readonly unknown[] = Object.freeze([])
@@ -130,4 +132,14 @@ export class Reader {
     const path = this.#parent?.path(this.#key) ?? ''
     return this.#index < 0 ? path : `${path}[${this.#index}]`
   }
+}
+
+/** Whether a value is an object and no array or null. */
+export function isRaw(value: unknown): value is Raw {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An own property, never one of Object.prototype; null is absent. */
+export function own(object: Raw, key: string): unknown {
+  return Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined
 }

@@ -1,4 +1,4 @@
-import { isRaw, own } from './raw.ts'
+import { isRaw, own } from './reader.ts'
 
 /** Whether two values are the same JSON; null is absent, the order of fields means nothing. */
 export function isSameValue(a: unknown, b: unknown): boolean {

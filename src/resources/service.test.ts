@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Raw } from './raw.ts'
+import type { Raw } from './reader.ts'
 import { decodeService } from './service.ts'
 import { placesOf, problemsOf, rawService, sound, valueOf } from './testing/raw-objects.ts'
 import type { Service } from './types.ts'

@@ -1,17 +1,20 @@
-import type { IpAddress } from '../lib/ip.ts'
-import { readAddress, readHostAddresses } from './address.ts'
+import { type Cidr, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
+import { type Note, readAddress, readCidr, readCidrs, readHostAddresses } from './address.ts'
 import { readAffinity } from './affinity.ts'
 import { readChoice } from './choice.ts'
-import { readClusterIPs } from './cluster-ips.ts'
 import { decode, UNUSABLE } from './decode.ts'
 import { firstPresent, type Metadata, named, readMetadata } from './metadata.ts'
 import { isDnsName, isLabelValue, NAMES } from './names.ts'
 import { readAllocatedPort, readServicePorts } from './port.ts'
 import { present } from './present.ts'
 import type { Decoded } from './problem.ts'
-import { readSourceRanges } from './read-source-ranges.ts'
 import type { Reader } from './reader.ts'
 import type { ProxyProtocol, Service, ServiceKey } from './types.ts'
+
+const FIELD = 'loadBalancerSourceRanges'
+const INSTEAD = 'it admits no client'
+
+const LEFT_OUT = 'it is left out'
 
 const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'] as const
 const POLICIES = ['Cluster', 'Local'] as const
@@ -117,4 +120,79 @@ function readProxyProtocol({ annotations }: Metadata): ProxyProtocol | undefined
   const key = firstPresent(annotations, NAMES.proxyProtocol)!
   annotations.refuse(key, 'must be v1 or v2', 'it is left out')
   return undefined
+}
+
+/**
+ * `clusterIPs`, or the only `clusterIP` of old servers: at most one of each family of `ipFamilies`. None for a
+ * headless Service (`None`) and for one that has not got an address.
+ */
+function readClusterIPs(spec: Reader): readonly IpAddress[] {
+  const several = spec.list('clusterIPs')
+  if (several.length === 0) return readSingle(spec)
+  if (several.includes('None')) return present([])
+  const byFamily = new Map<Family, IpAddress>()
+  for (const [index, value] of several.entries()) {
+    if (value === '') continue
+    const ip = readAddress(value, 'any', (wrong, instead) => {
+      spec.refuseItem('clusterIPs', index, wrong, instead)
+    })
+    if (ip === undefined) continue
+    if (byFamily.has(familyOf(ip))) {
+      spec.refuseItem('clusterIPs', index, 'must be the only address of its family', LEFT_OUT)
+    } else {
+      byFamily.set(familyOf(ip), ip)
+      checkFamily(spec, index, ip)
+    }
+  }
+  return present(byFamily.values())
+}
+
+function readSingle(spec: Reader): readonly IpAddress[] {
+  const value = spec.value('clusterIP')
+  if (value === undefined || value === '' || value === 'None') return present([])
+  const ip = readAddress(value, 'any', (wrong, instead) => {
+    spec.refuse('clusterIP', wrong, instead)
+  })
+  return present([ip])
+}
+
+/** The address counts; the other family beside it is worth a word. */
+function checkFamily(spec: Reader, index: number, ip: IpAddress): void {
+  const family = familyOf(ip)
+  if (spec.list('ipFamilies')[index] !== (family === 4 ? 'IPv6' : 'IPv4')) return
+  const message = `must be IPv${family}, the family of clusterIPs[${index}]`
+  spec.refuseItem('ipFamilies', index, message, 'the address counts')
+}
+
+/**
+ * Who may use the load balancer addresses: the field, else the first annotation
+ * that is not blank; undefined when neither is set: every client is admitted.
+ *
+ * Whatever was given restricts. A range that cannot be read admits no client, so a
+ * list of such ranges is empty, and so is one that is no list at all. Ranges of
+ * both families stay in the list, because each address is compared with those of
+ * its own family: a list of IPv4 ranges admits no client to an IPv6 address.
+ */
+function readSourceRanges(spec: Reader, annotations: Reader): readonly Cidr[] | undefined {
+  const field = spec.value(FIELD)
+  const isEmpty = field === undefined || (Array.isArray(field) && field.length === 0)
+  if (!isEmpty) return readCidrs(spec, FIELD)
+  for (const key of NAMES.sourceRanges) {
+    const value = annotations.value(key)
+    if (value === undefined || (typeof value === 'string' && value.trim() === '')) continue
+    return readAnnotation(annotations, key)
+  }
+  return undefined
+}
+
+function readAnnotation(annotations: Reader, key: string): readonly Cidr[] {
+  const cidrs = new Set<Cidr>()
+  for (const part of annotations.text(key)?.split(',') ?? []) {
+    const note: Note = (wrong, instead) => {
+      annotations.findings.add(annotations.path(key), part.trim(), wrong, instead)
+    }
+    const cidr = readCidr(part, note, INSTEAD)
+    if (cidr !== undefined) cidrs.add(cidr)
+  }
+  return present(cidrs)
 }

@@ -4,8 +4,7 @@ import { HOSTNAME } from './label-names.ts'
 import { isLabel } from './names.ts'
 import { readNodeName } from './node-name.ts'
 import { present } from './present.ts'
-import { isRaw } from './raw.ts'
-import type { Reader } from './reader.ts'
+import { isRaw, type Reader } from './reader.ts'
 import type { Endpoint } from './types.ts'
 import type { WeightOf } from './weight.ts'
 
@@ -48,7 +47,7 @@ function readEndpoint(raw: Reader, family: Family, weightOf: WeightOf): Endpoint
 }
 
 /**
- * The conditions, of which an absent `ready` means ready and an absent `serving`
+ * The conditions. An absent `ready` means ready, an absent `serving`
  * the same as `ready`. Undefined, with a finding, when one is neither true nor
  * false: no traffic goes to an endpoint whose condition is unknown.
  */

@@ -1,10 +1,9 @@
 import type { IpAddress } from '../lib/ip.ts'
 import { readAddress } from './address.ts'
-import { isIntegerIn } from './integer.ts'
 import { firstPresent } from './metadata.ts'
 import { NAMES } from './names.ts'
-import { isRaw } from './raw.ts'
-import type { Reader } from './reader.ts'
+import { isIntegerIn } from './port.ts'
+import { isRaw, type Reader } from './reader.ts'
 
 const HEAVIEST = 65_535
 const FAULT = `must be an integer from 0 to ${HEAVIEST}, or a JSON object such as {"10.0.0.1": 5}`

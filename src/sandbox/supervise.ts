@@ -6,12 +6,11 @@ import { LEAVE } from './live/screen/terminal.ts'
 import { addNamespace } from './network/namespace.ts'
 import { CONTROL } from './network/topology.ts'
 import type { SandboxOptions } from './run/arguments.ts'
-import { codeOfInterruption } from './run/interruption.ts'
 import { namespacesOf, type Removed, removeDeadRuns, removeRun } from './run/leftovers.ts'
 import { type Orders, writeOrders } from './run/orders.ts'
-import { namespaceOf, type Run, runName } from './run/run.ts'
+import { codeOfInterruption, namespaceOf, type Run, runName } from './run/run.ts'
 
-const PROGRAM = new URL('./inside/main.ts', import.meta.url).pathname
+const PROGRAM = new URL('./inside-main.ts', import.meta.url).pathname
 /** How long the process inside may take to end after a signal. */
 const END_MS = 15_000
 

@@ -1,8 +1,13 @@
 import { Command, CommanderError, Option } from 'commander'
 import type { CommandFlags, CommandLine, GivenFlag } from './command-line.ts'
-import { commandValues, type Given, wrongSwitch } from './command-values.ts'
 import type { FieldPath } from './field-path.ts'
-import { explainRefusal, explainSwitch } from './flag-problem.ts'
+import {
+  commandValues,
+  explainRefusal,
+  explainSwitch,
+  type Given,
+  wrongSwitch,
+} from './flag-problem.ts'
 import type { Problem } from './problem.ts'
 import type { SettingsTable } from './table.ts'
 

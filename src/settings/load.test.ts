@@ -122,7 +122,9 @@ describe('a written configuration', () => {
       fc.asyncProperty(written, async ({ role, timeout, address, clients }) => {
         const { config } = await loaded(
           undefined,
-          ...[`--role=${role}`, `--timeout=${timeout}ms`, `--clients=${clients}`],
+          `--role=${role}`,
+          `--timeout=${timeout}ms`,
+          `--clients=${clients}`,
           `--listen-address=${address}`,
         )
         const again = await loaded(await configurationYaml(SERVER_TABLE, config))
@@ -138,7 +140,10 @@ describe('compareConfigurations', () => {
     const { config: running } = await loaded(undefined)
     const { config: next } = await loaded(
       undefined,
-      ...['--role=spare', '--clients=::/0', '--listen-address=::1', '--require-tls'],
+      '--role=spare',
+      '--clients=::/0',
+      '--listen-address=::1',
+      '--require-tls',
     )
     expect(compareConfigurations(SERVER_TABLE, running, structuredClone(running))).toEqual({
       live: [],

@@ -57,7 +57,11 @@ export function readYaml(
   const parsed = parse(text, lines)
   if (!parsed.ok) {
     const problems = parsed.faults.map(({ offset, message }) => ({
-      ...{ code, at: source.at(offset), field: '', value: undefined, message },
+      code,
+      at: source.at(offset),
+      field: '',
+      value: undefined,
+      message,
     }))
     return { ok: false, problems }
   }

@@ -12,7 +12,7 @@ export interface Store {
   list(query: ListQuery): Promise<ListResult>
   /**
    * Compares, then applies all operations under one revision or none.
-   * @throws NP_STORAGE_DUPLICATE_KEY; otherwise the errors of the driver, of which
+   * @throws NP_STORAGE_DUPLICATE_KEY; otherwise the errors of the driver;
    * NP_STORAGE_UNKNOWN_OUTCOME leaves open whether the transaction was applied
    */
   txn(transaction: Transaction): Promise<TxnResult>

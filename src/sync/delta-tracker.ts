@@ -1,5 +1,7 @@
 import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../modes/mode.ts'
-import { NormalisedForms } from './normalised-forms.ts'
+
+/** After a single repair, another process may have undone it at once, as a restarting firewall does. */
+const MIN_REPAIRS = 3
 
 /** How an object in the kernel differs from the state that the tracker knew. `stray`: it was not there. */
 export interface Drift {
@@ -156,4 +158,37 @@ export class DeltaTracker {
 function driftKind(known: Digest | undefined, seen: Digest | undefined): Drift['kind'] {
   if (seen === undefined) return 'missing'
   return known === undefined ? 'stray' : 'altered'
+}
+
+/**
+ * Digests of objects that the kernel prints in another form than they were written. A form is learned from
+ * an object that the kernel prints alike after three repairs.
+ */
+export class NormalisedForms {
+  readonly #known = new Map<ObjectKey, Digest>()
+  readonly #suspected = new Map<ObjectKey, { readonly digest: Digest; readonly times: number }>()
+
+  /** The digest of the object's normalised form; undefined: the kernel prints it as written. */
+  get(key: ObjectKey): Digest | undefined {
+    return this.#known.get(key)
+  }
+
+  /** After a repair the kernel still prints `digest`. True once that is the object's normalised form. */
+  learn(key: ObjectKey, digest: Digest): boolean {
+    const before = this.#suspected.get(key)
+    const times = before?.digest === digest ? before.times + 1 : 1
+    if (times < MIN_REPAIRS) {
+      this.#suspected.set(key, { digest, times })
+      return false
+    }
+    this.#suspected.delete(key)
+    this.#known.set(key, digest)
+    return true
+  }
+
+  /** Discards what is known of an object: the wanted content changed, or the kernel prints it as written. */
+  forget(key: ObjectKey): void {
+    this.#known.delete(key)
+    this.#suspected.delete(key)
+  }
 }

@@ -16,12 +16,12 @@ import { FakeObjectMonitor } from '../kernel/nftables/testing/fake-object-monito
 import { FakeMonitor } from '../kernel/nftables-monitor/testing/fake-monitor.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
 import type { ModeView } from '../modes/definition/mode-view.ts'
-import { viewIptables } from '../modes/iptables/driver/view-iptables.ts'
+import { viewIptables } from '../modes/iptables/driver/definition.ts'
 import { IptablesMode } from '../modes/iptables/mode.ts'
-import { viewIpvs } from '../modes/ipvs/driver/view-ipvs.ts'
+import { viewIpvs } from '../modes/ipvs/driver/open-ipvs.ts'
 import { IpvsMode } from '../modes/ipvs/mode.ts'
 import type { Change, Mode, ObjectKey } from '../modes/mode.ts'
-import { viewNftables } from '../modes/nftables/driver/view-nftables.ts'
+import { viewNftables } from '../modes/nftables/driver/nftables-driver.ts'
 import { TABLE } from '../modes/nftables/keys/names.ts'
 import { NftablesMode } from '../modes/nftables/mode.ts'
 import { ip, settings } from '../modes/testing/mode-fixtures.ts'
@@ -125,11 +125,22 @@ function daemon({ mode: build, clock }: Rig, state: State) {
   store.apply([...state.values()])
   const table = new ForwardingTable(node)
   const loop = new SyncLoop({
-    ...{ mode, clock, tracker: new DeltaTracker(), minPeriodMs: 0, verifyPeriodMs: 30_000 },
+    mode,
+    clock,
+    tracker: new DeltaTracker(),
+    minPeriodMs: 0,
+    verifyPeriodMs: 30_000,
     model: new NodeModel({ store, table, program, nodeContext: () => node }),
     observer: {
-      ...{ queued: ignore, compiled: ignore, begun: ignore, applied: ignore, drifted: ignore },
-      ...{ normalised: ignore, failed: ignore, flowsCut: ignore, flowsFailed: ignore },
+      queued: ignore,
+      compiled: ignore,
+      begun: ignore,
+      applied: ignore,
+      drifted: ignore,
+      normalised: ignore,
+      failed: ignore,
+      flowsCut: ignore,
+      flowsFailed: ignore,
     },
     async cutFlows(flows) {
       cut.push(...flows)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ObjectKey } from '../modes/mode.ts'
-import { NormalisedForms } from './normalised-forms.ts'
+import { NormalisedForms } from './delta-tracker.ts'
 import { digestOf } from './testing/scripted-mode.ts'
 
 const KEY = 'object' as ObjectKey

@@ -1,13 +1,46 @@
 import type { ClusterEvent } from '../cluster/cluster-event.ts'
-import type { StaleFlows } from '../forwarding/entry.ts'
+import type { ServiceKey, StaleFlows } from '../forwarding/entry.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Change, ForeignChange, Mode, ObjectKey } from '../modes/mode.ts'
+import type { Change, ForeignChange, KernelError, Mode, ObjectKey } from '../modes/mode.ts'
 import type { DeltaTracker, Drift } from './delta-tracker.ts'
 import { FlowQueue } from './flow-queue.ts'
 import type { NodeModel } from './node-model.ts'
-import type { SyncObserver } from './observer.ts'
 import { planRun } from './plan.ts'
-import { Throttle } from './throttle.ts'
+
+/** A run that wrote, or had changes queued. */
+export interface AppliedRun {
+  /** When the run ended, in milliseconds since the epoch. */
+  readonly at: number
+  readonly durationMs: number
+  readonly change: Change
+  /** Objects of `change` that the kernel refused. */
+  readonly failed: ReadonlyMap<ObjectKey, KernelError>
+}
+
+/** What the loop reports to metrics, health and log. */
+export interface SyncObserver {
+  /** The oldest unwritten change was queued at `at`, in milliseconds since the epoch. */
+  queued(at: number): void
+  /** The run that has begun compiled these Services; they are not in the kernel yet. */
+  compiled(services: readonly ServiceKey[]): void
+  /** A run starts: it takes everything that was queued before it. */
+  begun(): void
+  /** A run that wrote, or had changes queued, or is the first without an error, has ended. */
+  applied(run: AppliedRun): void
+  /**
+   * Another process changed objects of the mode; the run is about to repair them. `by`: what reported it, such
+   * as `verification` or the source of a `ForeignChange`.
+   */
+  drifted(drift: readonly Drift[], by: string): void
+  /** The kernel prints these objects otherwise than written; that form counts as equal from now on. */
+  normalised(keys: readonly ObjectKey[]): void
+  /** Reading or writing the kernel failed as a whole; the loop tries again. */
+  failed(error: unknown): void
+  /** `count` conntrack entries of removed backends were deleted. */
+  flowsCut(count: number): void
+  /** Deleting conntrack entries of removed backends failed; the loop tries again. */
+  flowsFailed(error: unknown): void
+}
 
 /** What a `SyncLoop` works with; all times in milliseconds. */
 export interface SyncLoopParts {
@@ -257,4 +290,38 @@ export class SyncLoop {
 
 function isEmpty(change: Change): boolean {
   return change.set.length + change.unset.length === 0
+}
+
+/**
+ * Decides when the next run may start: `minPeriodMs` after the start of the previous run, and after a pause
+ * of at least half the time that run took. The first change is so written at once, and the following ones
+ * together; the loop sleeps at least a third of the time, however slow the kernel is.
+ */
+export class Throttle {
+  readonly #clock: Clock
+  readonly #minPeriodMs: number
+  #startedAt = Number.NEGATIVE_INFINITY
+  #earliest = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Clock, minPeriodMs: number) {
+    this.#clock = clock
+    this.#minPeriodMs = minPeriodMs
+  }
+
+  /** Milliseconds until the next run may start. */
+  delay(): number {
+    return Math.max(0, this.#earliest - this.#clock.now())
+  }
+
+  /** A run starts now. */
+  started(): void {
+    this.#startedAt = this.#clock.now()
+  }
+
+  /** The run that started last ends now; without this call it delays no other run. */
+  ended(): void {
+    const now = this.#clock.now()
+    const took = now - this.#startedAt
+    this.#earliest = Math.max(this.#startedAt + this.#minPeriodMs, now + took / 2)
+  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
-import { Throttle } from './throttle.ts'
+import { Throttle } from './sync-loop.ts'
 
 function afterRun(minPeriodMs: number, tookMs: number) {
   const clock = new FakeClock()

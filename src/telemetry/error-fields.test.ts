@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { NodeProxyError } from '../lib/error.ts'
-import { errorFields } from './error-fields.ts'
+import { errorFields } from './logger.ts'
 
 it('shows code, hint and causes of an expected error, without its stack', () => {
   const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'
 import { afterEach, expect, test, vi } from 'vitest'
-import { openLogDestination } from './log-destination.ts'
+import { openLogDestination } from './logger.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

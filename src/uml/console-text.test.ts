@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ConsoleText } from './console-text.ts'
+import { ConsoleText } from './start-kernel.ts'
 
 test('keeps the end, with plain line ends', () => {
   const console = new ConsoleText()

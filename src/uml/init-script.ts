@@ -1,5 +1,4 @@
 import type { KernelRun, Share } from './kernel-run.ts'
-import { shellWord } from './shell-word.ts'
 
 const CHANNEL = '/dev/ttyS0'
 /** Where the exit status is written to, and then the kernel is killed from outside. */
@@ -137,12 +136,22 @@ function command({ run }: InitParts): string {
   const { env = {}, cwd = '/', terminal = false, args = [] } = run
   const variables = { PATH, HOME: '/root', ...env, UML_CHANNEL: CHANNEL }
   const words = [
-    ...['setsid', ...(terminal ? ['--ctty'] : [])],
-    ...['env', '-i', '-C', cwd],
+    'setsid',
+    ...(terminal ? ['--ctty'] : []),
+    'env',
+    '-i',
+    '-C',
+    cwd,
     ...Object.entries(variables).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${value}`],
     ),
-    ...[run.command, ...args],
+    run.command,
+    ...args,
   ]
   return words.map(shellWord).join(' ')
+}
+
+/** A text as one word of a POSIX shell, whatever it holds. */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { processorFor, processorsOf } from './processor.ts'
+import { processorFor, processorsOf } from './start-kernel.ts'
 
 test('reads which processors a process may use', () => {
   expect(processorsOf('Name:\tsh\nCpus_allowed:\tf\nCpus_allowed_list:\t0-2,8\n')).toEqual([

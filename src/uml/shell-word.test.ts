@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { shellWord } from './shell-word.ts'
+import { shellWord } from './init-script.ts'
 
 test.each(['', 'plain', "it's", '$HOME `id` "x" \\', 'a\nb', '--flag=*', "''"])(
   'a shell reads %j back',

@@ -1,16 +1,28 @@
-import { type StdioOptions, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, rmSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { NodeProxyError } from '../lib/error.ts'
 import { initScript } from './init-script.ts'
 import { findInstallation } from './installation.ts'
 import type { Kernel, KernelOutcome, KernelRun, Share } from './kernel-run.ts'
-import { processorFor } from './processor.ts'
-import { lineOf, RunningKernel } from './running-kernel.ts'
 import { findMemoryFolder, makeScratch, SHELL_SOCKET } from './scratch.ts'
-import { openShellSocket } from './shell-socket.ts'
-import { rememberTerminal } from './terminal.ts'
+import { Watchdog } from './watchdog.ts'
 import { withWholeRegisters } from './whole-registers.ts'
+
+const KEPT = 64 * 1024
+const PANIC = /^Kernel panic - not syncing: .*$/m
+
+/** Reads whether all went well; if not, or if the writer is gone, ends the whole group. */
+const SCRIPT = 'read -r word; [ "$word" = gone ] || kill -s KILL -- "-$1"; rm -rf -- "$2"'
+
+/** Lines of the console that an error shows. */
+const SHOWN = 40
+/** A kernel that panicked prints its stack, and ends by itself. */
+const LAST_WORDS_MS = 2000
 
 const MEMORY = 1024
 
@@ -68,9 +80,20 @@ function ownFolder(): readonly Share[] {
 
 function bootArguments(memory: number, scratch: string, init: string): readonly string[] {
   return [
-    ...[`mem=${memory}M`, 'rootfstype=hostfs', 'rootflags=/', 'ro', `init=${init}`],
-    ...['con=null', 'con0=fd:0,fd:1', 'ssl0=fd:3,fd:3', 'ssl1=fd:4,fd:4', 'ssl2=fd:5,fd:5'],
-    ...['quiet', 'loglevel=3', 'noreboot', `uml_dir=${scratch}/`],
+    `mem=${memory}M`,
+    'rootfstype=hostfs',
+    'rootflags=/',
+    'ro',
+    `init=${init}`,
+    'con=null',
+    'con0=fd:0,fd:1',
+    'ssl0=fd:3,fd:3',
+    'ssl1=fd:4,fd:4',
+    'ssl2=fd:5,fd:5',
+    'quiet',
+    'loglevel=3',
+    'noreboot',
+    `uml_dir=${scratch}/`,
   ]
 }
 
@@ -78,4 +101,223 @@ function bootArguments(memory: number, scratch: string, init: string): readonly 
 function stdio(terminal: boolean): StdioOptions {
   const mouth = terminal ? 'inherit' : 'pipe'
   return [terminal ? 'inherit' : 'ignore', mouth, 'pipe', 'pipe', 'pipe', 'pipe']
+}
+
+/**
+ * Serves one client at a time on the Unix socket at `path`: its input goes
+ * to `line`, and the output of `line` to it. The line ends in a shell inside.
+ */
+function openShellSocket(path: string, line: Socket): Server {
+  const server = createServer((visitor) => {
+    visitor.on('error', () => undefined)
+    visitor.on('data', (typed) => line.write(typed))
+    const show = (text: Buffer): void => void visitor.write(text)
+    line.on('data', show)
+    visitor.once('close', () => line.off('data', show))
+    line.once('close', () => visitor.destroy())
+  })
+  server.maxConnections = 1
+  server.once('close', () => rmSync(path, { force: true }))
+  // Read from the start, or the shell's prompt would block the line for every client.
+  line.on('error', () => undefined).resume()
+  return server.listen(path)
+}
+
+/** How this process's terminal was before a kernel took it. */
+interface RememberedTerminal {
+  /** `rows columns`. */
+  readonly size: string
+  /** Reports the size whenever it changes; the result ends that. */
+  follow(onSize: (size: string) => void): () => void
+  restore(): void
+}
+
+function rememberTerminal(): RememberedTerminal {
+  const settings = stty('-g')
+  return {
+    size: stty('size'),
+    follow(onSize) {
+      const { stdout } = process
+      const reportSize = (): void => onSize(`${stdout.rows} ${stdout.columns}`)
+      stdout.on('resize', reportSize)
+      return () => stdout.off('resize', reportSize)
+    },
+    restore: () => void stty(settings),
+  }
+}
+
+function stty(argument: string): string {
+  const { stdout } = spawnSync('stty', [argument], { stdio: ['inherit', 'pipe', 'ignore'] })
+  return stdout.toString().trim()
+}
+
+/** One of the lines to a kernel, by the number of its stream. */
+function lineOf(child: ChildProcess, stream: number): Socket {
+  return (child.stdio as readonly unknown[])[stream] as Socket
+}
+
+/** Watches the process that is a kernel until it has ended, and removes what it leaves. */
+class RunningKernel implements Kernel {
+  readonly channel: Socket
+  readonly ended: Promise<KernelOutcome>
+  readonly #child: ChildProcess
+  readonly #run: KernelRun
+  readonly #console = new ConsoleText()
+  readonly #watchdog: Watchdog
+  #received = 0
+  #status: number | undefined
+  #reason: string | undefined
+
+  /** `child` leads a process group of its own; its fourth stream is the channel, its fifth the report. */
+  constructor(child: ChildProcess, run: KernelRun, scratch: string) {
+    this.#child = child
+    this.#run = run
+    const guard = new Guard(child.pid ?? 0, scratch)
+    this.channel = lineOf(child, 3)
+    this.channel.on('error', () => undefined)
+    this.#watchdog = new Watchdog(run, (code) => this.#bark(code))
+    const hears = [child.stdout, child.stderr].filter((stream) => stream !== null)
+    for (const stream of hears)
+      stream.setEncoding('utf8').on('data', (text: string) => this.#hear(text))
+    const report = lineOf(child, 4)
+    report.on('data', (line: Buffer) => this.#report(line.toString()))
+    this.ended = this.#outcome(guard)
+    this.ended.catch(() => undefined)
+  }
+
+  kill(): void {
+    this.#end('NP_UML_ENDED')
+  }
+
+  #hear(text: string): void {
+    this.#watchdog.heard()
+    const plain = this.#console.add(text)
+    this.#run.onOutput?.(plain)
+    if (this.#console.panic !== undefined && this.#reason === undefined) {
+      this.#reason = 'NP_UML_PANIC'
+      setTimeout(() => this.#end('NP_UML_PANIC'), LAST_WORDS_MS).unref()
+    }
+  }
+
+  /** The channel is not listened to here, because listening would take its bytes away. */
+  #bark(code: string): void {
+    const { bytesRead } = this.channel
+    if (code === 'NP_UML_SILENT' && bytesRead > this.#received) this.#watchdog.heard()
+    else this.#end(code)
+    this.#received = bytesRead
+  }
+
+  #report(line: string): void {
+    const status = /^status (\d+)/m.exec(line)?.[1]
+    if (status === undefined) return
+    this.#status = Number(status)
+    killGroup(this.#child.pid)
+  }
+
+  #end(reason: string): void {
+    this.#reason ??= reason
+    killGroup(this.#child.pid)
+  }
+
+  async #outcome(guard: Guard): Promise<KernelOutcome> {
+    await once(this.#child, 'close').catch(() => undefined)
+    this.#watchdog.stop()
+    killGroup(this.#child.pid)
+    await guard.dismiss()
+    if (this.#status === undefined) throw this.#failure()
+    return { status: this.#status, console: this.#console.text }
+  }
+
+  #failure(): NodeProxyError {
+    const { command, args = [], silenceMs, timeoutMs } = this.#run
+    const code = this.#reason ?? 'NP_UML_ENDED'
+    const how = new Map([
+      ['NP_UML_SILENT', `was silent for ${silenceMs} ms`],
+      ['NP_UML_TIMEOUT', `was not done after ${timeoutMs} ms`],
+      ['NP_UML_PANIC', 'panicked'],
+    ])
+    const what = [command, ...args].join(' ')
+    const shown = this.#console.lastLines(SHOWN)
+    return new NodeProxyError(
+      code,
+      `the kernel ${how.get(code) ?? 'ended before its command'}: ${what}\n${shown}`,
+    )
+  }
+}
+
+function killGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, 'SIGKILL')
+  } catch {
+    return
+  }
+}
+
+/**
+ * Cleans up behind a kernel, even when this process is killed: a kernel is a
+ * group of processes that would live on, and a folder. It stands in a session
+ * of its own, where no Ctrl-C reaches it.
+ */
+class Guard {
+  readonly #child
+
+  constructor(group: number, scratch: string) {
+    this.#child = spawn('sh', ['-c', SCRIPT, 'np-uml-guard', String(group), scratch], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    })
+    this.#child.stdin.on('error', () => undefined)
+    this.#child.on('error', () => undefined)
+  }
+
+  /** The kernel ended by itself; resolves when its folder is gone. */
+  async dismiss(): Promise<void> {
+    if (this.#child.exitCode !== null) return
+    this.#child.stdin.end('gone\n')
+    await once(this.#child, 'exit')
+  }
+}
+
+/**
+ * The processor for a kernel: of those that this process may use the `turn`-th, counted
+ * round. User-mode Linux is two processes that take turns with every system call; on one
+ * processor that is three times as fast as on two.
+ */
+export function processorFor(turn: number): number {
+  const usable = processorsOf(readFileSync('/proc/self/status', 'utf8'))
+  return usable[turn % usable.length] ?? 0
+}
+
+/** The processors that the text of a /proc/PID/status allows: `0-2,8` are four. */
+export function processorsOf(status: string): readonly number[] {
+  const [, list = '0'] = /^Cpus_allowed_list:\s+(.*)$/m.exec(status) ?? []
+  return list.split(',').flatMap((range) => {
+    const [first = 0, last = first] = range.split('-').map(Number)
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  })
+}
+
+/** What a kernel shows, as far as it is worth keeping. */
+export class ConsoleText {
+  #text = ''
+
+  /** Takes what came, and returns it as a text with plain line ends. */
+  add(chunk: string): string {
+    const plain = chunk.replaceAll('\r', '')
+    this.#text = (this.#text + plain).slice(-KEPT)
+    return plain
+  }
+
+  get text(): string {
+    return this.#text
+  }
+
+  /** The kernel's own last words, if it panicked. */
+  get panic(): string | undefined {
+    return PANIC.exec(this.#text)?.[0]
+  }
+
+  lastLines(count: number): string {
+    return this.#text.trimEnd().split('\n').slice(-count).join('\n')
+  }
 }

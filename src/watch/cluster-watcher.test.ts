@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { connectionTo } from '../client/connection/load-connection.ts'
 import { createApiClient } from '../client/http/api-client.ts'
-import type { RequestReporter } from '../client/http/failure/api-failures.ts'
+import type { RequestReporter } from '../client/http/api-failures.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import type { ScriptedServer } from '../client/testing/scripted-server.ts'
 import { startScriptedServer } from '../client/testing/scripted-server.ts'
@@ -14,7 +14,7 @@ import { FakeClock } from '../lib/testing/fake-clock.ts'
 import type { ServiceKey } from '../resources/types.ts'
 import type { ClusterWatcher } from './cluster-watcher.ts'
 import { createClusterWatcher } from './cluster-watcher.ts'
-import type { WatchProblem } from './problem.ts'
+import type { WatchProblem } from './feed.ts'
 import { ModelCluster, SERVICE_CIDRS } from './testing/model-cluster.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []

@@ -1,15 +1,32 @@
 import type { ApiClient } from '../client/http/api-client.ts'
-import type { RequestReporter } from '../client/http/failure/api-failures.ts'
+import type { RequestReporter } from '../client/http/api-failures.ts'
 import { readIdentity } from '../client/reflector/identity.ts'
 import type { Change, Projection } from '../client/reflector/object-tracker.ts'
-import type { Reflector } from '../client/reflector/reflector.ts'
-import { createReflector } from '../client/reflector/reflector.ts'
-import type { ReflectorResource, ReflectorTiming } from '../client/reflector/reflector-context.ts'
+import { createReflector, type Reflector } from '../client/reflector/reflector.ts'
+import type {
+  LossReason,
+  ReflectorResource,
+  ReflectorTiming,
+} from '../client/reflector/reflector-context.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { Decoded, Problem } from '../resources/problem.ts'
-import type { WatchProblem } from './problem.ts'
-import { lossProblem } from './problem.ts'
+
+/** An object from the server that cannot be used; every other object is unaffected. */
+export interface WatchProblem {
+  readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes' | 'servicecidrs'
+  /** `namespace/name`; empty when unknown. */
+  readonly key: string
+  /** `invalid`: treated as absent; `partial`: used without some parts; `lost`: skipped, its name is unknown. */
+  readonly kind: 'invalid' | 'partial' | 'lost'
+  readonly problems: readonly Problem[]
+}
+
+const LOSSES: Readonly<Record<LossReason, string>> = {
+  oversized: 'is larger than 8 MiB and was skipped',
+  garbage: 'is not the JSON of an object and was skipped',
+  nameless: 'has no usable name and was skipped',
+}
 
 /** What all feeds of one watcher share. */
 export interface FeedContext {
@@ -65,4 +82,10 @@ export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Re
     onFailure: (failure, verb) => context.reporter.failed({ verb, resource: name }, failure),
     onConnected: () => context.reporter.succeeded(name),
   })
+}
+
+/** The problem of an object that the client skipped before its name could be read. */
+function lossProblem(resource: WatchProblem['resource'], reason: LossReason): WatchProblem {
+  const problem = { field: '', value: '(unreadable)', message: LOSSES[reason] }
+  return { resource, key: '', kind: 'lost', problems: [problem] }
 }

@@ -16,7 +16,7 @@ export function designPageFaults(page: string, sources: readonly SourceFile[]): 
     const faults = references.flatMap(([, path = '', symbol = '']) => {
       const file = byPath.get(path)
       if (file === undefined) return [`${path} does not exist`]
-      return exportsOf(file).includes(symbol) ? [] : [`${path} exports no ${symbol}`]
+      return declaredIn(file).includes(symbol) ? [] : [`${path} declares no ${symbol}`]
     })
     if (references.length === 0) faults.push(`names no file with a symbol: ${row}`)
     if (paths.length > references.length) faults.push(`names a path without a symbol: ${row}`)
@@ -30,12 +30,10 @@ function rowsOf(page: string): readonly string[] {
   return table.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| question'))
 }
 
-function exportsOf(file: SourceFile): readonly string[] {
+/** The names that a file declares for itself or for others. */
+function declaredIn(file: SourceFile): readonly string[] {
   return nodes(parse(file)['body']).flatMap((statement) => {
-    if (!statement.type.startsWith('Export')) return []
-    const declaration = statement['declaration']
-    const specifiers = nodes(statement['specifiers']).map((part) => nameOf(part['exported']))
-    if (!isNode(declaration)) return specifiers.filter((name) => name !== undefined)
+    const declaration = isNode(statement['declaration']) ? statement['declaration'] : statement
     const declared = [declaration, ...nodes(declaration['declarations'])]
     return declared.flatMap((node) => nameOf(node['id']) ?? [])
   })

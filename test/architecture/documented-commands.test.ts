@@ -15,7 +15,9 @@ import { root } from './source-file.ts'
 
 /** Every command that a page shows its reader is run by a test as it stands there, or a table says why not. */
 const PAGES = [
-  ...['./README.md', 'docker/README.md', 'docs/operate/README.md'],
+  './README.md',
+  'docker/README.md',
+  'docs/operate/README.md',
   ...readdirSync(join(root, 'docs/operate')).filter((page) => page !== 'README.md'),
 ]
 const TESTS = globSync('{kernel,server,docker,upstream}/**/*.test.ts', { cwd: join(root, 'test') })
@@ -99,8 +101,19 @@ describe('the check', () => {
 
   test('a quoted text, a function, a document and a backslash go on in the next line', () => {
     const block = [
-      ...['run() {', '  docker run "$@"', '}', "jq '", "  .a' file   # why", 'nft a \\', '  b'],
-      ...["apply <<'YAML'", 'it: one', 'YAML', '', '# all of it', 'curl c'],
+      'run() {',
+      '  docker run "$@"',
+      '}',
+      "jq '",
+      "  .a' file   # why",
+      'nft a \\',
+      '  b',
+      "apply <<'YAML'",
+      'it: one',
+      'YAML',
+      '',
+      '# all of it',
+      'curl c',
     ]
     const text = ['', '```sh', ...block, '```', ''].join('\n')
     const found = commandsOfBlocks('dns.md', [{ heading: 'Run it', text }])

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { catalogue, storedResources } from '../../src/apiserver/kinds/catalogue.ts'
@@ -19,21 +19,30 @@ const COMPOSITION = ['src/apiserver/api-server.ts', 'src/apiserver/main.ts']
 
 /** Facts about messages, API groups and audit, whose names some kinds share. */
 const TABLES = [
-  'src/apiserver/audit/event/audit-event.ts',
+  'src/apiserver/audit/audit-event.ts',
   'src/apiserver/audit/policy/decode-policy.ts',
   'src/apiserver/openapi/constraints.ts',
   'src/apiserver/schema/message-of.ts',
 ]
 
-const folders = readdirSync(join(root, KINDS), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && !COMMON.includes(entry.name))
-  .map(({ name }) => name)
+/** Files beside those of kinds. */
+const OTHERS = ['catalogue.ts', 'token-objects.ts']
 
-const byFolder = new Map(
+/** The file of each kind: `<kind>.ts`, or `resource.ts` in the folder of one that has more files. */
+const declarations = new Map(
+  readdirSync(join(root, KINDS), { withFileTypes: true }).flatMap((entry) => {
+    const { name } = entry
+    if (entry.isDirectory()) return COMMON.includes(name) ? [] : [[name, `${name}/resource.ts`]]
+    if (!name.endsWith('.ts') || isTest(name) || OTHERS.includes(name)) return []
+    return [[name.slice(0, -'.ts'.length), name]]
+  }) as readonly (readonly [string, string])[],
+)
+
+const declared = new Map(
   await Promise.all(
-    folders.map(async (folder) => {
-      const exported: unknown = await import(join(root, KINDS, folder, 'resource.ts'))
-      return [folder, Object.values(Object(exported)).filter(isResource)] as const
+    [...declarations].map(async ([kind, path]) => {
+      const exported: unknown = await import(join(root, KINDS, path))
+      return [kind, Object.values(Object(exported)).filter(isResource)] as const
     }),
   ),
 )
@@ -49,17 +58,12 @@ const generic = sources.filter(
     ),
 )
 
-test.each(folders)('the folder of %s has every part', (folder) => {
-  const has = (part: string) => existsSync(join(root, KINDS, folder, `${part}.ts`))
-  const isReview = byFolder.get(folder)!.some(({ review }) => review !== undefined)
-  const parts = isReview ? ['resource', 'review'] : ['resource', 'columns', 'validation']
-  expect(parts.filter((part) => !has(part))).toEqual([])
-  const fillsIn = byFolder.get(folder)!.some(({ defaults }) => defaults !== 'none')
-  expect(has('defaults')).toBe(fillsIn)
+test.each([...declarations])('%s is declared in %s', (name) => {
+  expect(declared.get(name)!.map(({ kind }) => kind)).not.toEqual([])
 })
 
-test('the catalogue has the resources of all folders, and no others', () => {
-  const names = [...byFolder.values()].flat().map(({ plural }) => plural)
+test('the catalogue has the resources of all kinds, and no others', () => {
+  const names = [...declared.values()].flat().map(({ plural }) => plural)
   expect(catalogue.map(({ plural }) => plural).toSorted()).toEqual(names.toSorted())
   expect(new Set(names).size).toBe(names.length)
 })
@@ -101,17 +105,17 @@ test('each kind that the daemon watches has a decoder', async () => {
   expect([...kinds].filter((kind) => !served.includes(kind))).toEqual([])
 })
 
-test('a kind imports another one only by its resource', () => {
+test('a kind imports another one only by the file that declares it', () => {
   const faults = sources.flatMap(importsOf).filter(({ from, target }) => {
-    const [above, below] = [folderOf(from), folderOf(target)]
+    const [above, below] = [kindOf(from), kindOf(target)]
     const isForeign = above !== undefined && below !== undefined && above !== below
-    return isForeign && !COMMON.includes(below) && !target.endsWith('/resource.ts')
+    return isForeign && !COMMON.includes(below) && !target.endsWith(`/${declarations.get(below)}`)
   })
   expect(faults).toEqual([])
 })
 
 test('generic code imports no kind', () => {
-  const imports = generic.flatMap(importsOf).filter(({ target }) => folderOf(target) !== undefined)
+  const imports = generic.flatMap(importsOf).filter(({ target }) => kindOf(target) !== undefined)
   expect(generic.length).toBeGreaterThan(150)
   expect(imports.map(({ from, target }) => `${from} → ${target}`)).toEqual([])
 })
@@ -132,10 +136,10 @@ function isResource(value: unknown): value is Resource {
   return typeof value === 'object' && value !== null && 'plural' in value && 'columns' in value
 }
 
-/** The folder of a kind that a file is in, or a common one. */
-function folderOf(path: string): string | undefined {
-  const [folder, ...rest] = path.startsWith(`${KINDS}/`)
-    ? path.slice(KINDS.length + 1).split('/')
-    : []
-  return rest.length === 0 ? undefined : folder
+/** The kind that a file belongs to, or a common folder. */
+function kindOf(path: string): string | undefined {
+  if (!path.startsWith(`${KINDS}/`)) return undefined
+  const [first = '', ...rest] = path.slice(KINDS.length + 1).split('/')
+  if (rest.length > 0) return first
+  return [...declarations.keys()].find((kind) => declarations.get(kind) === first)
 }

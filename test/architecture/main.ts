@@ -10,7 +10,7 @@ import { wordHits } from './vocabulary.ts'
 const USAGE = `scripts/node test/architecture/main.ts structure [CHECKOUT]     the shape of src, as JSON
 scripts/node test/architecture/main.ts words [FOLDER]           retired words, one hit a line
 scripts/node test/architecture/main.ts touches WORD [CHECKOUT]  files that name a kind, a mode, a field or a metric
-scripts/node test/architecture/main.ts walks [CHECKOUT]         files that a request and a change enter; needs root
+scripts/node test/architecture/main.ts walks [CHECKOUT]         files that requests, changes and questions enter; needs root
 `
 
 const [command, argument, checkout] = process.argv.slice(2)

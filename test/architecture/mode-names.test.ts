@@ -25,8 +25,8 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['src/kernel/nftables/codec/commands.ts', 'the subsystem of netlink'],
   ['src/kernel/nftables/list-tables.ts', 'the subsystem of netlink'],
   ['src/kernel/traces/nft-message.ts', 'the subsystem of netlink'],
-  ['src/nodeproxy/facts/daemon/daemon-knowledge.ts', 'fields of a configuration that is JSON'],
-  ['src/nodeproxy/facts/daemon/read-configured.ts', 'fields of a configuration that is a file'],
+  ['src/nodeproxy/facts/daemon-knowledge.ts', 'fields of a configuration that is JSON'],
+  ['src/nodeproxy/facts/read-configured.ts', 'fields of a configuration that is a file'],
   ['src/page/testing/fake-answers.ts', 'the mode of a node that is made up'],
   ['src/page/testing/cluster-nodes.ts', 'the mode of a node that is made up'],
 ])

@@ -7,8 +7,23 @@ export const MAX_FILES_IN_FOLDER = 25
  */
 export const LARGER_FOLDERS: Readonly<Record<string, readonly [files: number, reason: string]>> = {
   'src/lib': [29, 'leaves that share no idea: each is found by its name'],
-  'src/resources': [33, 'to be divided: types, decoders and rules of single values'],
+  'src/resources': [29, 'to be divided: types, decoders and rules of single values'],
 }
+
+/**
+ * Files of at most 60 lines with one importer, which lies beside them; `main.ts structure` lists them. So many today,
+ * and never more: who merges one lowers the number.
+ */
+export const MAX_SMALL_PIECES = 48
+
+/** Names that modules use of each other, each once for a module that uses it: so many today, and never more. */
+export const MAX_BORDER_NAMES = 2118
+
+/** Files that run statements when they are imported. */
+export const IMPORTED_PROGRAMS: readonly string[] = [
+  // Composes a class of the library as the index of its package does.
+  'src/client/http/undici.ts',
+]
 
 /** Groups of files that import each other in a circle, by their number of files; none is the aim. */
 export const CIRCLES: readonly (readonly string[])[] = []
@@ -29,5 +44,4 @@ export const TEST_FILES_OUTSIDE_OF_TESTING: Readonly<Record<string, string>> = {
   'src/dns/metrics/document.ts': 'writes docs/dns-metrics.md',
   'src/nodeproxy/config/document.ts': 'writes a part of docs/operate/configuration.md',
   'src/orchserver/metrics/document.ts': 'writes docs/orch-server-metrics.md',
-  'src/telemetry/metrics/document.ts': 'writes docs/metrics.md',
 }

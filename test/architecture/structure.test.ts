@@ -2,17 +2,20 @@ import { expect, test } from 'vitest'
 import { modeShares } from './mode-share.ts'
 import { readSources } from './source-file.ts'
 import {
+  borderNames,
   circles,
   filesPerFolder,
   type Graph,
   graphOf,
   importEdges,
+  importedPrograms,
   mutualFolders,
+  smallPieces,
   strayTestFiles,
   upwardImports,
 } from './structure.ts'
 import * as limits from './structure-limits.ts'
-import { MODES } from './structure-report.ts'
+import { MODES, SMALL_LINES } from './structure-report.ts'
 
 const others = [...(await readSources('test')), ...(await readSources('bench'))]
 const sources = await readSources('src')
@@ -40,6 +43,31 @@ test('no folder holds more files than a reader can survey, but those of the list
   const larger = [...filesPerFolder(graph)].filter(([, n]) => n > limits.MAX_FILES_IN_FOLDER)
   const listed = Object.entries(limits.LARGER_FOLDERS).map(([folder, [files]]) => [folder, files])
   expect(Object.fromEntries(larger)).toEqual(Object.fromEntries(listed))
+})
+
+test('no small file is cut off from the one that uses it, but those of today', () => {
+  const small = smallPieces(graph, { maxLines: SMALL_LINES })
+  expect(small.slice(limits.MAX_SMALL_PIECES)).toEqual([])
+  expect(small).toHaveLength(limits.MAX_SMALL_PIECES)
+})
+
+test('modules use no more names of each other than today', () => {
+  expect(borderNames(graph.files)).toBe(limits.MAX_BORDER_NAMES)
+})
+
+test('no program of src is imported, since it would run', () => {
+  const all = importedPrograms([...sources, ...others])
+  expect(all.filter((path) => path.startsWith('src/'))).toEqual(limits.IMPORTED_PROGRAMS)
+})
+
+test('a program that a test imports is found, and one that runs in a process of its own is not', () => {
+  const files = [
+    { path: 'src/a/main.ts', text: "import { b } from './b.ts'\nb()\n" },
+    { path: 'src/a/b.ts', text: 'export function b(): void {}\nb()\n' },
+    { path: 'src/a/c.ts', text: 'export const c = 1\n' },
+    { path: 'src/a/c.test.ts', text: "import { c } from './c.ts'\nc\n" },
+  ]
+  expect(importedPrograms(files)).toEqual(['src/a/b.ts'])
 })
 
 test('a mode stands in its folder', () => {
@@ -160,4 +188,33 @@ test('lines of a mode are counted inside and outside its folder', () => {
       namedIn: ['src/nodeproxy/registry.ts'],
     },
   ])
+})
+
+test('a small file beside its only importer is found; one of several users, of another folder, or longer is not', () => {
+  const small = invented({
+    'a/main': ['a/small', 'a/shared', 'a/far/x'],
+    'a/small': [],
+    'a/shared': [],
+    'a/far/x': ['a/shared'],
+  })
+  expect(smallPieces(small, { maxLines: 60 })).toEqual(['src/a/small.ts'])
+  const long = graphOf([
+    { path: 'src/a/main.ts', text: "import { b } from './b.ts'\n" },
+    { path: 'src/a/b.ts', text: 'export const b = 1\n'.repeat(3) },
+  ])
+  expect(smallPieces(long, { maxLines: 3 })).toEqual(['src/a/b.ts'])
+  expect(smallPieces(long, { maxLines: 2 })).toEqual([])
+})
+
+test('a name counts once for each module that uses it, and not where tests or its own module do', () => {
+  const use = "import { x, y } from '../lib/x.ts'\n"
+  const sources = [
+    { path: 'src/lib/x.ts', text: 'export const x = 1\nexport const y = 2\n' },
+    { path: 'src/lib/own.ts', text: "import { x } from './x.ts'\n" },
+    { path: 'src/a/one.ts', text: use },
+    { path: 'src/a/two.ts', text: use },
+    { path: 'src/b/three.ts', text: "import { x } from '../lib/x.ts'\n" },
+    { path: 'src/b/three.test.ts', text: use },
+  ]
+  expect(borderNames(sources)).toBe(3)
 })

@@ -2,6 +2,7 @@ import { posix } from 'node:path'
 import { moduleOf } from './import-table.ts'
 import { importsOf } from './module-import.ts'
 import { isTest, type SourceFile } from './source-file.ts'
+import { parse, type SyntaxNode } from './syntax.ts'
 
 /** An import of one production file by another, types included. */
 export interface Edge {
@@ -167,6 +168,55 @@ function rankOf(folders: readonly string[], inside: readonly Edge[]): ReadonlyMa
     left = left.filter((folder) => folder !== top)
   }
   return rank
+}
+
+/**
+ * Files of at most so many lines with one importer, which lies beside them: each costs a change of file and a header
+ * of imports, and hides nothing.
+ */
+export function smallPieces(
+  { files, edges }: Graph,
+  { maxLines }: { readonly maxLines: number },
+): readonly string[] {
+  const importers = Map.groupBy(edges, ({ to }) => to)
+  return files
+    .filter(({ path, text }) => {
+      const [only, ...more] = importers.get(path) ?? []
+      if (only === undefined || more.length > 0) return false
+      return posix.dirname(only.from) === posix.dirname(path) && linesOf(text) <= maxLines
+    })
+    .map(({ path }) => path)
+}
+
+/** Programs that are imported: files with statements of their own, which run at the import. */
+export function importedPrograms(sources: readonly SourceFile[]): readonly string[] {
+  const imported = new Set(sources.flatMap(edgesOf).map(({ to }) => to))
+  return sources
+    .filter((file) => imported.has(file.path) && !isTest(file.path) && runsAtImport(file))
+    .map(({ path }) => path)
+}
+
+function runsAtImport(file: SourceFile): boolean {
+  const body = parse(file)['body']
+  return Array.isArray(body) && body.some(({ type }: SyntaxNode) => !type.endsWith('Declaration'))
+}
+
+/** What modules use of each other: names that cross a border, each once for a module that takes it. */
+export function borderNames(sources: readonly SourceFile[]): number {
+  const crossing = sources
+    .filter(({ path }) => !isTest(path) && !path.includes('/testing/'))
+    .flatMap(importsOf)
+    .filter(({ from, target, relative }) => relative && moduleOf(from) !== moduleOf(target))
+  return new Set(
+    crossing.flatMap(({ from, target, names }) =>
+      names.map((name) => `${moduleOf(from)} ${target} ${name}`),
+    ),
+  ).size
+}
+
+/** Lines of a file that ends with a newline. */
+export function linesOf(text: string): number {
+  return text.split('\n').length - 1
 }
 
 /** How many production files lie flat in each folder, most first. */

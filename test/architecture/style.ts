@@ -16,7 +16,11 @@ export function styleFaults(file: SourceFile): readonly string[] {
   if (mockedModule.test(file.text)) faults.push('mocks a module')
   if (!isTest(file.path)) faults.push(...moduleState(program))
   faults.push(...relativeWithoutExtension(file))
-  return [...faults.map((fault) => `${file.path}: ${fault}`), ...shortWaits(file)]
+  return [
+    ...faults.map((fault) => `${file.path}: ${fault}`),
+    ...shortWaits(file),
+    ...literalSpreads(file),
+  ]
 }
 
 /** What a test waits for with the timeout of vitest, which a busy machine outlasts. */
@@ -25,6 +29,23 @@ export function shortWaits(file: SourceFile): readonly string[] {
   return [...walk(parse(file))]
     .filter(([node]) => isShortWait(node))
     .map(() => `${file.path}: waits for one second: use expect.poll, or give a timeout`)
+}
+
+/** Fields and elements with a spread around them, where the compiler does not report a misspelt optional field. */
+export function literalSpreads(file: SourceFile): readonly string[] {
+  return [...walk(parse(file))].flatMap(([node]) =>
+    spreadIn(node).map(() => `${file.path}: spreads a literal: write what is in it`),
+  )
+}
+
+function spreadIn(node: SyntaxNode): readonly SyntaxNode[] {
+  const isObject = node.type === 'ObjectExpression'
+  const parts = node['properties'] ?? node['elements'] ?? node['arguments']
+  if (!Array.isArray(parts)) return []
+  return parts.filter(isNode).filter(({ type, argument }) => {
+    if (type !== 'SpreadElement' || !isNode(argument)) return false
+    return argument.type === (isObject ? 'ObjectExpression' : 'ArrayExpression')
+  })
 }
 
 function isShortWait({ type, callee, arguments: args }: SyntaxNode): boolean {

@@ -27,7 +27,10 @@ describeWithEngine('the pages', ({ uri }) => {
   const env = { PATH: `/usr/sbin:/usr/bin:/sbin:/bin:${process.env['PATH']}`, DOCKER_HOST: uri }
   const run = async (script: string, timeout = 120_000): Promise<string> => {
     const { stdout } = await execa('bash', ['-euo', 'pipefail', '-c', script], {
-      ...{ cwd: root, env, timeout, stdin: 'ignore' },
+      cwd: root,
+      env,
+      timeout,
+      stdin: 'ignore',
     })
     return stdout
   }
@@ -106,7 +109,8 @@ describeWithEngine('the pages', ({ uri }) => {
 })
 
 const CONFIGURATION = stringify({
-  ...{ apiVersion: 'proxy.config.orch.io/v1alpha1', kind: 'NodeProxyConfiguration' },
+  apiVersion: 'proxy.config.orch.io/v1alpha1',
+  kind: 'NodeProxyConfiguration',
   clientConnection: { kubeconfig: '/etc/node-proxy/kubeconfig' },
   clusterCIDR: '10.244.0.0/16',
 })
@@ -127,7 +131,9 @@ async function makeService(server: string): Promise<void> {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web' },
       spec: { clusterIP: '10.96.0.80', ports: [{ port: 80 }] },
     }),
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compileService } from '../../src/forwarding/compile.ts'
 import type { ForwardingEntry } from '../../src/forwarding/entry.ts'
-import { explain } from '../../src/forwarding/explanation/explain.ts'
+import { explain } from '../../src/forwarding/explain.ts'
 import { healthCheckOf } from '../../src/forwarding/health-check.ts'
 import { recompile } from '../../src/forwarding/recompile.ts'
 import { ForwardingTable } from '../../src/forwarding/table.ts'

@@ -1,4 +1,4 @@
-import type { ClusterView } from '../../src/forwarding/cluster-view.ts'
+import type { ClusterView } from '../../src/forwarding/node-context.ts'
 import { cidr, clusterOf, ip } from '../../src/forwarding/testing/fixtures.ts'
 import type { EndpointSource, Service, ServiceKey } from '../../src/resources/types.ts'
 import type { Change, FlowConfig, RawEndpoint, RawService, RawSlice } from './flow-file.ts'

@@ -51,8 +51,12 @@ function sticky(deployment: Deployment, timeoutSeconds: number): Promise<void> {
 /** The backend of each client, one after the other. */
 async function backends({ clusterIP }: Deployment, sources = clients): Promise<string[]> {
   const outcomes = await lab().outside.agent.call('connectEach', {
-    ...{ protocol: 'TCP', sources, destination: clusterIP, port: 80 },
-    ...{ parallel: 1, timeoutMs: 5_000 },
+    protocol: 'TCP',
+    sources,
+    destination: clusterIP,
+    port: 80,
+    parallel: 1,
+    timeoutMs: 5_000,
   })
   return outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.name : outcome.kind))
 }

@@ -32,7 +32,9 @@ const UNPRIVILEGED_UID = 65_534
 function kubeconfig(cluster: object, user: object = {}): string {
   const path = join(folder, 'kubeconfig')
   const text = stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
     clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1', ...cluster } }],
     users: [{ name: 'u', user }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],

@@ -158,8 +158,10 @@ describe('with the usual time', () => {
         expect(await answerers(lab())).toEqual(new Set([nameOf(3), nameOf(4)]))
       })
       expect(await weights(lab().node, SERVER)).toEqual({
-        ...{ [nameOf(1)]: 0, [nameOf(2)]: 0 },
-        ...{ [nameOf(3)]: 1, [nameOf(4)]: 1 },
+        [nameOf(1)]: 0,
+        [nameOf(2)]: 0,
+        [nameOf(3)]: 1,
+        [nameOf(4)]: 1,
       })
       await expect.poll(() => drainingOf(lab())).toBe(2)
       await held.end(nameOf(1))

@@ -1,6 +1,6 @@
-import { isDecidedAlike } from '../support/flows/decided-alike.ts'
+import { groupOf } from '../support/flows/flow-groups.ts'
 import { readLabConfigs } from '../support/flows/lab-flow.ts'
 import { testFlows } from '../support/flows/test-flows.ts'
 
-/** The flows of packetflow.yaml that each mode has rules of its own for; `policy-flows.test.ts` has the others. */
-testFlows(readLabConfigs().filter((config) => !isDecidedAlike(config)))
+/** The basic flows of packetflow.yaml; `rule-flows.test.ts` and `policy-flows.test.ts` have the others. */
+testFlows(readLabConfigs().filter((config) => groupOf(config) === 'basic'))

@@ -219,7 +219,11 @@ test.runIf(ROUTES)(
       await becomes('1')
       await lab.node.namespace.exec([
         backendProgram('iptables'),
-        ...['-w', '-D', 'INPUT', '-j', 'NPGUARD-OPENED'],
+        '-w',
+        '-D',
+        'INPUT',
+        '-j',
+        'NPGUARD-OPENED',
       ])
       await lab.daemon.stop()
       await start(ON)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { METRIC_TABLE, PREFIX } from '../../src/telemetry/metrics/table.ts'
+import { METRIC_TABLE, PREFIX } from '../../src/telemetry/metrics/registry.ts'
 import { ofIptables } from '../support/drift/of-iptables.ts'
 import { ofNftables } from '../support/drift/of-nftables.ts'
 import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'

@@ -67,7 +67,11 @@ async function expectServed(serving: readonly string[], leaving?: string): Promi
     const isRefused = dst === leaving && proxyMode() === 'ipvs'
     const unserved = { outcome: isRefused ? 'reject' : 'unhandled' } as const
     await expectFlow(lab, {
-      ...{ from: 'external', src, dst, dport: 30080, retrySeconds: 30 },
+      from: 'external',
+      src,
+      dst,
+      dport: 30080,
+      retrySeconds: 30,
       expect: serving.includes(dst) ? served : unserved,
     })
   }

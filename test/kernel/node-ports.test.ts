@@ -172,7 +172,12 @@ describe('with the defaults', () => {
     const rule = '-p tcp -s 10.0.0.2 -d 10.180.2.1 -j SNAT --to-source 192.168.0.2:30080'
     const change = (how: '-I' | '-D') =>
       node.namespace.exec([
-        ...[backendProgram('iptables'), '-w', '-t', 'nat', how, 'POSTROUTING'],
+        backendProgram('iptables'),
+        '-w',
+        '-t',
+        'nat',
+        how,
+        'POSTROUTING',
         ...rule.split(' '),
       ])
     const connection = { source: '10.0.0.2', destination: '10.180.2.1', port: 80 }

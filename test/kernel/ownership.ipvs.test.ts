@@ -23,14 +23,19 @@ const SERVICE: Deployment = {
   endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.2', node: 'far' }],
   ports: [{ name: '', port: 80, nodePort: 30080 }],
   spec: {
-    ...{ type: 'LoadBalancer', sessionAffinity: 'ClientIP', externalTrafficPolicy: 'Local' },
-    ...{ externalIPs: ['198.51.100.9'], loadBalancerSourceRanges: ['203.0.113.0/24'] },
+    type: 'LoadBalancer',
+    sessionAffinity: 'ClientIP',
+    externalTrafficPolicy: 'Local',
+    externalIPs: ['198.51.100.9'],
+    loadBalancerSourceRanges: ['203.0.113.0/24'],
   },
   ingress: [{ ip: '1.2.3.9' }],
 }
 /** Only a ClusterIP and one more address. */
 const PLAIN: Deployment = {
-  ...{ key: 'ns/plain', clusterIP: VIP, endpoints: SERVICE.endpoints },
+  key: 'ns/plain',
+  clusterIP: VIP,
+  endpoints: SERVICE.endpoints,
   spec: { externalIPs: ['198.51.100.9'] },
 }
 const SERVICE_V6: Deployment = {

@@ -34,8 +34,12 @@ function sticky(seconds: number, endpoints = ENDPOINTS): Deployment {
 /** The backend of each client, one after the other; all must be answered. */
 async function backends(clients: readonly string[]): Promise<string[]> {
   const outcomes = await lab().outside.agent.call('connectEach', {
-    ...{ protocol: 'TCP', sources: clients, destination: VIP, port: 80 },
-    ...{ parallel: 1, timeoutMs: 5000 },
+    protocol: 'TCP',
+    sources: clients,
+    destination: VIP,
+    port: 80,
+    parallel: 1,
+    timeoutMs: 5000,
   })
   return outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.name : outcome.kind))
 }

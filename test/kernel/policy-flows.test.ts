@@ -1,6 +1,6 @@
-import { isDecidedAlike } from '../support/flows/decided-alike.ts'
+import { groupOf } from '../support/flows/flow-groups.ts'
 import { readLabConfigs } from '../support/flows/lab-flow.ts'
 import { testFlows } from '../support/flows/test-flows.ts'
 
 /** The flows of packetflow.yaml that the forwarding table decides, before a mode sees it. */
-testFlows(readLabConfigs().filter(isDecidedAlike))
+testFlows(readLabConfigs().filter((config) => groupOf(config) === 'alike'))

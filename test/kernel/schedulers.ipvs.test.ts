@@ -86,7 +86,10 @@ test.each(['sed', 'nq', 'lblc', 'lblcr', 'mh', 'ovf', 'fo'])(
     await deploy(lab(), weightedService(VIP, ROOMY, scheduledBy(scheduler)))
     expect(await schedulerNow()).toBe(scheduler)
     const outcomes = await lab().connect('pod', {
-      ...{ source: '10.0.0.2', destination: VIP, port: 80, attempts: 10 },
+      source: '10.0.0.2',
+      destination: VIP,
+      port: 80,
+      attempts: 10,
     })
     expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['answered']))
   },

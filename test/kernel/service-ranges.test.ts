@@ -13,16 +13,23 @@ const PORTS = [
   { name: 'udp', port: 80, protocol: 'UDP' },
 ] as const
 const V4: Deployment = {
-  ...{ key: 'ns/v4', clusterIP: '172.30.14.1', ports: PORTS },
+  key: 'ns/v4',
+  clusterIP: '172.30.14.1',
+  ports: PORTS,
   endpoints: [{ ip: '10.180.0.1' }],
 }
 const V6: Deployment = {
-  ...{ key: 'ns/v6', clusterIP: 'fd00:172:30::14:1', ports: PORTS },
+  key: 'ns/v6',
+  clusterIP: 'fd00:172:30::14:1',
+  ports: PORTS,
   endpoints: [{ ip: 'fd00:10::1:1' }],
 }
 /** With an external address in the range that only some clients may use. */
 const LIMITED: Deployment = {
-  ...{ key: 'ns/limited', clusterIP: '172.30.14.2', ports: PORTS, endpoints: V4.endpoints },
+  key: 'ns/limited',
+  clusterIP: '172.30.14.2',
+  ports: PORTS,
+  endpoints: V4.endpoints,
   spec: { type: 'LoadBalancer', loadBalancerSourceRanges: ['198.51.100.0/24'] },
   ingress: [{ ip: '172.30.200.1' }],
 }
@@ -64,7 +71,10 @@ describe('ranges of the configuration', () => {
 
   test('a load balancer address in a range meets its own rules, not the refusal', () =>
     expectFlow(lab(), {
-      ...{ from: 'external', src: '203.0.113.2', dst: '172.30.200.1', dport: 80 },
+      from: 'external',
+      src: '203.0.113.2',
+      dst: '172.30.200.1',
+      dport: 80,
       expect: { outcome: 'drop' },
     }))
 

@@ -124,7 +124,11 @@ test('a process of the node that sends from a secondary address is masqueraded t
   await deploy(lab(), { key: 'ns/far', clusterIP: FAR_VIP, endpoints: ENDPOINTS.slice(1) })
   const [source, destination] = ['192.168.99.11', FAR_VIP]
   await expectFlow(lab(), {
-    ...{ from: 'node', src: source, dst: destination, dport: 80, retrySeconds: 30 },
+    from: 'node',
+    src: source,
+    dst: destination,
+    dport: 80,
+    retrySeconds: 30,
     expect: { outcome: 'deliver', endpoints: ['10.180.2.1:80'], masquerade: true },
   })
   const [outcome] = await lab().connect('node', { source, destination, port: 80 })

@@ -10,7 +10,9 @@ import type { Tally, TestResult } from './tally.ts'
 
 /** Options of the child processes: not those of the vitest that runs this file. */
 const CHILD = {
-  ...{ cwd: root, reject: false, timeout: 100_000 },
+  cwd: root,
+  reject: false,
+  timeout: 100_000,
   env: { VITEST: undefined, CI: undefined },
 } as const
 const MAIN = join(root, 'test/repeat/main.ts')

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { countTests, failuresOf, type TestResult, tableOf } from './tally.ts'
 
 const result = (test: string, state: TestResult['state'], error?: string): TestResult => ({
-  ...{ project: 'unit', file: 'a.test.ts', test, state },
+  project: 'unit',
+  file: 'a.test.ts',
+  test,
+  state,
   ...(error !== undefined && { error }),
 })
 const RUNS = new Map([

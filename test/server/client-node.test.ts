@@ -40,7 +40,8 @@ test('@kubernetes/client-node creates, replaces, patches, lists and deletes', as
 
   const add = [{ op: 'add', path: '/metadata/labels/b', value: '2' }]
   expect(labelsOf(await api.patchNamespacedService({ ...WEB, body: add }))).toEqual({
-    ...{ a: '1', b: '2' },
+    a: '1',
+    b: '2',
   })
   const drop = { metadata: { labels: { a: null } } }
   const merged = await api.patchNamespacedService({ ...WEB, body: drop }, MERGE)

@@ -28,7 +28,9 @@ test('a new cluster has nothing, in any namespace and in all', async () => {
 test('a selector that matches nothing is shown with the nearest labels and a command', async () => {
   await shell.ok(['create', 'namespace', 'shop'])
   const pod = {
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-1', labels: { app: 'wbe' } } },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web-1', labels: { app: 'wbe' } },
     spec: { containers: [{ name: 'main', image: 'none' }] },
   }
   await shell.ok(['create', '-f', '-', '-n', 'shop'], { input: JSON.stringify(pod) })
@@ -58,8 +60,10 @@ test('a binding to no role is found, as JSON; what may not be read is named', as
   expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject([
     {
-      ...{ check: 'broken-binding', symptom: 'Permission denied' },
-      ...{ object: 'rolebinding/rights/reads', affects: ['serviceaccount/rights/robot'] },
+      check: 'broken-binding',
+      symptom: 'Permission denied',
+      object: 'rolebinding/rights/reads',
+      affects: ['serviceaccount/rights/robot'],
     },
   ])
   const limited = await shell.run(['doctor', '-n', 'rights', '--as=alice'])

@@ -124,7 +124,9 @@ describe('reading', () => {
     expect(some).toMatchObject({ code: 1, stdout: expect.stringMatching(/\nkubernetes /) })
     expect(some.stderr).toContain('services "nope" not found')
     expect(await shell.run(['get', 'svc', 'nope', '--ignore-not-found'])).toEqual({
-      ...{ code: 0, stdout: '', stderr: '' },
+      code: 0,
+      stdout: '',
+      stderr: '',
     })
   })
 
@@ -139,7 +141,14 @@ describe('reading', () => {
     expect(await names('--chunk-size=1', '-l', 'app=x')).toBe('configmap/a\nconfigmap/b\n')
     expect(await names('--field-selector', 'metadata.name=c')).toBe('configmap/c\n')
     const sorted = await shell.ok([
-      ...['get', 'cm', '-l', 'app', '--sort-by=.data.k', '--show-labels', '--no-headers', ...n],
+      'get',
+      'cm',
+      '-l',
+      'app',
+      '--sort-by=.data.k',
+      '--show-labels',
+      '--no-headers',
+      ...n,
     ])
     expect(sorted).toMatch(/^a .*app=x\nb .*app=x\n$/)
   })
@@ -242,14 +251,16 @@ describe('changes', () => {
     await shell.program('kubectl', ['create', 'deployment', 'd', '--image=none', ...n])
     const scale = (...args: readonly string[]) => shell.run(['scale', ...args, ...n])
     expect(await scale('deploy/d', '--replicas=3')).toMatchObject({
-      ...{ code: 0, stdout: 'deployment.apps/d scaled\n' },
+      code: 0,
+      stdout: 'deployment.apps/d scaled\n',
     })
     expect(await shell.ok(['get', 'deploy', 'd', '-o', 'jsonpath={.spec.replicas}', ...n])).toBe(
       '3',
     )
     expect((await scale('deploy/d', '--replicas=1', '--current-replicas=2')).code).toBe(1)
     expect(await shell.run(['scale', 'svc/kubernetes', '--replicas=1'])).toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining('NP_ORCHCTL_NOT_SCALABLE') },
+      code: 1,
+      stderr: expect.stringContaining('NP_ORCHCTL_NOT_SCALABLE'),
     })
   })
 

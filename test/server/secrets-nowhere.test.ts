@@ -48,7 +48,9 @@ async function run(store: SearchedStore): Promise<Run> {
   const careless: Careless = {
     admin: await createAttacker(server),
     anonymous: await createAnonymous(server),
-    ...{ secrets: new KnownValues(), settings: new KnownValues(), refusals: [] },
+    secrets: new KnownValues(),
+    settings: new KnownValues(),
+    refusals: [],
   }
   const tokens = await makeObjects(careless)
   await useObjects(careless)
@@ -141,8 +143,12 @@ describe.each(STORES)('with the store %s', (kind) => {
 
   test('tokens that were issued were accepted, and no others', () => {
     expect(done.accepted).toEqual({
-      ...{ 'issued 0': 200, 'issued 1': 200, 'expired token': 401, 'opaque token': 401 },
-      ...{ 'token of another key': 401, 'token of another algorithm': 401 },
+      'issued 0': 200,
+      'issued 1': 200,
+      'expired token': 401,
+      'opaque token': 401,
+      'token of another key': 401,
+      'token of another algorithm': 401,
     })
   })
 

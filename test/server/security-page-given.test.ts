@@ -78,14 +78,17 @@ async function open(): Promise<OperatedPage> {
       authentication: {
         clientCAFile: `${ETC}/client-ca.crt`,
         oidc: {
-          ...{ issuerURL: provider.issuer, clientID: 'orch', usernameClaim: 'email' },
+          issuerURL: provider.issuer,
+          clientID: 'orch',
+          usernameClaim: 'email',
           caFile: `${ETC}/oidc-ca.crt`,
         },
       },
       etcd: {
         servers: [etcd.endpoint],
         caFile: `${ETC}/etcd-ca.crt`,
-        ...{ certFile: `${ETC}/etcd-client.crt`, keyFile: `${ETC}/etcd-client.key` },
+        certFile: `${ETC}/etcd-client.crt`,
+        keyFile: `${ETC}/etcd-client.key`,
       },
       audit: {
         policyFile: '/opt/node-proxy/config/audit-policy.yaml',

@@ -4,9 +4,19 @@ import { afterAll, beforeAll, expect } from 'vitest'
 /** What the files of one process share, and a test may replace for its own time. */
 function shared(): Record<string, unknown> {
   return {
-    ...{ setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate },
-    ...{ queueMicrotask, fetch, Date, 'Date.now': Date.now, 'performance.now': performance.now },
-    ...{ 'Math.random': Math.random, 'process.nextTick': process.nextTick },
+    setTimeout,
+    clearTimeout,
+    setInterval,
+    clearInterval,
+    setImmediate,
+    clearImmediate,
+    queueMicrotask,
+    fetch,
+    Date,
+    'Date.now': Date.now,
+    'performance.now': performance.now,
+    'Math.random': Math.random,
+    'process.nextTick': process.nextTick,
     ...prefixed('fs', fs),
     ...prefixed('process.env', process.env),
     'process.exitCode': process.exitCode,

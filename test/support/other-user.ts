@@ -17,8 +17,18 @@ export function asUser(
   const script = 'mount --bind "$1" "$2" && shift 2 && exec setpriv "$@"'
   const without = ['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all']
   return [
-    ...['unshare', '--mount', '--propagation=private', 'sh', '-c', script, 'sh', CHECKOUT, BOUND],
-    ...[`--reuid=${user}`, `--regid=${user}`, '--clear-groups'],
+    'unshare',
+    '--mount',
+    '--propagation=private',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    CHECKOUT,
+    BOUND,
+    `--reuid=${user}`,
+    `--regid=${user}`,
+    '--clear-groups',
     ...(hasNoRights ? [...without, '--no-new-privs'] : []),
     ...command.map((word) =>
       word.startsWith(`${CHECKOUT}/`) ? BOUND + word.slice(CHECKOUT.length) : word,

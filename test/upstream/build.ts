@@ -31,16 +31,19 @@ async function generateOpenapi(build: Build): Promise<void> {
   await execa(
     generator,
     [
-      ...['--input-dirs', (await packagesWithOpenapi(build)).join(), '--logtostderr'],
-      ...[
-        '--output-package',
-        `${PACKAGE}/${OPENAPI}`,
-        '--output-file-base',
-        'zz_generated.openapi',
-      ],
-      ...['--output-base', join(build.scratch, 'go/src')],
-      ...['--go-header-file', 'hack/boilerplate/boilerplate.generatego.txt'],
-      ...['--report-filename', join(build.scratch, 'violations')],
+      '--input-dirs',
+      (await packagesWithOpenapi(build)).join(),
+      '--logtostderr',
+      '--output-package',
+      `${PACKAGE}/${OPENAPI}`,
+      '--output-file-base',
+      'zz_generated.openapi',
+      '--output-base',
+      join(build.scratch, 'go/src'),
+      '--go-header-file',
+      'hack/boilerplate/boilerplate.generatego.txt',
+      '--report-filename',
+      join(build.scratch, 'violations'),
     ],
     settings(build),
   )
@@ -67,8 +70,11 @@ async function goBuild(build: Build, what: string, output: string): Promise<void
 /** A workspace without modules: the source has all that it needs. */
 function settings({ scratch, source, signal }: Build) {
   const env = {
-    ...{ GO111MODULE: 'off', GOFLAGS: '', CGO_ENABLED: '0' },
-    ...{ GOPATH: join(scratch, 'go'), GOCACHE: join(scratch, 'cache') },
+    GO111MODULE: 'off',
+    GOFLAGS: '',
+    CGO_ENABLED: '0',
+    GOPATH: join(scratch, 'go'),
+    GOCACHE: join(scratch, 'cache'),
   }
   return { cwd: source, env, cancelSignal: signal, stdin: 'ignore' } as const
 }

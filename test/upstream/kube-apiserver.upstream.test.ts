@@ -10,7 +10,8 @@ const lab = useUpstreamLab({
   api: 'kube-apiserver',
   program: 'kube-controller-manager',
   flags: [
-    ...['--leader-elect=false', '--use-service-account-credentials'],
+    '--leader-elect=false',
+    '--use-service-account-credentials',
     '--controllers=endpoint,endpointslice,endpointslicemirroring,namespace',
   ],
   ready: 'Caches are synced for endpoint_slice ',

@@ -23,15 +23,28 @@ import { runOrchServerCommand } from '../support/orchserver/run-command.ts'
 const MANAGER = 'system:kube-controller-manager'
 /** What kube-controller-manager does here in place of ours: names of its controllers. */
 const THEIRS = [
-  ...['endpoint', 'endpointslice', 'endpointslicemirroring', 'namespace', 'garbagecollector'],
-  ...['serviceaccount', 'serviceaccount-token', 'root-ca-cert-publisher'],
-  ...['clusterrole-aggregation', 'podgc'],
+  'endpoint',
+  'endpointslice',
+  'endpointslicemirroring',
+  'namespace',
+  'garbagecollector',
+  'serviceaccount',
+  'serviceaccount-token',
+  'root-ca-cert-publisher',
+  'clusterrole-aggregation',
+  'podgc',
 ]
 /** Their accounts in kube-system, without those that only the program itself acts for. */
 const ACCOUNTS = [
-  ...['clusterrole-aggregation-controller', 'endpoint-controller', 'endpointslice-controller'],
-  ...['endpointslicemirroring-controller', 'generic-garbage-collector', 'namespace-controller'],
-  ...['pod-garbage-collector', 'root-ca-cert-publisher', 'service-account-controller'],
+  'clusterrole-aggregation-controller',
+  'endpoint-controller',
+  'endpointslice-controller',
+  'endpointslicemirroring-controller',
+  'generic-garbage-collector',
+  'namespace-controller',
+  'pod-garbage-collector',
+  'root-ca-cert-publisher',
+  'service-account-controller',
 ]
 const accountUser = (name: string): string => `system:serviceaccount:kube-system:${name}`
 const SOON = { interval: 50 }
@@ -76,12 +89,13 @@ async function startManager({ dataDir }: OrchServerProcess): Promise<ChildProces
   const place = [`--data-dir=${dataDir}`, `--output=${kubeconfig}`]
   await runOrchServerCommand('kubeconfig', `--user=${MANAGER}`, ...place)
   const flags = [
-    ...[`--kubeconfig=${kubeconfig}`, `--controllers=${THEIRS.join()}`],
-    ...['--use-service-account-credentials', '--port=0', '--secure-port=0'],
-    ...[
-      `--service-account-private-key-file=${dataDir}/pki/sa.key`,
-      `--root-ca-file=${dataDir}/pki/ca.crt`,
-    ],
+    `--kubeconfig=${kubeconfig}`,
+    `--controllers=${THEIRS.join()}`,
+    '--use-service-account-credentials',
+    '--port=0',
+    '--secure-port=0',
+    `--service-account-private-key-file=${dataDir}/pki/sa.key`,
+    `--root-ca-file=${dataDir}/pki/ca.crt`,
     '--leader-elect-resource-lock=leases',
   ]
   return spawn(upstreamProgram('kube-controller-manager'), flags, { stdio: 'ignore' })
@@ -219,7 +233,11 @@ test('it empties a namespace and lets it go', async () => {
 test('each controller did this as its own account by its own role, and was refused nothing', () => {
   expect(users.refused()).toEqual([])
   expect(users.written()[MANAGER]).toEqual([
-    ...['events', 'leases', 'secrets', 'serviceaccounts', 'serviceaccounts/token'],
+    'events',
+    'leases',
+    'secrets',
+    'serviceaccounts',
+    'serviceaccounts/token',
   ])
   const roles = Object.entries(users.bindings()).map(([user, bindings]) => [
     user,

@@ -7,8 +7,10 @@ const lab = useUpstreamLab({
   api: 'orch-server',
   program: 'kube-proxy',
   flags: [
-    ...[`--hostname-override=${NODE_NAME}`, '--proxy-mode=iptables'],
-    ...['--cluster-cidr=10.0.0.0/8', '--conntrack-max-per-core=0'],
+    `--hostname-override=${NODE_NAME}`,
+    '--proxy-mode=iptables',
+    '--cluster-cidr=10.0.0.0/8',
+    '--conntrack-max-per-core=0',
   ],
   ready: 'Caches are synced for service config',
 })

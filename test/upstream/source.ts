@@ -18,8 +18,14 @@ export async function fetchSource(scratch: string, cancelSignal: AbortSignal): P
   const list = join(scratch, 'sources.list')
   writeFileSync(list, `${SOURCES.join('\n')}\n`)
   const options = [
-    ...['-o', `Dir::Etc::SourceList=${list}`, '-o', 'Dir::Etc::SourceParts=/dev/null'],
-    ...['-o', `Dir::State::Lists=${lists}`, '-o', 'APT::Sandbox::User=root'],
+    '-o',
+    `Dir::Etc::SourceList=${list}`,
+    '-o',
+    'Dir::Etc::SourceParts=/dev/null',
+    '-o',
+    `Dir::State::Lists=${lists}`,
+    '-o',
+    'APT::Sandbox::User=root',
   ]
   const run = { cwd: scratch, cancelSignal, stdin: 'ignore' } as const
   await execa('apt-get', [...options, 'update'], run)

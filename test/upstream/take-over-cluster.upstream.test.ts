@@ -16,7 +16,8 @@ const lab = useUpstreamLab({
   api: 'kube-apiserver',
   program: 'kube-controller-manager',
   flags: [
-    ...['--leader-elect=false', '--use-service-account-credentials'],
+    '--leader-elect=false',
+    '--use-service-account-credentials',
     '--controllers=daemonset,garbagecollector',
   ],
   ready: 'Caches are synced for daemon sets',

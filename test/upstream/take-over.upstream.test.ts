@@ -58,7 +58,9 @@ describe.each(['nft', 'legacy'] as const)(
     /** A Service with three backends in a row, the last one on the node itself. */
     async function serveFrom(serial: number): Promise<void> {
       await deploy('ns/moving', {
-        ...{ clusterIP: VIP, nodePort: NODE_PORT, serials: [serial, serial + 1] },
+        clusterIP: VIP,
+        nodePort: NODE_PORT,
+        serials: [serial, serial + 1],
         spec: {
           type: 'LoadBalancer',
           externalTrafficPolicy: 'Local',

@@ -27,7 +27,8 @@ export class Client implements AsyncDisposable {
   /** The number of bytes of the answer. Throws what the server refuses. */
   async send({ method, path, body, headers = {} }: Request): Promise<number> {
     const answer = await this.#pool.request({
-      ...{ method, path },
+      method,
+      path,
       headers: { 'content-type': CONTENT_TYPES[method], ...headers },
       body: body === undefined ? null : JSON.stringify(body),
     })

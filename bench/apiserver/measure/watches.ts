@@ -34,8 +34,12 @@ async function fanOut(context: Context, watchers: number): Promise<FanOut> {
   using bare = await startBareServer(server)
   const theirs = await seenBy(context, bare, watchers)
   return {
-    ...{ watchers, writes: repeats.writes, ...ours },
-    ...{ bareP50: theirs.p50, bareP99: theirs.p99, bareCpuMsEach: theirs.cpuMsEach },
+    watchers,
+    writes: repeats.writes,
+    ...ours,
+    bareP50: theirs.p50,
+    bareP99: theirs.p99,
+    bareCpuMsEach: theirs.cpuMsEach,
   }
 }
 

@@ -41,7 +41,9 @@ export async function startServer(driver: Driver, folder: string): Promise<Measu
   const target = await targetOf(server)
   const owned = held.move()
   return {
-    ...{ target, pki, probe },
+    target,
+    pki,
+    probe,
     etcd: etcd?.endpoint,
     restart: () => restart(server, probe),
     resident: () => residentKib(pidOf(server)),

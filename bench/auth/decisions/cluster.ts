@@ -1,4 +1,4 @@
-import { authorize } from '../../../src/auth/rbac/authorize.ts'
+import { authorize } from '../../../src/auth/rbac/authorizer.ts'
 import { Policy } from '../../../src/auth/rbac/policy.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 
@@ -24,7 +24,8 @@ export function makeCluster(): Cluster {
   const policy = policyOf(roles, bindings)
   const singles = bindings.map((binding, index) => policyOf([roles[index % ROLES]!], [binding]))
   return {
-    ...{ roles: ROLES, bindings: BINDINGS },
+    roles: ROLES,
+    bindings: BINDINGS,
     isPermitted: (index) => decide(policy, index),
     scan: (index) => singles.some((single) => decide(single, index)),
   }
@@ -35,12 +36,15 @@ function roleObject(index: number): JsonObject {
     metadata: { name: `role-${index}` },
     rules: [
       {
-        ...{ verbs: ['get', 'list', 'watch'], apiGroups: [''] },
+        verbs: ['get', 'list', 'watch'],
+        apiGroups: [''],
         resources: [`kind-${index % 40}`, 'pods'],
       },
       { verbs: ['*'], apiGroups: ['apps'], resources: ['deployments', 'deployments/scale'] },
       {
-        ...{ verbs: ['get'], apiGroups: [''], resources: ['configmaps'] },
+        verbs: ['get'],
+        apiGroups: [''],
+        resources: ['configmaps'],
         resourceNames: [`name-${index}`],
       },
     ],
@@ -72,7 +76,10 @@ function decide(policy: Policy, index: number): boolean {
   }
   const action = {
     verb: index % 2 === 0 ? 'list' : 'delete',
-    ...{ group: '', resource: 'pods', subresource: '', name: '' },
+    group: '',
+    resource: 'pods',
+    subresource: '',
+    name: '',
     namespace: `namespace-${index % NAMESPACES}`,
   }
   return authorize(policy, user, action).isAllowed

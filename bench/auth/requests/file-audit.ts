@@ -22,12 +22,18 @@ export async function openFileAudit(folder: string): Promise<FileAudit> {
   const policyFile = join(folder, 'policy.yaml')
   await writeFile(policyFile, POLICY)
   const outputs = {
-    ...{ policyFile, logPath: join(folder, 'audit.log'), webhookConfigFile: '' },
-    ...{ logMaxMegabytes: 100, logMaxBackups: 1, logMaxAgeDays: 0 },
+    policyFile,
+    logPath: join(folder, 'audit.log'),
+    webhookConfigFile: '',
+    logMaxMegabytes: 100,
+    logMaxBackups: 1,
+    logMaxAgeDays: 0,
   }
   let dropped = 0
   const log = await openAuditLog(outputs, {
-    ...{ clock: systemClock, stdout: process.stdout, userAgent: 'bench' },
+    clock: systemClock,
+    stdout: process.stdout,
+    userAgent: 'bench',
     log: await createLogger({ verbosity: 0, pretty: false, stream: process.stderr }),
     observer: {
       recorded: () => undefined,

@@ -29,7 +29,10 @@ async function main(subject: SubjectName, folder: string): Promise<void> {
   const issuer = new TokenIssuer({ issuer: ISSUER, key, clock: systemClock, newId: randomUUID })
   const administrator = randomUUID()
   const identity = {
-    ...{ issuers: [ISSUER], audiences: [ISSUER], keys: () => [key], issuer },
+    issuers: [ISSUER],
+    audiences: [ISSUER],
+    keys: () => [key],
+    issuer,
     authenticators: [
       {
         authenticate: ({ bearerToken }: { readonly bearerToken?: string }) =>
@@ -56,7 +59,9 @@ async function main(subject: SubjectName, folder: string): Promise<void> {
   const post = (path: string, object: object) =>
     postAs({ administrator, url: plain.url + path, object })
   const report: ServerReport = {
-    ...{ pid: process.pid, url: front.url, ca: clientAuthorities },
+    pid: process.pid,
+    url: front.url,
+    ca: clientAuthorities,
     ...(hasToken(subject) && { token: await accountToken(issuer, post) }),
     ...(subject === 'certificate' && (await certificate(folder, post))),
   }

@@ -31,7 +31,10 @@ const POLL_MS = 25
 export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   const { cluster, topology, view, folder, boundMs } = parts
   const daemon = startDaemon({
-    ...{ namespace: topology.node, url: cluster.url, proxy: 'ipvs', folder },
+    namespace: topology.node,
+    url: cluster.url,
+    proxy: 'ipvs',
+    folder,
   })
   try {
     const left = () => boundMs - (performance.now() - daemon.startedAt)

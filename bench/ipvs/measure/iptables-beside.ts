@@ -21,7 +21,10 @@ export async function iptablesBeside(parts: BesideParts): Promise<IptablesBeside
   const { cluster, folder, connections, boundMs } = parts
   const topology = buildTopology(parts.serial)
   const daemon = startDaemon({
-    ...{ namespace: topology.node, url: cluster.url, proxy: 'legacy', folder },
+    namespace: topology.node,
+    url: cluster.url,
+    proxy: 'legacy',
+    folder,
   })
   try {
     const synced = await daemon.until((all) => isApplied(cluster, all), boundMs)

@@ -1,7 +1,7 @@
 import { encodeMessages, NLM_F_REQUEST } from '../../../src/kernel/netlink/message.ts'
 import { NFTA } from '../../../src/kernel/netlink/nf-tables.ts'
-import { batchOf } from '../../../src/kernel/nftables/codec/batch.ts'
 import { encodeCommand, message, writer } from '../../../src/kernel/nftables/codec/commands.ts'
+import { batchOf } from '../../../src/kernel/nftables/netlink/netlink-nftables.ts'
 import type { Command } from '../../../src/kernel/nftables/objects.ts'
 import {
   type EncodedTransaction,
@@ -19,7 +19,9 @@ const FLUSH: Command = { do: 'flushChain', table: TABLE, chain: 'added' }
 export const MAKE_TABLE = encoded([
   { do: 'addTable', table: TABLE },
   {
-    ...{ do: 'addChain', table: TABLE, chain: 'forward' },
+    do: 'addChain',
+    table: TABLE,
+    chain: 'forward',
     spec: { hook: { type: 'filter', hook: 'forward', priority: 10 } },
   },
   { do: 'addRule', table: TABLE, chain: 'forward', rule: RULE },

@@ -3,7 +3,10 @@ import { browserSection } from './section.ts'
 
 test('figures with the page open are compared with those of the same round without', () => {
   const text = browserSection({
-    ...{ startedAt: '2030-01-02', quick: true, busyPercent: 3, services: 10_000 },
+    startedAt: '2030-01-02',
+    quick: true,
+    busyPercent: 3,
+    services: 10_000,
     machine: { cores: 2, kernel: '6.1', node: 'v26' },
     without: { cpuPercent: [2, 4], residentKib: [102_400, 102_400] },
     open: { cpuPercent: [4, 4], residentKib: [204_800, 102_400] },

@@ -3,12 +3,18 @@ import { clusterPageSection } from './section.ts'
 
 test('figures with the page open are compared with those of the same round without', () => {
   const text = clusterPageSection({
-    ...{ startedAt: '2030-01-02', quick: true, busyPercent: 3, nodes: 1_500, services: 10 },
+    startedAt: '2030-01-02',
+    quick: true,
+    busyPercent: 3,
+    nodes: 1_500,
+    services: 10,
     machine: { cores: 2, kernel: '6.1', node: 'v26' },
     without: { cpuPercent: [2, 4, 0], residentKib: [102_400, 102_400, 102_400] },
     open: { cpuPercent: [4, 4, 4], residentKib: [204_800, 102_400, 102_400] },
     page: {
-      ...{ nodesMs: [2_500, 3_500], serviceMs: [900], longestTaskMs: [0, 61] },
+      nodesMs: [2_500, 3_500],
+      serviceMs: [900],
+      longestTaskMs: [0, 61],
       frameP99Ms: [7.25],
     },
   })

@@ -15,7 +15,10 @@ function verdicts(measured: Partial<DnsMeasured>) {
 }
 
 const RATES = {
-  ...{ echoPerSecond: [100, 200, 50], dnsPerSecond: [80, 150, 30], lost: 0, halfRate: 40 },
+  echoPerSecond: [100, 200, 50],
+  dnsPerSecond: [80, 150, 30],
+  lost: 0,
+  halfRate: 40,
   latencies: {
     echo: { p50: [1, 1, 1], p99: [1, 1, 1] },
     dns: { p50: [1, 1, 1], p99: [1, 2, 3] },

@@ -18,7 +18,9 @@ const TARGETS: readonly Target<DnsResults>[] = [
     judge: ({ measured: { rates } }) =>
       rates && {
         measured: median(ratios(rates.dnsPerSecond, rates.echoPerSecond)),
-        ...{ limit: LEAST_RATE, unit: '×', atLeast: true },
+        limit: LEAST_RATE,
+        unit: '×',
+        atLeast: true,
       },
   },
   {
@@ -41,7 +43,8 @@ const TARGETS: readonly Target<DnsResults>[] = [
     judge: ({ measured: { burst } }) =>
       burst && {
         measured: median(ratios(burst.disturbed, burst.quiet)),
-        ...{ limit: MAX_DISTURBANCE, unit: '×' },
+        limit: MAX_DISTURBANCE,
+        unit: '×',
       },
   },
   {
@@ -51,7 +54,8 @@ const TARGETS: readonly Target<DnsResults>[] = [
         ? undefined
         : {
             measured: (peakKib * BYTES_PER_KIB) / BYTES_PER_MB,
-            ...{ limit: MAX_MEMORY_MB, unit: 'MB' },
+            limit: MAX_MEMORY_MB,
+            unit: 'MB',
           },
   },
 ]

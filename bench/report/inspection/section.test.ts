@@ -4,8 +4,13 @@ import { inspectionSection } from './section.ts'
 
 test('figures are compared with those of the same round without a reader', () => {
   const none: Reading = {
-    ...{ reader: 'none', p50: [10, 20], p99: [20, 40], idlePercent: [1, 1] },
-    ...{ cpuMsEach: [5, 5], residentKib: [102_400, 102_400], answerMs: [] },
+    reader: 'none',
+    p50: [10, 20],
+    p99: [20, 40],
+    idlePercent: [1, 1],
+    cpuMsEach: [5, 5],
+    residentKib: [102_400, 102_400],
+    answerMs: [],
   }
   const page: Reading = { ...none, reader: 'page', p50: [11, 40], residentKib: [204_800, 102_400] }
   const commands = [

@@ -19,7 +19,14 @@ test('a full sync is compared with the median of the raw sender', () => {
   const cell = { services: 1_000, endpoints: 10, measured: { fullSync, rawFullSync: raw } }
   const shown = ['0.20 (0.10–0.90)', '0.50 (0.50–0.50)', '1.00 (1.00–1.00)', '2.50', '0.10', '0.80']
   expect(rowOf(fullSyncTable([cell]))).toEqual([
-    ...['', '1,000', '10', ...shown, '25', '7.0 (7.0–7.0)', '', ''],
+    '',
+    '1,000',
+    '10',
+    ...shown,
+    '25',
+    '7.0 (7.0–7.0)',
+    '',
+    '',
   ])
 })
 
@@ -42,8 +49,14 @@ test('waits of a cold start stand beside those without one', () => {
   const coldStart = { transaction: of(10, 30, 20), list: of(6), packet: of(7) }
   const cell = { services: 10_000, endpoints: 10, measured: { stall: { quiet, coldStart } } }
   expect(rowOf(stallTable([cell])).slice(3, -1)).toEqual([
-    ...['1.0 (1.0–2.0)', '20.0 (10.0–30.0)', '3.0 (3.0–3.0)', '6.0 (6.0–6.0)'],
-    ...['4.0 (4.0–4.0)', '7.0 (7.0–7.0)', '0.5 / 0.5 / 0.5', '1,500 / 1,500 / 1,500'],
+    '1.0 (1.0–2.0)',
+    '20.0 (10.0–30.0)',
+    '3.0 (3.0–3.0)',
+    '6.0 (6.0–6.0)',
+    '4.0 (4.0–4.0)',
+    '7.0 (7.0–7.0)',
+    '0.5 / 0.5 / 0.5',
+    '1,500 / 1,500 / 1,500',
   ])
 })
 

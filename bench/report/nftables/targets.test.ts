@@ -62,8 +62,12 @@ test('connections are judged at 50,000 Services, through the slower of the first
 
 test('memory has a limit at two sizes of ten endpoints, idle processor time everywhere', () => {
   const memory = {
-    ...{ afterSync: 0, daemonPeak: 120 * 1_024, daemonResident: 0, daemonAnonymous: 0 },
-    ...{ heapUsed: 0, largestChild: 0 },
+    afterSync: 0,
+    daemonPeak: 120 * 1_024,
+    daemonResident: 0,
+    daemonAnonymous: 0,
+    heapUsed: 0,
+    largestChild: 0,
   }
   const idle = { seconds: 30, cpuPercent: 0.3, quietPercent: 0, machinePercent: 0 }
   const cells = ['1000x10', '10000x10', '1000x2'].map((each) => cell(each, { memory, idle }))

@@ -10,7 +10,11 @@ const { dataPath, workers, listen, backend, descriptors } = JSON.parse(
   process.argv[2] ?? '',
 ) as Task
 const forwarder = await openForwarder({
-  ...{ dataPath, workers, listening: 'bound', families: [4], mark: 0 },
+  dataPath,
+  workers,
+  listening: 'bound',
+  families: [4],
+  mark: 0,
   limits: limits(descriptors),
   onLost(error) {
     throw error
@@ -33,8 +37,15 @@ function fail(message: string): never {
 /** Workers do not get equal shares: each may have as many as there can be. */
 function limits(connections: number): ForwarderLimits {
   return {
-    ...{ connections, perClient: connections, connectMs: 1_000, retryMs: 5_000, attempts: 3 },
-    ...{ idleMs: 0, udpIdleMs: 60_000, drainMs: 10_000, affinityClients: 1_000 },
+    connections,
+    perClient: connections,
+    connectMs: 1_000,
+    retryMs: 5_000,
+    attempts: 3,
+    idleMs: 0,
+    udpIdleMs: 60_000,
+    drainMs: 10_000,
+    affinityClients: 1_000,
   }
 }
 
@@ -44,9 +55,12 @@ function routeOf(listening: Endpoint, target: Endpoint): Route {
   return {
     id: 'bench/echo:plain/TCP/4' as EntryId,
     service: 'bench/echo' as ServiceKey,
-    ...{ protocol: 'TCP', family: 4, balancing: 'rr' },
+    protocol: 'TCP',
+    family: 4,
+    balancing: 'rr',
     listeners: [{ ...listener, pools: { pods: 'cluster', others: 'cluster' } }],
     pools: { cluster, local: [] },
-    ...{ affinity: undefined, proxyProtocol: undefined },
+    affinity: undefined,
+    proxyProtocol: undefined,
   }
 }

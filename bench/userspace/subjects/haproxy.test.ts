@@ -3,7 +3,10 @@ import { mostConnections } from '../measure/idle-connections.ts'
 import { haproxyConfig } from './haproxy.ts'
 
 const setup = {
-  ...{ node: 'n', folder: '/tmp', workers: 2, descriptors: 20_000 },
+  node: 'n',
+  folder: '/tmp',
+  workers: 2,
+  descriptors: 20_000,
   listen: { ip: '10.0.0.1', port: 80 },
   backend: { ip: '10.0.0.2', port: 8080 },
 }

@@ -28,7 +28,11 @@ export function checkMayCreate(
   { user, served, namespace }: ApiRequest,
 ): StatusError | undefined {
   return refusalOf(authorizer, user, {
-    ...{ verb: 'create', group: canonicalGroup(served.group), resource: served.resource.plural },
-    ...{ subresource: '', namespace, name: '' },
+    verb: 'create',
+    group: canonicalGroup(served.group),
+    resource: served.resource.plural,
+    subresource: '',
+    namespace,
+    name: '',
   })
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { SERVICES, service, startApi } from '../testing/test-api.ts'
-import { AllocationPool } from './allocation-pool.ts'
-import { ADDRESS_BAND, PORT_BAND, staticBand } from './static-band.ts'
+import { ADDRESS_BAND, AllocationPool, PORT_BAND, staticBand } from './allocation-pool.ts'
 
 test.each([
   [15, ADDRESS_BAND, 0],

@@ -6,8 +6,17 @@ import { type Structure, structureOf, unknownStructure } from './structure.ts'
 
 /** The metadata that the server alone writes: it has no owner. */
 const SERVER_METADATA = [
-  ...['name', 'namespace', 'uid', 'resourceVersion', 'generation', 'selfLink', 'clusterName'],
-  ...['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'managedFields'],
+  'name',
+  'namespace',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'selfLink',
+  'clusterName',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'managedFields',
 ]
 
 /**

@@ -1,12 +1,18 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import type { StatusError } from '../status/status.ts'
-import { boundedOwners } from './bounded-owners.ts'
 import { fieldChanges } from './field-changes.ts'
+import { union } from './field-set.ts'
 import { ownedPart, ownedStructure } from './owned-structure.ts'
-import { forgetsOwners, readOwners, withOwners } from './owner.ts'
+import { forgetsOwners, type Owner, readOwners, withOwners } from './owner.ts'
 import { ownersAfterUpdate } from './ownership-change.ts'
 import { checkWriter, isApply, type WriterContext, writerOf } from './writer.ts'
+
+/** Owners by update that an object remembers one by one. */
+const MAX_UPDATERS = 10
+
+/** The owner that the oldest updaters are joined into. */
+const ANCIENT = 'ancient-changes'
 
 /** What a write starts from. */
 export interface Origin {
@@ -39,4 +45,17 @@ export function tracked(
   const changes = fieldChanges(ownedStructure(request), before, ownedPart(request, next))
   const after = ownersAfterUpdate(owners, writerOf(context, request), changes)
   return withOwners(next, boundedOwners(after))
+}
+
+/** The owners, the oldest of too many updaters joined into one: clients must not make objects grow. */
+function boundedOwners(owners: readonly Owner[]): readonly Owner[] {
+  const updaters = owners
+    .filter(({ operation }) => operation === 'Update')
+    .toSorted((a, b) => (a.time < b.time ? -1 : 1))
+  const surplus = updaters.slice(0, -(MAX_UPDATERS - 1))
+  const newest = surplus.at(-1)
+  if (updaters.length <= MAX_UPDATERS || newest === undefined) return owners
+  const fields = surplus.map((owner) => owner.fields).reduce(union)
+  const ancient: Owner = { ...newest, name: ANCIENT, subresource: '', fields }
+  return [...owners.filter((owner) => !surplus.includes(owner)), ancient]
 }

@@ -60,7 +60,10 @@ test('the events of a request, whole', () => {
   expect(on.lines).toHaveLength(1)
   finish(response, 201)
   const common = {
-    ...{ kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: 'RequestResponse', auditID: 'id-1' },
+    kind: 'Event',
+    apiVersion: 'audit.k8s.io/v1',
+    level: 'RequestResponse',
+    auditID: 'id-1',
     requestURI: '/api/v1/namespaces/shop/pods?fieldManager=kubectl',
     verb: 'create',
     user: { username: 'ann', uid: 'u-1', groups: ['dev', 'system:authenticated'] },
@@ -222,7 +225,10 @@ describe('what a client may say', () => {
   test('an object that the path names is not taken for the one of the answer', () => {
     const event = exchange(audited('[{level: Metadata}]'), 'create pods/eviction shop/api')
     expect(objectAt(event, 'objectRef')).toEqual({
-      ...{ resource: 'pods', subresource: 'eviction', namespace: 'shop', name: 'api' },
+      resource: 'pods',
+      subresource: 'eviction',
+      namespace: 'shop',
+      name: 'api',
       apiVersion: 'v1',
     })
   })

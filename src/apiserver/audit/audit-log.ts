@@ -1,16 +1,25 @@
 import type { IncomingMessage } from 'node:http'
-import type { Action } from '../../auth/action.ts'
+import { type Action, isPathAction, type ResourceAction } from '../../auth/action.ts'
 import type { User } from '../../auth/user.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { Random } from '../../lib/random.ts'
+import { canonicalGroup } from '../../resources/api-groups.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
+import type { EventSource } from './audit-event.ts'
 import { type AuditRecord, RequestRecord } from './audit-record.ts'
-import type { EventSource } from './event/audit-event.ts'
-import { type RemoteEnd, sourceAddresses } from './event/source-addresses.ts'
-import { isWithheld } from './event/withheld.ts'
-import { type AuditPolicy, type Level, lowerLevel } from './policy/audit-policy.ts'
-import { findRule } from './policy/find-rule.ts'
+import {
+  type AuditPolicy,
+  type AuditRule,
+  type Level,
+  lowerLevel,
+  type ResourceSelector,
+} from './policy/audit-policy.ts'
 import type { AuditSink } from './sinks/audit-sink.ts'
+import { isWithheld } from './withheld.ts'
+
+const MAX_FORWARDED = 10
+const MAPPED = /^::ffff:(?=\d+\.)/i
 
 export interface AuditLogOptions {
   readonly policy: AuditPolicy
@@ -103,4 +112,84 @@ export const NOT_AUDITED: AuditRecord = {
   received: () => undefined,
   respond: (result) => result,
   panic: () => undefined,
+}
+
+/**
+ * Where a request comes from, as `sourceIPs` has it: what proxies wrote into X-Forwarded-For, then
+ * the other end of the connection. A client can write any address but the last one.
+ */
+function sourceAddresses({
+  headers,
+  socket,
+}: Pick<IncomingMessage, 'headers'> & RemoteEnd): readonly string[] {
+  const forwarded = String(headers['x-forwarded-for'] ?? '')
+    .slice(-1024)
+    .split(',')
+    .flatMap((text) => addressOf(text.trim()) ?? [])
+    .slice(-MAX_FORWARDED)
+  const remote = addressOf(socket.remoteAddress ?? '')
+  return remote === undefined || forwarded.at(-1) === remote ? forwarded : [...forwarded, remote]
+}
+
+/** What this needs of a connection. */
+interface RemoteEnd {
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
+function addressOf(text: string): IpAddress | undefined {
+  return parseIp(text.replace(MAPPED, ''))
+}
+
+/**
+ * The first rule that matches what a user does; undefined: none does, and nothing is audited.
+ * A request without a user matches no rule that names users or groups. As kube-apiserver's
+ * `audit/policy/checker.go`, with groups of two names compared by their canonical one.
+ */
+export function findRule(
+  { rules }: AuditPolicy,
+  user: User | undefined,
+  action: Action,
+): AuditRule | undefined {
+  return rules.find((rule) => matchesUser(rule, user) && matchesAction(rule, action))
+}
+
+function matchesUser({ users, userGroups }: AuditRule, user: User | undefined): boolean {
+  if (users !== undefined && (user === undefined || !users.has(user.name))) return false
+  if (userGroups === undefined) return true
+  return user !== undefined && user.groups.some((group) => userGroups.has(group))
+}
+
+function matchesAction(rule: AuditRule, action: Action): boolean {
+  const { verbs, namespaces, resources, nonResourceURLs } = rule
+  if (verbs !== undefined && !verbs.has(action.verb)) return false
+  if (namespaces !== undefined || resources !== undefined) {
+    return !isPathAction(action) && matchesResource(rule, action)
+  }
+  if (nonResourceURLs === undefined) return true
+  if (!isPathAction(action)) return false
+  return nonResourceURLs.some((pattern) => matchesPath(pattern, action.path))
+}
+
+function matchesPath(pattern: string, path: string): boolean {
+  return pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)))
+}
+
+function matchesResource({ namespaces, resources }: AuditRule, action: ResourceAction): boolean {
+  if (namespaces !== undefined && !namespaces.has(action.namespace)) return false
+  return resources === undefined || resources.some((selector) => selects(selector, action))
+}
+
+function selects(selector: ResourceSelector, action: ResourceAction): boolean {
+  const { group, resources, resourceNames } = selector
+  if (group !== canonicalGroup(action.group)) return false
+  if (resources.length === 0) return true
+  if (resourceNames.size > 0 && !resourceNames.has(action.name)) return false
+  return resources.some((pattern) => namesResource(pattern, action))
+}
+
+/** `pods` is no subresource of pods; `pods/*` is every one and the Pods themselves. */
+function namesResource(pattern: string, { resource, subresource }: ResourceAction): boolean {
+  if (pattern === '*') return true
+  if (pattern === (subresource === '' ? resource : `${resource}/${subresource}`)) return true
+  return pattern === `*/${subresource}` || pattern === `${resource}/*`
 }

@@ -57,7 +57,9 @@ test('an answer is audited when it is sent, with the address of the client', asy
   expect(await text(socket)).toContain('{"items":[]}')
   await expect.poll(() => completed(on).length).toBe(1)
   expect(completed(on)[0]).toMatchObject({
-    ...{ requestURI: '/a', userAgent: 'test', sourceIPs: ['127.0.0.1'] },
+    requestURI: '/a',
+    userAgent: 'test',
+    sourceIPs: ['127.0.0.1'],
     responseStatus: { code: 200 },
     responseObject: { items: [] },
   })

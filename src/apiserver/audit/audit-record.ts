@@ -1,14 +1,27 @@
 import type { ServerResponse } from 'node:http'
-import type { Json } from '../../lib/json.ts'
-import type { ExpectedType } from '../protobuf/decode-protobuf.ts'
-import { type HandlerResult, STREAMING } from '../request/api-request.ts'
+import { isJsonObject, type Json, type JsonObject, without } from '../../lib/json.ts'
+import { parseMediaType, YAML } from '../encoding/media-type.ts'
+import { parseJson } from '../encoding/parse-json.ts'
+import { parseYaml } from '../encoding/yaml.ts'
+import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../protobuf/decode-protobuf.ts'
+import { type HandlerResult, type Reply, STREAMING } from '../request/api-request.ts'
 import { StatusError } from '../status/status.ts'
-import { type AnsweredStatus, PANIC, withoutQuotes } from './event/answered-status.ts'
-import { type EventSource, eventLine, truncatedAnnotation } from './event/audit-event.ts'
-import { type CreatedObject, createdObject } from './event/created-object.ts'
-import { type Body, type ShownBody, shownBody } from './event/shown-body.ts'
+import {
+  type AnsweredStatus,
+  type CreatedObject,
+  createdObject,
+  type EventSource,
+  eventLine,
+  PANIC,
+  truncatedAnnotation,
+  withoutQuotes,
+} from './audit-event.ts'
 import { type AuditRule, includesRequest, type Level, type Stage } from './policy/audit-policy.ts'
-import { ReplyCapture } from './reply-capture.ts'
+import { holdsWithheld } from './withheld.ts'
+
+/** As much as a stored object may have, so that no stored object evades the log by its size. */
+const MAX_BODY_BYTES = 1_572_864
+const MAX_DEPTH = 500
 
 /** The record of one request, from its arrival to the end of its answer. */
 export interface AuditRecord {
@@ -160,4 +173,100 @@ export class RequestRecord implements AuditRecord {
 
 function documentOf(body: ShownBody): Json | undefined {
   return typeof body === 'object' ? body.document : undefined
+}
+
+/** Keeps the bytes of an answer while they are sent, as long as they are few enough to be shown. */
+class ReplyCapture {
+  /** The answer to send instead of the given one: the same bytes. */
+  readonly reply: Reply
+  #chunks: Buffer[] = []
+  #length = 0
+  #isWhole = false
+
+  constructor(reply: Reply) {
+    const { body } = reply
+    if (Array.isArray(body)) {
+      for (const chunk of body as readonly Buffer[]) this.#keep(chunk)
+      this.#isWhole = true
+      this.reply = reply
+    } else this.reply = { ...reply, body: this.#passing(body) }
+  }
+
+  /** All bytes; `cut`: there were too many, or they were not all sent. */
+  get bytes(): Buffer | 'cut' {
+    const isKept = this.#isWhole && this.#length <= MAX_BODY_BYTES
+    return isKept ? Buffer.concat(this.#chunks) : 'cut'
+  }
+
+  *#passing(body: Iterable<Buffer>): Generator<Buffer> {
+    for (const chunk of body) {
+      this.#keep(chunk)
+      yield chunk
+    }
+    this.#isWhole = true
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#length += chunk.length
+    if (this.#length > MAX_BODY_BYTES) this.#chunks = []
+    else this.#chunks.push(chunk)
+  }
+}
+
+interface Body {
+  readonly bytes: Buffer
+  /** The Content-Type header; empty: JSON. */
+  readonly contentType: string
+  /** What a protobuf body holds that does not say so. */
+  readonly expected: ExpectedType
+}
+
+/** `cut`: there is a document, but it is too large to be shown. */
+type ShownBody = { readonly document: Json } | 'cut' | undefined
+
+/**
+ * The document of a body as an event shows it. Undefined: there is none, it cannot be read, or it
+ * holds what is never shown.
+ */
+function shownBody(body: Body, omitManagedFields: boolean): ShownBody {
+  const { bytes } = body
+  if (bytes.length === 0) return undefined
+  if (bytes.length > MAX_BODY_BYTES) return 'cut'
+  const document = parse(body)
+  if (document instanceof StatusError || holdsWithheld(document)) return undefined
+  return { document: omitManagedFields ? withoutManagedFields(document) : document }
+}
+
+function parse({ bytes, contentType, expected }: Body): Json | StatusError {
+  const { type } = parseMediaType(contentType)
+  if (type === PROTOBUF) return decodeProtobuf(bytes, expected)
+  return type === YAML || type.endsWith('+yaml')
+    ? parseYaml(bytes, MAX_DEPTH)
+    : parseJson(bytes, MAX_DEPTH)
+}
+
+function withoutManagedFields(document: Json): Json {
+  if (!isJsonObject(document)) return document
+  const stripped = stripMetadata(document)
+  const { items, rows } = stripped
+  return {
+    ...stripped,
+    ...(Array.isArray(items) && { items: items.map(stripObject) }),
+    ...(Array.isArray(rows) && { rows: rows.map(stripRow) }),
+  }
+}
+
+function stripRow(row: Json): Json {
+  if (!isJsonObject(row) || !isJsonObject(row['object'])) return row
+  return { ...row, object: stripMetadata(row['object']) }
+}
+
+function stripObject(object: Json): Json {
+  return isJsonObject(object) ? stripMetadata(object) : object
+}
+
+function stripMetadata(object: JsonObject): JsonObject {
+  const { metadata } = object
+  if (!isJsonObject(metadata)) return object
+  return { ...object, metadata: without(metadata, 'managedFields') }
 }

@@ -13,8 +13,24 @@ import {
 
 /** Whatever some reader takes for the end of a line, and what rewrites a terminal's screen. */
 const HOSTILE = [
-  ...['\n', '\r\n', '\u0000', '\u001b[2J', '\u0085', '\u2028', '\u2029', '\u009b2J', '\u007f'],
-  ...['\u202e', '\u2066', '\ufeff', '\u200f', '\ud800', '\udfff', '"}', '\\', '\n{"kind":"Event"}'],
+  '\n',
+  '\r\n',
+  '\u0000',
+  '\u001b[2J',
+  '\u0085',
+  '\u2028',
+  '\u2029',
+  '\u009b2J',
+  '\u007f',
+  '\u202e',
+  '\u2066',
+  '\ufeff',
+  '\u200f',
+  '\ud800',
+  '\udfff',
+  '"}',
+  '\\',
+  '\n{"kind":"Event"}',
 ]
 
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { RejectionPace } from './rejection-pace.ts'
+import { RejectionPace } from './request-identity.ts'
 
 /** A pace, and how many of the rejections so far are answered. */
 function paced() {

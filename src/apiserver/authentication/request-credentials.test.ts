@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { StatusError } from '../status/status.ts'
-import { credentialsOf } from './request-credentials.ts'
+import { credentialsOf } from './request-identity.ts'
 
 const NOW = Date.now()
 

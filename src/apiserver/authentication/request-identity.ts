@@ -1,14 +1,30 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { Action } from '../../auth/action.ts'
-import type { Authenticator } from '../../auth/authentication/authenticator.ts'
-import { impersonatedUser, impersonationActions } from '../../auth/impersonation/impersonation.ts'
-import { readImpersonation } from '../../auth/impersonation/impersonation-headers.ts'
+import type { Authenticator, Credentials } from '../../auth/authentication/authenticator.ts'
+import {
+  impersonatedUser,
+  impersonationActions,
+  readImpersonation,
+} from '../../auth/impersonation.ts'
 import { ANONYMOUS, MASTERS, UNAUTHENTICATED, UNSECURED, type User } from '../../auth/user.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { subjectOfPeer } from '../../lib/tls/peer-subject.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
-import { RejectionPace } from './rejection-pace.ts'
-import { credentialsOf } from './request-credentials.ts'
+
+/** RFC 6750; the name of the scheme is written in any case. */
+const BEARER = /^bearer +(\S+)$/i
+
+/** What was sent last over a connection. */
+const LAST = new WeakMap<Socket, SentCredentials>()
+
+/** Rejections that are answered at once, such as those of clients whose tokens expired together. */
+const BURST = 200
+const PER_SECOND = 500
+/** Shorter than clients wait for an answer. */
+const MAX_WAIT_MS = 10_000
 
 /** Who sends a request, and as whom it acts. */
 export interface RequestIdentity {
@@ -111,4 +127,67 @@ function isOpen(path: string | undefined, open: readonly string[]): boolean {
 function unauthorized(): RefusedIdentity {
   const status = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' }
   return { refused: new StatusError(status), sender: undefined }
+}
+
+/**
+ * Delays the answers to requests whose credentials are rejected, once there are many: a client that sends bad
+ * ones as fast as it gets answers would otherwise keep the server from others. Nothing is counted by client:
+ * who floods has many addresses.
+ */
+export class RejectionPace {
+  readonly #clock: Pick<Clock, 'now' | 'after'>
+  /** When the answer to the latest rejection is due, without the burst; milliseconds since 1970. */
+  #due = 0
+
+  constructor(clock: Pick<Clock, 'now' | 'after'>) {
+    this.#clock = clock
+  }
+
+  /** Resolves when a rejection may be answered. */
+  wait(): Promise<void> {
+    const now = this.#clock.now()
+    const step = 1000 / PER_SECOND
+    this.#due = Math.min(Math.max(this.#due + step, now), now + BURST * step + MAX_WAIT_MS)
+    const wait = this.#due - now - BURST * step
+    if (wait <= 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#clock.after(wait, resolve)
+    })
+  }
+}
+
+/**
+ * What a request proves its sender with; 400 for an Authorization header that is not understood.
+ * A connection that proves the same again gets the same object, by which others remember what they know of it.
+ * `now`: milliseconds since 1970.
+ */
+export function credentialsOf(
+  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
+  now: number,
+): Credentials | StatusError {
+  const certificate = socket instanceof TLSSocket ? subjectOfPeer(socket, now) : undefined
+  const { authorization } = headers
+  const last = LAST.get(socket)
+  if (
+    last !== undefined &&
+    last.authorization === authorization &&
+    last.credentials.certificate === certificate
+  ) {
+    return last.credentials
+  }
+  const bearerToken = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+  if (authorization !== undefined && bearerToken === undefined) {
+    return badRequest('the header Authorization must be "Bearer <token>"')
+  }
+  const credentials = {
+    ...(bearerToken !== undefined && { bearerToken }),
+    ...(certificate !== undefined && { certificate }),
+  }
+  LAST.set(socket, { authorization, credentials })
+  return credentials
+}
+
+interface SentCredentials {
+  readonly authorization: string | undefined
+  readonly credentials: Credentials
 }

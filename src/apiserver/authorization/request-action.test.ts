@@ -1,15 +1,20 @@
 import { expect, test } from 'vitest'
 import { catalogue } from '../kinds/catalogue.ts'
 import { namespaces } from '../kinds/namespace/resource.ts'
-import { roleBindings } from '../kinds/role-binding/resource.ts'
+import { roleBindings } from '../kinds/role-binding.ts'
 import { services } from '../kinds/service/resource.ts'
 import { servedVersionsOf } from '../resource/resource.ts'
 import { type RequestedResource, resourceAction } from './request-action.ts'
 
 const [served] = servedVersionsOf(services)
 const REQUEST: RequestedResource = {
-  ...{ method: 'GET', served: served!, subresource: '', namespace: 'shop', name: '' },
-  ...{ isWatch: false, query: new URLSearchParams() },
+  method: 'GET',
+  served: served!,
+  subresource: '',
+  namespace: 'shop',
+  name: '',
+  isWatch: false,
+  query: new URLSearchParams(),
 }
 
 test.each<[Partial<RequestedResource>, string, string, string]>([

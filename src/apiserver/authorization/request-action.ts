@@ -24,7 +24,10 @@ export function resourceAction(requested: RequestedResource): ResourceAction {
   const { served, subresource } = requested
   const verb = verbOf(requested)
   return {
-    ...{ verb, namespace: namespaceOf(requested), subresource, name: nameOf(requested, verb) },
+    verb,
+    namespace: namespaceOf(requested),
+    subresource,
+    name: nameOf(requested, verb),
     group: canonicalGroup(served.group),
     resource: served.resource.plural,
   }

@@ -4,8 +4,7 @@ import type { Written } from '../persist/persist.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
 import { createObject } from '../verbs/create.ts'
-import { updateObject } from '../verbs/update.ts'
-import { updateOrCreate } from '../verbs/update-or-create.ts'
+import { updateObject, updateOrCreate } from '../verbs/update.ts'
 import { systemRequest } from './system-request.ts'
 
 /** An object that the server itself creates and corrects. */

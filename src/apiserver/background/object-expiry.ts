@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { regularly } from '../../lib/regularly.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { catalogue } from '../kinds/catalogue.ts'
-import { deleteUnchanged } from '../persist/delete-unchanged.ts'
+import { deleteUnchanged } from '../persist/persist.ts'
 import type { ExpiryRules } from '../resource/deletion.ts'
 import type { Resource } from '../resource/resource.ts'
 

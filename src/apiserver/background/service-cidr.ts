@@ -1,7 +1,7 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { type Json, objectAt, valueAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
-import { serviceCidrs } from '../kinds/service-cidr/resource.ts'
+import { serviceCidrs } from '../kinds/service-cidr.ts'
 import { StatusError } from '../status/status.ts'
 import type { BackgroundContext } from './background-context.ts'
 import { ensureObject } from './ensure-object.ts'

@@ -26,7 +26,10 @@ export function systemRequest(
 ): ApiRequest {
   const [served] = servedVersionsOf(resource)
   return {
-    ...{ method, namespace, name, served: served! },
+    method,
+    namespace,
+    name,
+    served: served!,
     user: SERVER,
     subresource: '',
     query: new URLSearchParams(),

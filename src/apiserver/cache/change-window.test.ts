@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Change } from './change.ts'
-import { ChangeWindow } from './change-window.ts'
 import type { Item } from './item.ts'
+import { ChangeWindow } from './resource-cache.ts'
 
 function change(revision: number, bytes = 10): Change {
   const after: Item = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { createMemoryStore } from '../../storage/memory/memory-store.ts'
+import { createMemoryStore } from '../../storage/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { storedResources } from '../kinds/catalogue.ts'
 import { pods } from '../kinds/pod/resource.ts'

@@ -29,7 +29,7 @@ export interface UnreadableObject {
   readonly error: NodeProxyError
 }
 
-/** A stored object as an item, or why it is none. */
+/** A stored object as an item, or why it cannot be read. */
 export function readItem(resource: Resource, entry: StoredEntry): Item | UnreadableObject {
   const object = decodeEntry(resource, entry)
   if (typeof object === 'string') return unreadable(entry, object)

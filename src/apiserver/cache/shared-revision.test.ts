@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createMemoryStore } from '../../storage/memory/memory-store.ts'
-import { withSharedRevision } from './shared-revision.ts'
+import { createMemoryStore } from '../../storage/memory-store.ts'
+import { withSharedRevision } from '../api-server.ts'
 
 /** A store whose answers the test gives, in the order of its calls. */
 function scene() {

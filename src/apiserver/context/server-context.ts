@@ -12,7 +12,6 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { Feed } from '../cache/feed.ts'
 import type { Allocator } from '../resource/allocation.ts'
 import type { Limits } from './limits.ts'
-import type { NodeCredentials } from './node-credentials.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 import type { WriteTurns } from './write-turns.ts'
 
@@ -56,4 +55,13 @@ export interface ServerContext {
   readonly log: OperatorLog
   /** Lasting problems, which logs, metrics and health checks report. */
   readonly conditions: Conditions
+}
+
+/** By which this server and the nodes that it sends requests to verify each other. All PEM. */
+interface NodeCredentials {
+  /** Of this server as a client. */
+  readonly cert: string
+  readonly key: string
+  /** Sign the certificates of nodes. */
+  readonly authority: string
 }

@@ -1,8 +1,19 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { type DocumentForm, documentForm } from '../negotiation/served-document.ts'
-import type { ServedVersion } from '../resource/resource.ts'
+import { type Resource, type ServedVersion, servedVersionsOf } from '../resource/resource.ts'
 import { discoveredResource } from './discovered-resource.ts'
-import type { ApiGroup } from './groups.ts'
+
+/** An API group with its versions, the preferred one first, and the resources of each. */
+export interface ApiGroup {
+  /** `apps`; empty for the core group. */
+  readonly name: string
+  readonly versions: readonly {
+    readonly version: string
+    readonly servedVersions: readonly ServedVersion[]
+  }[]
+}
+
+const OWN_GROUP = /(^|\.)orch\.io$/
 
 const API_GROUP = 'apidiscovery.k8s.io'
 const KIND = 'APIGroupDiscoveryList'
@@ -46,10 +57,8 @@ function resourceEntry(served: ServedVersion): JsonObject {
   const { verbs, shortNames, categories, ...discovered } = discoveredResource(served)
   const responseKind = { group, version, kind: resource.kind }
   const subresources = discovered.subresources.map((one) => ({
-    ...{
-      subresource: one.name,
-      responseKind: { group, version, ...one.groupVersion, kind: one.kind },
-    },
+    subresource: one.name,
+    responseKind: { group, version, ...one.groupVersion, kind: one.kind },
     verbs: [...one.verbs],
   }))
   return {
@@ -62,4 +71,23 @@ function resourceEntry(served: ServedVersion): JsonObject {
     ...(categories.length > 0 ? { categories: [...categories] } : {}),
     ...(subresources.length > 0 ? { subresources } : {}),
   }
+}
+
+/**
+ * The groups in the order in which clients try them: those of Kubernetes before those of this project, because
+ * `kubectl describe` knows only the kinds of the former.
+ */
+export function apiGroups(resources: readonly Resource[]): readonly ApiGroup[] {
+  const servedVersions = Map.groupBy(resources.flatMap(servedVersionsOf), (served) => served.group)
+  const groups = [...servedVersions].map(([name, members]) => ({
+    name,
+    versions: versionsOf(members),
+  }))
+  const isOwn = ({ name }: ApiGroup): boolean => OWN_GROUP.test(name)
+  return [...groups.filter((group) => !isOwn(group)), ...groups.filter(isOwn)]
+}
+
+function versionsOf(servedVersions: readonly ServedVersion[]): ApiGroup['versions'] {
+  const versions = Map.groupBy(servedVersions, (served) => served.version)
+  return [...versions].map(([version, members]) => ({ version, servedVersions: members }))
 }

@@ -74,10 +74,14 @@ function subresourcesOf({
   ]
   const read = derived.map((one) => ({ name: one.name, kind: one.kind, verbs: ['get'] }))
   const requested = answered.map(({ name, type: { kind: posted, ...groupVersion } }) => ({
-    ...{ name, kind: posted, groupVersion, verbs: ['create'] },
+    name,
+    kind: posted,
+    groupVersion,
+    verbs: ['create'],
   }))
   const streams = streamed.map(({ name, kind: options, methods }) => ({
-    ...{ name, kind: options },
+    name,
+    kind: options,
     verbs: methods.map((method) => (method === 'GET' ? 'get' : 'create')).toSorted(),
   }))
   const proxies = proxied === undefined ? [] : [{ ...proxied, verbs: ['get'] }]

@@ -2,9 +2,8 @@ import type { JsonObject } from '../../lib/json.ts'
 import { jsonForm, type ServedDocument } from '../negotiation/served-document.ts'
 import { apiVersionOf, type Resource, type ServedVersion } from '../resource/resource.ts'
 import { groupVersionPath } from '../resource/resource-paths.ts'
-import { aggregatedForms } from './aggregated.ts'
+import { type ApiGroup, aggregatedForms, apiGroups } from './aggregated.ts'
 import { discoveredResource } from './discovered-resource.ts'
-import { type ApiGroup, apiGroups } from './groups.ts'
 
 /**
  * The documents by which clients discover groups, versions and resources, by path. `/api` and `/apis` have two more
@@ -77,7 +76,11 @@ function resourceEntry(served: ServedVersion): JsonObject {
 function subresourceEntries(served: ServedVersion): readonly JsonObject[] {
   const { plural, namespaced } = served.resource
   return discoveredResource(served).subresources.map(({ name, kind, groupVersion, verbs }) => ({
-    ...{ name: `${plural}/${name}`, singularName: '', namespaced, ...groupVersion, kind },
+    name: `${plural}/${name}`,
+    singularName: '',
+    namespaced,
+    ...groupVersion,
+    kind,
     verbs: [...verbs],
   }))
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { endOfObject } from './end-of-object.ts'
+import { endOfObject } from './codec.ts'
 
 test('an object ends at its own brace, whatever its strings hold', () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('{', '}', '"', '\\', 'é') }))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { Json } from '../../lib/json.ts'
-import { writeYaml, writeYamlItem } from './write-yaml.ts'
+import { writeYaml, writeYamlItem } from './yaml.ts'
 
 test('it reads as people write it', () => {
   const object = {
@@ -65,7 +65,10 @@ test('what is written is what is read', () => {
   const { value: any } = fc.letrec<{ value: Json }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 3, depthSize: 'small' },
-      ...[text, fc.boolean(), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })],
+      text,
+      fc.boolean(),
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
       fc.constant(null),
       fc.array(tie('value'), { maxLength: 4 }),
       fc.dictionary(text, tie('value'), { maxKeys: 4 }),
@@ -78,7 +81,8 @@ test('what is written is what is read', () => {
       for (const version of ['1.1', '1.2'] as const) {
         expect(parse(writeYaml(json), { version })).toEqual(JSON.parse(json))
         expect(parse(`x: 1\nitems:\n${item}${item}`, { version })).toEqual({
-          ...{ x: 1, items: [JSON.parse(json), JSON.parse(json)] },
+          x: 1,
+          items: [JSON.parse(json), JSON.parse(json)],
         })
       }
     }),

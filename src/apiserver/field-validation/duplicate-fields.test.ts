@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { duplicateFields } from './duplicate-fields.ts'
+import { duplicateFields } from './check-fields.ts'
 
 test.each([
   ['{"a":1,"b":{"a":1}}', []],

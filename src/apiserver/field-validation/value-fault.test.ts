@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../lib/json.ts'
-import { valueFault } from './value-fault.ts'
+import { valueFault } from './examine-fields.ts'
 
 test.each<[string, readonly Json[]]>([
   ['string', ['', 'text']],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FairQueue, type Waiting } from './fair-queue.ts'
+import { FairQueue, type Waiting } from './in-flight-limits.ts'
 
 /** A queue into which names are put, and the names that were started or rejected. */
 function recorded(capacity: number) {

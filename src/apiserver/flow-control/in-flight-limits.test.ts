@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import type { Release } from './concurrency-limit.ts'
-import { InFlightLimits } from './in-flight-limits.ts'
+import { InFlightLimits, type Release } from './in-flight-limits.ts'
 
 const USER = { client: 'user', isSystem: false }
 const OTHER = { client: 'other', isSystem: false }
@@ -10,7 +9,8 @@ const SYSTEM = { client: 'system', isSystem: true }
 function started(inFlight: number) {
   const clock = new FakeClock()
   const limits = new InFlightLimits({
-    ...{ clock, waitMs: 15_000 },
+    clock,
+    waitMs: 15_000,
     inFlight: { readOnly: inFlight, mutating: inFlight },
   })
   return { clock, limits }

@@ -1,6 +1,14 @@
 import type { Clock } from '../../lib/clock.ts'
-import { ConcurrencyLimit, type RejectionReason, type Release } from './concurrency-limit.ts'
 import type { Requester } from './requester.ts'
+
+/** A waiting request: what starts it, and what rejects it when the queue is full. */
+export interface Waiting {
+  readonly start: () => void
+  readonly reject: () => void
+}
+
+/** Frees the slot for the next request; calling it again does nothing. */
+export type Release = () => void
 
 export const REQUEST_KINDS = ['readOnly', 'mutating'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
@@ -60,4 +68,132 @@ function levelsOf({ clock, waitMs }: InFlightOptions, inFlight: number): Levels 
   const limit = (slots: number): ConcurrencyLimit =>
     new ConcurrencyLimit({ clock, slots, queueLength: slots * QUEUED_PER_SLOT, waitMs })
   return { system: limit(share), workload: limit(Math.max(1, inFlight - share)) }
+}
+
+/** Why a request is rejected, as Kubernetes labels it in metrics. */
+type RejectionReason = 'queue-full' | 'time-out'
+
+interface ConcurrencyLimitOptions {
+  readonly clock: Clock
+  /** Requests that run at one time. */
+  readonly slots: number
+  /** Requests that may wait. */
+  readonly queueLength: number
+  /** Milliseconds that a request waits before it is rejected. */
+  readonly waitMs: number
+}
+
+/** Bounds how many requests run at one time; further requests wait in a queue that is fair to clients. */
+class ConcurrencyLimit {
+  readonly #options: ConcurrencyLimitOptions
+  readonly #queue: FairQueue
+  #running = 0
+
+  constructor(options: ConcurrencyLimitOptions) {
+    this.#options = options
+    this.#queue = new FairQueue(options.queueLength)
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  get waiting(): number {
+    return this.#queue.size
+  }
+
+  /** Takes a slot for a request of `client`, synchronously when one is free. */
+  acquire(client: string): Release | Promise<Release | RejectionReason> {
+    if (this.#running < this.#options.slots) return this.#occupy()
+    const { clock, waitMs } = this.#options
+    return new Promise((resolve) => {
+      const cancel = clock.after(waitMs, () => {
+        this.#queue.remove(client, waiting)
+        resolve('time-out')
+      })
+      const waiting: Waiting = {
+        start: () => {
+          cancel()
+          resolve(this.#occupy())
+        },
+        reject: () => {
+          cancel()
+          resolve('queue-full')
+        },
+      }
+      this.#queue.push(client, waiting)
+    })
+  }
+
+  #occupy(): Release {
+    this.#running++
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#running--
+      this.#queue.shift()?.start()
+    }
+  }
+}
+
+/**
+ * Waiting requests, served client by client in turn: a client that sends a thousand requests
+ * delays mostly its own. When the queue is full, the client with the most waiting requests
+ * loses its newest one.
+ */
+export class FairQueue {
+  readonly #byClient = new Map<string, Waiting[]>()
+  readonly #capacity: number
+  #size = 0
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  push(client: string, waiting: Waiting): void {
+    const mine = this.#byClient.get(client) ?? []
+    mine.push(waiting)
+    this.#byClient.set(client, mine)
+    this.#size++
+    if (this.#size > this.#capacity) this.#rejectNewestOfLargest()
+  }
+
+  /** Takes the next request out of the queue; its client then comes after all other clients. */
+  shift(): Waiting | undefined {
+    for (const [client, waiting] of this.#byClient) {
+      this.#byClient.delete(client)
+      const next = waiting.shift()
+      if (waiting.length > 0) this.#byClient.set(client, waiting)
+      if (next === undefined) continue
+      this.#size--
+      return next
+    }
+    return undefined
+  }
+
+  /** Removes a request that waits no longer. */
+  remove(client: string, waiting: Waiting): void {
+    const mine = this.#byClient.get(client) ?? []
+    const index = mine.indexOf(waiting)
+    if (index < 0) return
+    mine.splice(index, 1)
+    this.#size--
+    if (mine.length === 0) this.#byClient.delete(client)
+  }
+
+  #rejectNewestOfLargest(): void {
+    let largest: readonly [client: string, waiting: readonly Waiting[]] = ['', []]
+    for (const one of this.#byClient) {
+      if (one[1].length >= largest[1].length) largest = one
+    }
+    const newest = largest[1].at(-1)
+    if (newest === undefined) return
+    this.remove(largest[0], newest)
+    newest.reject()
+  }
 }

@@ -1,6 +1,5 @@
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Feed } from '../cache/feed.ts'
-import type { Lifecycle } from './lifecycle.ts'
 import type { StoreHealth } from './store-health.ts'
 
 export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
@@ -70,5 +69,29 @@ export function healthChecks({
     healthz: [...context, writes, lasting],
     livez: [ping],
     readyz: [...context, shutdown, lasting],
+  }
+}
+
+/** How far the life of a server has come, as `/readyz` reports it to load balancers. */
+export class Lifecycle {
+  #isLoaded = false
+  #isClosing = false
+
+  /** The caches hold everything: resources can be served. */
+  get isLoaded(): boolean {
+    return this.#isLoaded
+  }
+
+  /** Load balancers should choose other servers, although requests are still served. */
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  loaded(): void {
+    this.#isLoaded = true
+  }
+
+  closing(): void {
+    this.#isClosing = true
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { createMemoryStore } from '../../storage/memory/memory-store.ts'
+import { createMemoryStore } from '../../storage/memory-store.ts'
 import { createApiServer } from '../api-server.ts'
 import { SERVICES, startApi } from '../testing/test-api.ts'
 

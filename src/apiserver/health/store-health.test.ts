@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../lib/error.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { createMemoryStore } from '../../storage/memory/memory-store.ts'
+import { createMemoryStore } from '../../storage/memory-store.ts'
 import type { Store, Transaction } from '../../storage/store.ts'
 import { startApi } from '../testing/test-api.ts'
 import { StoreHealth } from './store-health.ts'

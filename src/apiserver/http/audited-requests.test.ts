@@ -26,7 +26,8 @@ test('a refusal is recorded with its user and its reason', async () => {
   const [event] = await eventsOf(headers['audit-id'])
   expect(status).toBe(403)
   expect(event).toMatchObject({
-    ...{ verb: 'list', requestURI: PODS },
+    verb: 'list',
+    requestURI: PODS,
     user: { username: 'ann' },
     objectRef: { resource: 'pods', namespace: 'default' },
     responseStatus: { code: 403, reason: 'Forbidden' },

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
-import { acceptsGzip } from './compression.ts'
+import { acceptsGzip } from './send.ts'
 
 async function makePods(api: TestApi, count: number, padding: string): Promise<void> {
   for (let index = 0; index < count; index++) {

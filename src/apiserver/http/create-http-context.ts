@@ -1,7 +1,9 @@
 import { connect } from 'node:net'
-import { AccountAuthenticator } from '../../auth/authentication/account-authenticator.ts'
-import type { AccountObjects } from '../../auth/authentication/account-objects.ts'
-import { AuthenticatorChain } from '../../auth/authentication/authenticator-chain.ts'
+import {
+  AccountAuthenticator,
+  type AccountObjects,
+} from '../../auth/authentication/account-authenticator.ts'
+import { AuthenticatorChain } from '../../auth/authentication/authenticator.ts'
 import { certificateAuthenticator } from '../../auth/authentication/certificate-authenticator.ts'
 import { noTokenReviews, TokenReviewer } from '../../auth/authentication/token-reviewer.ts'
 import { nodeAuthorizer } from '../../auth/node/node-authorizer.ts'
@@ -25,7 +27,11 @@ import {
   type IdentityOptions,
 } from '../authentication/identity-options.ts'
 import type { OpenidProvider } from '../authentication/openid-documents.ts'
-import { createIdentifier, everySenderIsMaster } from '../authentication/request-identity.ts'
+import {
+  createIdentifier,
+  everySenderIsMaster,
+  type Identifier,
+} from '../authentication/request-identity.ts'
 import { type CacheReader, Feed, type Follower } from '../cache/feed.ts'
 import { reportUnreadable } from '../cache/unreadable.ts'
 import { defaultLimits, type Limits } from '../context/limits.ts'
@@ -33,11 +39,20 @@ import type { OperatorLog, ServerContext } from '../context/server-context.ts'
 import { WatchRegistry } from '../context/watch-registry.ts'
 import { WriteTurns } from '../context/write-turns.ts'
 import { InFlightLimits } from '../flow-control/in-flight-limits.ts'
-import { Lifecycle } from '../health/lifecycle.ts'
+import { Lifecycle } from '../health/health-checks.ts'
 import { storedResources } from '../kinds/catalogue.ts'
 import type { Allocator } from '../resource/allocation.ts'
 import { refusalOf } from '../status/not-permitted.ts'
-import type { HttpContext } from './http-context.ts'
+
+/** The context of the verbs, with what decides before them whether a request is served: lifecycle and concurrency limits. */
+export interface HttpContext extends ServerContext {
+  readonly audit: Pick<AuditLog, 'begin'>
+  readonly identifier: Identifier
+  /** Undefined: the server has no keys for tokens. */
+  readonly openid: OpenidProvider | undefined
+  readonly inFlight: InFlightLimits
+  readonly lifecycle: Lifecycle
+}
 
 /** A policy that follows the roles and bindings of the store. */
 export interface FollowedPolicy {
@@ -157,7 +172,9 @@ function createIdentity(
   const identifier = createIdentifier({
     authenticator: new AuthenticatorChain([certificateAuthenticator, accounts, ...authenticators]),
     check: (user, action) => refusalOf(authorizer, user, action),
-    ...{ clock, anonymousPaths, onRejected },
+    clock,
+    anonymousPaths,
+    onRejected,
   })
   const { audiences } = identity
   const tokens = new TokenReviewer({ accounts, others: authenticators, audiences })

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Action, isPathAction } from '../../auth/action.ts'
 import type { User } from '../../auth/user.ts'
 import { NOT_AUDITED } from '../audit/audit-log.ts'
-import { type AuditRecord } from '../audit/audit-record.ts'
+import type { AuditRecord } from '../audit/audit-record.ts'
 import { openidReply } from '../authentication/openid-documents.ts'
-import { pathAction } from '../authorization/request-action.ts'
+import { pathAction, resourceAction } from '../authorization/request-action.ts'
 import { versionReply } from '../discovery/version.ts'
 import { parseMediaType } from '../encoding/media-type.ts'
 import { limitInFlight } from '../flow-control/limit-in-flight.ts'
@@ -13,18 +14,37 @@ import { countRequest } from '../metrics/count-request.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { documentReply } from '../negotiation/served-document.ts'
 import { storeStatusError } from '../persist/store-failure.ts'
-import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
-import type { Exchange, FileHandler, Upgrade } from '../request/exchange.ts'
+import {
+  type Exchange,
+  type FileHandler,
+  type HandlerResult,
+  STREAMING,
+  type StreamRequest,
+  type Upgrade,
+} from '../request/api-request.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import type { FoundRoute, Route } from '../routing/routes.ts'
+import { notPermitted } from '../status/not-permitted.ts'
 import { StatusError } from '../status/status.ts'
-import { badRequest, internalError, methodNotAllowed, noSuchPath } from '../status/status-errors.ts'
-import { checkAccess, starting } from './access.ts'
-import type { HttpContext } from './http-context.ts'
+import {
+  badRequest,
+  internalError,
+  methodNotAllowed,
+  noSuchPath,
+  serviceUnavailable,
+} from '../status/status-errors.ts'
+import type { HttpContext } from './create-http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget, type RequestTarget } from './request-target.ts'
 import { send, sendStatusError } from './send.ts'
-import { addWarning } from './warning.ts'
+
+/** No credentials were accepted, so nothing is done for this user. */
+const NO_USER: User = { name: '', groups: [] }
+
+/** Bytes of all warnings of one answer, as in kube-apiserver: clients limit the size of headers. */
+const MAX_BYTES = 4096
+
+const UNPRINTABLE = /[^\x20-\x7e]/gu
 
 /** What every request of a server is handled with. */
 export interface HandlerOptions {
@@ -101,7 +121,9 @@ async function begin(options: HandlerOptions, exchange: Exchange): Promise<Begun
   const access = await checkAccess(context, request, { ...target, found })
   const { action, sender, user, decision, refused } = access
   const record = context.audit.begin({
-    ...{ request, action, user: sender },
+    request,
+    action,
+    user: sender,
     served: found?.route.kind === 'resource' ? found.route.served : undefined,
     ...(sender !== user && sender !== undefined && { impersonated: user }),
   })
@@ -210,14 +232,18 @@ function apiRequest(
     namespace: found.namespace,
     name: found.name,
     subresource: route.subresource,
-    ...{ query, search },
+    query,
+    search,
     accept: request.headers.accept ?? '*/*',
     contentType: parseMediaType(request.headers['content-type'] ?? '').type,
     userAgent: request.headers['user-agent'] ?? '',
     body,
     deadline: new RequestDeadline({ clock, timeoutMs: limits.requestTimeout, response }),
     warn: (text) => addWarning(response, text),
-    ...{ response, upgrade, headers: request.headers, forwarded: found.forwarded },
+    response,
+    upgrade,
+    headers: request.headers,
+    forwarded: found.forwarded,
   }
 }
 
@@ -231,4 +257,82 @@ function repeatedHeader(request: IncomingMessage): string | undefined {
     seen.add(name)
   }
   return undefined
+}
+
+/**
+ * Adds a `Warning` header with code 299, which kubectl and client-go show to their users. A text that the
+ * answer already has, and one beyond 4096 bytes, is left out. Characters other than printable ASCII become `?`.
+ */
+export function addWarning(response: ServerResponse, text: string): void {
+  const safe = text.replaceAll(UNPRINTABLE, '?').replaceAll(/["\\]/g, '\\$&')
+  const warning = `299 - "${safe}"`
+  const present = [response.getHeader('Warning') ?? []].flat().map(String)
+  if (present.includes(warning)) return
+  if ([...present, warning].join('').length > MAX_BYTES) return
+  response.setHeader('Warning', [...present, warning])
+}
+
+/** What authentication and authorization found out about a request. */
+interface Access {
+  readonly action: Action
+  /** Who sends it; undefined: no credentials were accepted. */
+  readonly sender: User | undefined
+  /** As whom it acts; only the sender itself where `refused` is set. */
+  readonly user: User
+  /** What authorization decided; undefined: it came to no decision. */
+  readonly decision: { readonly isAllowed: boolean; readonly reason: string } | undefined
+  /** The answer to a request that may not go on; undefined: it may. */
+  readonly refused: StatusError | undefined
+}
+
+/** What a request is for. */
+interface RoutedTarget extends Pick<RequestTarget, 'path' | 'query'> {
+  /** Undefined: it is not the path of an API. */
+  readonly found: FoundRoute | undefined
+}
+
+/** Authenticates the sender of a request and decides whether it may do what the request does. */
+async function checkAccess(
+  { identifier, authorizer, lifecycle }: HttpContext,
+  request: IncomingMessage,
+  { path, query, found }: RoutedTarget,
+): Promise<Access> {
+  const action = actionOf(request.method ?? 'GET', { path, query, found })
+  const identity = await identifier.identify(request, isPathAction(action) ? path : undefined)
+  // Before the caches are loaded, tokens and roles are not known.
+  const orStarting = (refused: StatusError) => (lifecycle.isLoaded ? refused : starting())
+  if ('refused' in identity) {
+    const { refused, sender } = identity
+    const { code, message } = refused.status
+    // The only permission that is checked so early is that to impersonate.
+    const decision = code === 403 ? { isAllowed: false, reason: message } : undefined
+    const common = { action, sender, user: sender ?? NO_USER, decision }
+    return { ...common, refused: orStarting(refused) }
+  }
+  const { user, impersonator: sender = user } = identity
+  if (identity.needsNoPermission) {
+    return { action, sender, user, decision: undefined, refused: undefined }
+  }
+  const decision = authorizer.authorize(user, action)
+  const refused = decision.isAllowed ? undefined : notPermitted(user, action, decision.reason)
+  return { action, sender, user, decision, refused: refused && orStarting(refused) }
+}
+
+/** 503 for what needs the caches before they are loaded. */
+function starting(): StatusError {
+  return serviceUnavailable('the server is starting')
+}
+
+function actionOf(method: string, { path, query, found }: RoutedTarget): Action {
+  if (found === undefined) return pathAction(method, decodeURIComponent(path))
+  if (found.route.kind !== 'resource') return pathAction(method, servedPath(path))
+  const { verbs } = found.route
+  const asGet = method === 'HEAD' && Object.hasOwn(verbs, method)
+  return resourceAction({ ...found.route, ...found, method: asGet ? 'GET' : method, query })
+}
+
+/** The path as the route table reads it: decoded, and without a slash at the end, which it ignores. */
+function servedPath(path: string): string {
+  const decoded = decodeURIComponent(path)
+  return decoded === '/' ? decoded : decoded.replace(/\/$/u, '')
 }

@@ -3,17 +3,21 @@ import {
   type IncomingMessage,
   type Server,
   type ServerOptions,
-  type ServerResponse,
+  ServerResponse,
 } from 'node:http'
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
-import { type AddressInfo, Server as NetServer } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
 import { CertifiedConnections } from '../../lib/tls/certified-connections.ts'
+import { StatusError } from '../status/status.ts'
+import type { HttpContext } from './create-http-context.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
-import type { HttpContext } from './http-context.ts'
-import { isUpgrade, withUpgrades } from './upgrades.ts'
+import { parseRequestTarget } from './request-target.ts'
+
+/** Protocols that a client may request of a connection. */
+const PROTOCOLS = new Set(['websocket', 'spdy/3.1'])
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -188,4 +192,31 @@ function cannotListen(address: string, cause: Error): NodeProxyError {
       hint: 'choose another address or port, or stop what uses this one',
     },
   )
+}
+
+/**
+ * Whether a request is for another protocol at a path that has one. Every other request with the header Upgrade is
+ * answered as if it had none, as HTTP permits.
+ */
+function isUpgrade({ route }: Pick<HandlerOptions, 'route'>, request: IncomingMessage): boolean {
+  if (!PROTOCOLS.has((request.headers.upgrade ?? '').toLowerCase())) return false
+  const target = parseRequestTarget(request.url ?? '')
+  if (target instanceof StatusError) return false
+  const found = route(target.path)?.route
+  if (found?.kind !== 'resource') return false
+  const { streamed = [] } = found.served.resource
+  return streamed.some(({ name }) => name === found.subresource && name !== 'log')
+}
+
+/** Serves such requests like all others, with the connection for the handler that changes its protocol. */
+function withUpgrades<S extends Server>(server: S, handler: HandlerOptions): S {
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.on('error', () => socket.destroy())
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.once('finish', () => socket.destroySoon())
+    void handleRequest(handler, request, response, { socket, head })
+  })
+  return server
 }

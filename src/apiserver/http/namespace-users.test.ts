@@ -112,16 +112,24 @@ const mountable: readonly Attempt[] = [
 ])
 
 const rule = (resource: string): JsonObject => ({
-  ...{ verbs: ['get'], apiGroups: [''], resources: [resource] },
+  verbs: ['get'],
+  apiGroups: [''],
+  resources: [resource],
 })
 const role = (kind: string, ...rules: readonly JsonObject[]): JsonObject => ({
-  ...{ apiVersion: `${GROUP}/v1`, kind, metadata: { name: 'x' }, rules: [...rules] },
+  apiVersion: `${GROUP}/v1`,
+  kind,
+  metadata: { name: 'x' },
+  rules: [...rules],
 })
 
 function binding(group: string, kind = 'ClusterRole', name = 'cluster-admin'): JsonObject {
   const subjects = [{ apiGroup: group, kind: 'User', name: 'binder' }]
   return {
-    ...{ apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata: { name: 'x' }, subjects },
+    apiVersion: `${group}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: 'x' },
+    subjects,
     roleRef: { apiGroup: group, kind, name },
   }
 }

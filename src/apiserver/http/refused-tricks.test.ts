@@ -30,7 +30,9 @@ async function startAudited() {
       { verbs: read, apiGroups: ['coordination.orch.io'], resources: ['leases'] },
       {
         verbs: [...read, 'deletecollection', 'create'],
-        ...{ apiGroups: [''], resources: ['secrets'], resourceNames: ['own'] },
+        apiGroups: [''],
+        resources: ['secrets'],
+        resourceNames: ['own'],
       },
       { verbs: ['get'], nonResourceURLs: ['/metrics/*'] },
     ],

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Exchange } from '../request/exchange.ts'
+import type { Exchange } from '../request/api-request.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge, tooManyRequests } from '../status/status-errors.ts'
 

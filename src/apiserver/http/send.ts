@@ -1,12 +1,12 @@
-import type { ServerResponse } from 'node:http'
-import type { Writable } from 'node:stream'
-import type { Reply } from '../request/api-request.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline, type Writable } from 'node:stream'
+import { createGzip } from 'node:zlib'
+import { JSON_TYPE, parseAccept } from '../encoding/media-type.ts'
+import type { Exchange, Reply } from '../request/api-request.ts'
 import { endResponse } from '../request/end-response.ts'
-import type { Exchange } from '../request/exchange.ts'
+import { parseFlag } from '../request/list-options.ts'
 import { type StatusError, statusDocument } from '../status/status.ts'
-import { acceptsGzip, gzipInto } from './compression.ts'
-import type { HttpContext } from './http-context.ts'
-import { prettyPrinted, wantsPretty } from './pretty-print.ts'
+import type { HttpContext } from './create-http-context.ts'
 
 type Chunks = Iterator<Buffer, unknown>
 
@@ -102,4 +102,35 @@ function awaitDrain(context: HttpContext, sending: Sending, chunks: Chunks): voi
     sink.off('close', cancel)
     setImmediate(() => sendRest(context, sending, chunks))
   })
+}
+
+/** Whether the request has the query parameter `pretty=true` of the Kubernetes API. */
+function wantsPretty({ url = '' }: IncomingMessage): boolean {
+  if (!url.includes('pretty=')) return false
+  return parseFlag(new URLSearchParams(url.slice(url.indexOf('?') + 1)), 'pretty')
+}
+
+/** Indents a JSON object or Status by two spaces. Lists, which are made while they are sent, stay as they are. */
+function prettyPrinted(reply: Reply): Reply {
+  const { body, contentType } = reply
+  if (contentType !== JSON_TYPE || !Array.isArray(body) || body.length !== 1) return reply
+  const text = JSON.stringify(JSON.parse(String(body[0])), null, 2)
+  return { ...reply, body: [Buffer.from(`${text}\n`)] }
+}
+
+/** Whether an Accept-Encoding header names gzip. Without the header, or with only `*`, the answer is not compressed. */
+export function acceptsGzip(header = ''): boolean {
+  if (header === '') return false
+  const gzip = parseAccept(header).find(({ type }) => type === 'gzip')
+  return gzip !== undefined && Number(gzip.parameters.get('q') ?? 1) > 0
+}
+
+/**
+ * A stream that compresses what is written to it into the body of the answer. zlib's threads do
+ * that at level 1, the fastest one.
+ */
+function gzipInto(response: ServerResponse): Writable {
+  const gzip = createGzip({ level: 1 })
+  pipeline(gzip, response, () => undefined)
+  return gzip
 }

@@ -1,26 +1,27 @@
 import type { Resource } from '../resource/resource.ts'
-import { configMaps } from './config-map/resource.ts'
-import { deployments } from './deployment/resource.ts'
-import { endpointSlices } from './endpoint-slice/resource.ts'
-import { endpoints } from './endpoints/resource.ts'
+import {
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
+} from './access-reviews.ts'
+import { configMaps } from './config-map.ts'
+import { deployments } from './deployment.ts'
+import { endpointSlices } from './endpoint-slice.ts'
+import { endpoints } from './endpoints.ts'
 import { events } from './event/resource.ts'
-import { leases } from './lease/resource.ts'
-import { localSubjectAccessReviews } from './local-subject-access-review/resource.ts'
+import { leases } from './lease.ts'
 import { namespaces } from './namespace/resource.ts'
-import { networkPolicies } from './network-policy/resource.ts'
+import { networkPolicies } from './network-policy.ts'
 import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
 import { clusterRoles, roles } from './role/resource.ts'
-import { clusterRoleBindings, roleBindings } from './role-binding/resource.ts'
-import { secrets } from './secret/resource.ts'
-import { selfSubjectAccessReviews } from './self-subject-access-review/resource.ts'
-import { selfSubjectReviews } from './self-subject-review/resource.ts'
-import { selfSubjectRulesReviews } from './self-subject-rules-review/resource.ts'
+import { clusterRoleBindings, roleBindings } from './role-binding.ts'
+import { secrets } from './secret.ts'
 import { services } from './service/resource.ts'
 import { serviceAccounts } from './service-account/resource.ts'
-import { serviceCidrs } from './service-cidr/resource.ts'
-import { subjectAccessReviews } from './subject-access-review/resource.ts'
-import { tokenReviews } from './token-review/resource.ts'
+import { serviceCidrs } from './service-cidr.ts'
+import { selfSubjectReviews, tokenReviews } from './user-reviews.ts'
 
 /**
  * Every resource that this server has, in the order of discovery and of emptying

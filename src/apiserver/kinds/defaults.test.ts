@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 import { applyDefaults } from './testing/rules-by-kind.ts'
 
 const CLUSTER_IP = { type: 'ClusterIP', sessionAffinity: 'None', internalTrafficPolicy: 'Cluster' }
@@ -118,12 +118,33 @@ test('the object that was given is not touched', () => {
 
 test('what has its defaults gets no others', () => {
   const kind = fc.constantFrom(
-    ...['Service', 'Endpoints', 'EndpointSlice', 'ConfigMap', 'Secret'],
-    ...['Namespace', 'RoleBinding', 'NetworkPolicy', 'Deployment'],
+    'Service',
+    'Endpoints',
+    'EndpointSlice',
+    'ConfigMap',
+    'Secret',
+    'Namespace',
+    'RoleBinding',
+    'NetworkPolicy',
+    'Deployment',
   )
   const key = fc.constantFrom(
-    ...['type', 'ports', 'subsets', 'sessionAffinity', 'externalIPs', 'x', 'data', 'stringData'],
-    ...['metadata', 'name', 'roleRef', 'subjects', 'kind', 'egress', 'template', 'strategy'],
+    'type',
+    'ports',
+    'subsets',
+    'sessionAffinity',
+    'externalIPs',
+    'x',
+    'data',
+    'stringData',
+    'metadata',
+    'name',
+    'roleRef',
+    'subjects',
+    'kind',
+    'egress',
+    'template',
+    'strategy',
   )
   const leaf = fc.constantFrom('', 'ClientIP', 'None', 'NodePort', null, 0, 80)
   const object = fc.object({ key, values: [leaf], maxDepth: 4, maxKeys: 4 }) as fc.Arbitrary<Raw>

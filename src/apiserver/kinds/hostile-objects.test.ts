@@ -1,17 +1,56 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 import { applyDefaults, validateObject, validateUpdate } from './testing/rules-by-kind.ts'
 
 const KINDS = [
-  ...['ConfigMap', 'Secret', 'ServiceAccount', 'Role', 'ClusterRole', 'RoleBinding', 'Pod'],
-  ...['ClusterRoleBinding', 'NetworkPolicy', 'Deployment', 'Lease', 'Namespace'],
+  'ConfigMap',
+  'Secret',
+  'ServiceAccount',
+  'Role',
+  'ClusterRole',
+  'RoleBinding',
+  'Pod',
+  'ClusterRoleBinding',
+  'NetworkPolicy',
+  'Deployment',
+  'Lease',
+  'Namespace',
 ]
 const KEYS = [
-  ...['metadata', 'name', 'namespace', 'labels', 'annotations', 'spec', 'data', 'stringData'],
-  ...['type', 'immutable', 'rules', 'verbs', 'roleRef', 'subjects', 'kind', 'apiGroup', 'egress'],
-  ...['to', 'ports', 'port', 'endPort', 'ipBlock', 'cidr', 'except', 'selector', 'template'],
-  ...['matchLabels', 'matchExpressions', 'values', 'operator', 'volumes', 'projected', '__proto__'],
+  'metadata',
+  'name',
+  'namespace',
+  'labels',
+  'annotations',
+  'spec',
+  'data',
+  'stringData',
+  'type',
+  'immutable',
+  'rules',
+  'verbs',
+  'roleRef',
+  'subjects',
+  'kind',
+  'apiGroup',
+  'egress',
+  'to',
+  'ports',
+  'port',
+  'endPort',
+  'ipBlock',
+  'cidr',
+  'except',
+  'selector',
+  'template',
+  'matchLabels',
+  'matchExpressions',
+  'values',
+  'operator',
+  'volumes',
+  'projected',
+  '__proto__',
 ]
 const LEAVES = ['', 'x', 'In', 'User', 'orch.io/tls', '10.0.0.0/8', '\u001b[2J\u202e', -1, 80, null]
 

@@ -3,7 +3,7 @@ import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
 import { decodeEndpoints } from '../../resources/endpoints.ts'
 import { decodeNode } from '../../resources/node.ts'
 import type { Decoded } from '../../resources/problem.ts'
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 import { decodeService } from '../../resources/service.ts'
 import {
   placesOf,

@@ -1,12 +1,12 @@
-import type { AccountObjects, LiveObject } from '../../auth/authentication/account-objects.ts'
+import type { AccountObjects, LiveObject } from '../../auth/authentication/account-authenticator.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { TOKEN_KEY, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
 import type { CacheReader } from '../cache/feed.ts'
 import type { Item } from '../cache/item.ts'
 import { type StoredResource, storageKey } from '../resource/resource.ts'
-import { secrets } from './secret/resource.ts'
+import { secrets } from './secret.ts'
 import { serviceAccounts } from './service-account/resource.ts'
-import { BINDABLE } from './shared/bindable.ts'
+import { BINDABLE } from './shared/escalation.ts'
 
 /** The objects that tokens depend on, as the caches show them; each state is read once. */
 export function storedAccounts({ feed }: CacheReader): AccountObjects {

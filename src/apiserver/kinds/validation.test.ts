@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 import {
   placesOf,
   rawEndpoints,

@@ -1,4 +1,4 @@
-import type { Exchange } from '../request/exchange.ts'
+import type { Exchange } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'
 import type { FoundRoute } from '../routing/routes.ts'
 import type { ServerMetrics } from './server-metrics.ts'

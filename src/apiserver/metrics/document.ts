@@ -1,4 +1,4 @@
-import { documentSection } from '../../telemetry/metrics/document-section.ts'
+import { documentSection } from '../../telemetry/metrics/document.ts'
 import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 
 /** The text of docs/apiserver-metrics.md. */

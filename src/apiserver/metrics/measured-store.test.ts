@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createMemoryStore } from '../../storage/memory/memory-store.ts'
-import { measuredStore } from './measured-store.ts'
+import { createMemoryStore } from '../../storage/memory-store.ts'
+import { measuredStore } from '../api-server.ts'
 import { createServerMetrics } from './server-metrics.ts'
 
 test('measures what the store took, also when it failed', async () => {

@@ -30,7 +30,9 @@ function documents(id: string, type: ObjectType, wire: WireEncoder): Representat
   const item = ({ value, revision }: Shown): Buffer => wire.item(value, revision)
   const list = { kind: `${type.kind}List`, apiVersion: type.apiVersion }
   return {
-    ...{ id, object, contentType: JSON_TYPE },
+    id,
+    object,
+    contentType: JSON_TYPE,
     list: (items, meta) => writeList({ ...list, metadata: listMetadata(meta) }, items, item),
     event: object,
     firstDiffers: false,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { createWireEncoder } from '../encoding/codec.ts'
 import {
   admitsYaml,
   allowsJson,
@@ -8,18 +9,20 @@ import {
   parseAccept,
   YAML,
 } from '../encoding/media-type.ts'
+import { writeYaml, writeYamlItem } from '../encoding/yaml.ts'
 import type { Written } from '../persist/persist.ts'
 import type { ApiRequest, Reply } from '../request/api-request.ts'
+import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
 import { StatusError } from '../status/status.ts'
 import { notAcceptable } from '../status/status-errors.ts'
-import type { AnswerForm, Representation } from './answer-form.ts'
+import type { AnswerForm, Representation, Shown } from './answer-form.ts'
 import {
   PARTIAL_OBJECT,
   partialRepresentation,
   plainRepresentation,
 } from './document-representation.ts'
+import { listMetadata } from './list-metadata.ts'
 import { parseIncluded, tableRepresentation } from './table-representation.ts'
-import { yamlRepresentation } from './yaml-representation.ts'
 
 /** What writing answers needs of the server: the time, for the ages in tables. */
 export interface NegotiationContext {
@@ -101,4 +104,32 @@ export function objectReply(
   const shown = { value: written.value, revision: written.modRevision }
   const { contentType } = representation
   return { code, contentType, body: [representation.object(shown)] }
+}
+
+/** Objects as they are, for people: in YAML. */
+function yamlRepresentation(served: ServedVersion): AnswerForm {
+  const wire = createWireEncoder(served)
+  const type = { apiVersion: apiVersionOf(served), kind: served.resource.kind }
+  const list = { ...type, kind: `${type.kind}List` }
+  return {
+    contentType: YAML,
+    object: ({ value, revision }) =>
+      Buffer.from(writeYaml(wire.object(value, revision).toString())),
+    list: (items, meta) =>
+      writeList(
+        writeYaml(JSON.stringify({ ...list, metadata: listMetadata(meta) })),
+        items,
+        ({ value, revision }) => writeYamlItem(wire.item(value, revision).toString()),
+      ),
+  }
+}
+
+/** A list, made while it is sent. */
+function* writeList(
+  head: string,
+  items: readonly Shown[],
+  item: (shown: Shown) => string,
+): Generator<Buffer> {
+  yield Buffer.from(`${head}items:${items.length === 0 ? ' []' : ''}\n`)
+  for (const one of items) yield Buffer.from(item(one))
 }

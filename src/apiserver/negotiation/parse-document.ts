@@ -1,7 +1,7 @@
 import type { Json } from '../../lib/json.ts'
 import { JSON_TYPE, YAML } from '../encoding/media-type.ts'
 import { dropNulls, parseJson } from '../encoding/parse-json.ts'
-import { parseYaml } from '../encoding/parse-yaml.ts'
+import { parseYaml } from '../encoding/yaml.ts'
 import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../protobuf/decode-protobuf.ts'
 import { StatusError } from '../status/status.ts'
 import { unsupportedMediaType } from '../status/status-errors.ts'

@@ -6,7 +6,7 @@ import {
   parseAccept,
   YAML,
 } from '../encoding/media-type.ts'
-import { writeYaml } from '../encoding/write-yaml.ts'
+import { writeYaml } from '../encoding/yaml.ts'
 import type { ApiRequest, Reply } from '../request/api-request.ts'
 import type { StatusError } from '../status/status.ts'
 import { notAcceptable } from '../status/status-errors.ts'

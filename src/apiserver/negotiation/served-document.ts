@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
 import { allowsPlainJson, type MediaType, parseAccept } from '../encoding/media-type.ts'
-import type { HandlerResult, Reply } from '../request/api-request.ts'
-import { STREAMING } from '../request/api-request.ts'
-import type { Exchange } from '../request/exchange.ts'
+import { type Exchange, type HandlerResult, type Reply, STREAMING } from '../request/api-request.ts'
 import { notAcceptable } from '../status/status-errors.ts'
 
 /** One form of a document: what it matches, and what is sent. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { configMaps } from '../kinds/config-map/resource.ts'
+import { configMaps } from '../kinds/config-map.ts'
 import { SERVICES, service, startApi } from '../testing/test-api.ts'
 import { tableRepresentation } from './table-representation.ts'
 

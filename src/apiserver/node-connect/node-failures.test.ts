@@ -7,7 +7,7 @@ import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { issueServer } from '../../orchserver/certificates/issue.ts'
 import { newKey } from '../../orchserver/certificates/pem.ts'
-import { nodeAddresses } from './node-addresses.ts'
+import { nodeAddresses } from './find-endpoint.ts'
 import { NODE, nodeObject, STATUS, startNodes } from './testing/nodes.ts'
 
 const authority = await newTestAuthority('cluster')
@@ -262,7 +262,12 @@ test.each([
   const { status, body } = await get()
   expect(status).toBe(code)
   expect(body).toEqual({
-    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, reason },
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code,
+    reason,
     message: 'node-proxy of node "n1":  [2Jlater (NP_INSPECTION_BUSY)',
     details: {
       name: 'n1',

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { nodeAddresses } from './node-addresses.ts'
+import { nodeAddresses } from './find-endpoint.ts'
 import { ADDRESS, NODE, type NodesOptions, nodeObject, startNodes } from './testing/nodes.ts'
 
 const authority = await newTestAuthority('cluster')

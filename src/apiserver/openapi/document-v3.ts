@@ -1,11 +1,17 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ServedVersion } from '../resource/resource.ts'
-import { messageSchema, type SchemaStyle } from './message-schema.ts'
+import { fieldsOf } from '../schema/schema.ts'
+import { isScalar, messageSchema, type SchemaStyle, schemaName } from './message-schema.ts'
 import { type ApiPath, apiPaths, type Operation, operationExtensions } from './operation.ts'
-import { PATCH_TYPES } from './patch-types.ts'
-import { reachableMessages } from './reachable-messages.ts'
-import { schemaName } from './schema-name.ts'
 import type { ServedKinds } from './served-kinds.ts'
+
+/** The formats of patches. */
+export const PATCH_TYPES: readonly string[] = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+]
 
 /** One group version in version 3 of OpenAPI: its paths, and the schemas that they lead to. */
 export function documentV3(
@@ -86,4 +92,16 @@ function requestBody({ body, method, types }: Operation): JsonObject {
 function content(message: string, types: readonly string[]): JsonObject {
   const schema = reference(schemaName(message))
   return Object.fromEntries(types.map((type) => [type, { schema }]))
+}
+
+/** The messages themselves and all that their fields lead to, in alphabetical order. */
+export function reachableMessages(roots: Iterable<string>): readonly string[] {
+  const found = new Set<string>()
+  const open = [...roots]
+  for (let message = open.pop(); message !== undefined; message = open.pop()) {
+    if (found.has(message)) continue
+    found.add(message)
+    for (const { type } of fieldsOf(message)?.values() ?? []) if (!isScalar(type)) open.push(type)
+  }
+  return [...found].sort()
 }

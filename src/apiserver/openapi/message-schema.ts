@@ -1,12 +1,57 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { isAtomic, type ListType, listTypeOf } from '../apply/list-types.ts'
 import { mergeRuleOf } from '../patch/merge-keys.ts'
+import { jsonFormOf } from '../schema/json-form.ts'
 import { type Field, fieldsOf } from '../schema/schema.ts'
 import { enumOf, requiredOf } from './constraints.ts'
-import { descriptionOf } from './description.ts'
-import { isScalar, scalarSchema } from './scalar-schema.ts'
-import { schemaName } from './schema-name.ts'
+import descriptions from './descriptions.json' with { type: 'json' }
 import type { ServedKinds } from './served-kinds.ts'
+
+const scalars: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
+  ['string', { type: 'string' }],
+  ['bool', { type: 'boolean' }],
+  ['int32', { type: 'integer', format: 'int32' }],
+  ['int64', { type: 'integer', format: 'int64' }],
+  ['bytes', { type: 'string', format: 'byte' }],
+])
+
+const forms = {
+  time: { type: 'string', format: 'date-time' },
+  'micro-time': { type: 'string', format: 'date-time' },
+  'int-or-string': { type: 'string', format: 'int-or-string' },
+  quantity: { type: 'string' },
+  any: { type: 'object' },
+  strings: { type: 'array', items: { type: 'string' } },
+} as const
+
+/** Messages that are a number or a string in JSON. */
+const alternatives: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
+  ['int-or-string', { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] }],
+  ['quantity', { oneOf: [{ type: 'string' }, { type: 'number' }] }],
+])
+
+/** The prefixes that Kubernetes' documents give to packages; clients know the names. */
+const prefixes: ReadonlyMap<string, string> = new Map([
+  ['meta', 'io.k8s.apimachinery.pkg.apis.meta'],
+  ['resource', 'io.k8s.apimachinery.pkg.api.resource'],
+  ['intstr', 'io.k8s.apimachinery.pkg.util.intstr'],
+  ['runtime', 'io.k8s.apimachinery.pkg.runtime'],
+])
+
+/** By message, then by field; the message itself stands under the empty name. */
+const table: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
+  Object.entries(descriptions as Descriptions).map(([message, fields]) => [
+    message,
+    new Map(Object.entries(fields)),
+  ]),
+)
+
+/** Every object has these. */
+const everywhere: ReadonlyMap<string, string> = new Map([
+  ['apiVersion', 'The group and version in which this object is written.'],
+  ['kind', 'What sort of object this is.'],
+  ['metadata', 'Name, labels and what else every object has.'],
+])
 
 /** What the schemas of one document have in common. */
 export interface SchemaStyle {
@@ -95,4 +140,35 @@ function listType(type: ListType | undefined): JsonObject {
 
 function described(text: string | undefined): JsonObject {
   return text === undefined ? {} : { description: text }
+}
+
+type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** One sentence about a message, or about one of its fields. */
+function descriptionOf(message: string, field = ''): string | undefined {
+  return table.get(message)?.get(field) ?? everywhere.get(field)
+}
+
+/** The name under which documents define a message: `io.k8s.api.core.v1.Service`. */
+export function schemaName(message: string): string {
+  const dot = message.indexOf('.')
+  const packageName = message.slice(0, dot)
+  return `${prefixes.get(packageName) ?? `io.k8s.api.${packageName}`}${message.slice(dot)}`
+}
+
+export function isScalar(type: string): boolean {
+  return scalars.has(type)
+}
+
+/** The schema of a scalar, or of a message that is no object in JSON; undefined for the others. */
+function scalarSchema(
+  type: string,
+  { hasAlternatives }: { readonly hasAlternatives: boolean },
+): JsonObject | undefined {
+  const scalar = scalars.get(type)
+  if (scalar !== undefined) return { ...scalar }
+  const form = jsonFormOf(type)
+  if (form === undefined) return undefined
+  const several = hasAlternatives ? alternatives.get(form) : undefined
+  return structuredClone(several ?? forms[form]) as JsonObject
 }

@@ -9,7 +9,7 @@ import {
 } from '../../lib/json.ts'
 import { catalogue } from '../kinds/catalogue.ts'
 import { startApi } from '../testing/test-api.ts'
-import { documentV2 } from './document-v2.ts'
+import { documentV2 } from './openapi-documents.ts'
 
 const V2 = documentV2(catalogue, 'v1')
 const SERVICE = 'io.k8s.api.core.v1.Service'

@@ -9,8 +9,46 @@ import {
 } from '../resource/resource.ts'
 import { groupVersionPath, resourcePaths } from '../resource/resource-paths.ts'
 import { messageOf } from '../schema/message-of.ts'
-import { DELETE, FORCE, LIST, type QueryParameter, SELECT, WRITE } from './query-parameter.ts'
 import type { GroupVersionKind } from './served-kinds.ts'
+
+const DRY_RUN = text('dryRun', 'All: check everything and store nothing.')
+const MANAGER = text('fieldManager', 'The name under which the client manages fields.')
+const VALIDATION = text(
+  'fieldValidation',
+  'What to do about unknown and duplicate fields: Ignore, Warn or Strict.',
+)
+/** Of every write. */
+const WRITE: readonly QueryParameter[] = [DRY_RUN, MANAGER, VALIDATION]
+const FORCE: QueryParameter = {
+  name: 'force',
+  type: 'boolean',
+  description: 'Take fields over from others.',
+}
+const SELECT: readonly QueryParameter[] = [
+  text('labelSelector', 'Only objects with such labels.'),
+  text('fieldSelector', 'Only objects with such fields.'),
+]
+const LIST: readonly QueryParameter[] = [
+  ...SELECT,
+  text('resourceVersion', 'Not older than this state.'),
+  text('resourceVersionMatch', 'Exact, or NotOlderThan.'),
+  text('continue', 'The next page, as the page before says.'),
+  { name: 'limit', type: 'integer', description: 'At most this many objects.' },
+  { name: 'timeoutSeconds', type: 'integer', description: 'How long a watch lasts.' },
+  { name: 'watch', type: 'boolean', description: 'Stream changes instead of listing.' },
+  {
+    name: 'allowWatchBookmarks',
+    type: 'boolean',
+    description: 'Also say how far a watch has come.',
+  },
+  { name: 'sendInitialEvents', type: 'boolean', description: 'Begin a watch with what there is.' },
+]
+const DELETE: readonly QueryParameter[] = [
+  DRY_RUN,
+  { name: 'gracePeriodSeconds', type: 'integer', description: 'Seconds to end.' },
+  text('propagationPolicy', 'Background, Foreground or Orphan.'),
+  { name: 'orphanDependents', type: 'boolean', description: 'The older propagationPolicy.' },
+]
 
 /** One thing that clients can do at a path, before it is written in one version of OpenAPI. */
 export interface Operation {
@@ -140,4 +178,15 @@ function capitalised(word: string): string {
 /** What marks an operation for clients. */
 export function operationExtensions({ action, kind }: Operation): JsonObject {
   return { 'x-kubernetes-action': action, 'x-kubernetes-group-version-kind': { ...kind } }
+}
+
+/** A parameter of a request that stands behind the question mark. */
+interface QueryParameter {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'boolean'
+  readonly description: string
+}
+
+function text(name: string, description: string): QueryParameter {
+  return { name, type: 'string', description }
 }

@@ -1,5 +1,9 @@
-import { type Json, type JsonObject, stringAt } from '../../lib/json.ts'
-import { any, type Encoder, each, message, named, text, wrapped } from './wire.ts'
+import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+
+const text: Encoder = (value) => [Buffer.from(typeof value === 'string' ? value : '')]
+
+/** Any value, as the YAML text that it is. */
+const any: Encoder = (value) => [field(2, Buffer.from(`${JSON.stringify(value)}\n`))]
 
 /**
  * A document of version 2 in protobuf, the form that clients in Go read. The
@@ -77,3 +81,70 @@ const documentMessage = message(() => ({
   paths: [8, wrapped(2, named(pathItem))],
   definitions: [9, wrapped(1, named(schema))],
 }))
+
+/** Writes a JSON value as the payloads of one field of a protobuf message; several when it repeats. */
+type Encoder = (value: Json) => readonly Buffer[]
+
+/** The fields of a message by their name in JSON: number on the wire, and how the value is written. */
+type MessageShape = Readonly<Record<string, readonly [number: number, encode: Encoder]>>
+
+/** A field whose payload has a length: all that these documents need but for booleans. */
+function field(number: number, payload: Buffer): Buffer {
+  return Buffer.concat([varint(number * 8 + 2), varint(payload.length), payload])
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = []
+  let rest = value
+  for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80)
+  return Buffer.from([...bytes, rest])
+}
+
+/** Every element of a list. */
+function each(encode: Encoder): Encoder {
+  return (value) => (Array.isArray(value) ? value.flatMap((one) => [...encode(one)]) : [])
+}
+
+/** A message with one field, which holds the value. */
+function wrapped(number: number, encode: Encoder): Encoder {
+  return (value) => [Buffer.concat(encode(value).map((payload) => field(number, payload)))]
+}
+
+/** A message `{ name = 1, value = 2 }` for every member of an object. */
+function named(encode: Encoder): Encoder {
+  return (value) =>
+    Object.entries(isJsonObject(value) ? value : {}).map(([name, member]) =>
+      Buffer.concat([
+        field(1, Buffer.from(name)),
+        ...encode(member).map((payload) => field(2, payload)),
+      ]),
+    )
+}
+
+/** A message by its shape; members `x-…` go into the field `extensions`, true booleans into `flags`. */
+function message(
+  shape: () => MessageShape,
+  {
+    extensions,
+    flags = {},
+  }: { extensions?: number; flags?: Readonly<Record<string, number>> } = {},
+): Encoder {
+  return (value) => {
+    const object = isJsonObject(value) ? value : {}
+    const known = Object.entries(shape()).flatMap(([name, [number, encode]]) =>
+      Object.hasOwn(object, name) ? encode(object[name]!).map((one) => field(number, one)) : [],
+    )
+    const set = Object.entries(flags)
+      .filter(([name]) => object[name] === true)
+      .map(([, number]) => Buffer.concat([varint(number * 8), varint(1)]))
+    const more =
+      extensions === undefined
+        ? []
+        : named(any)(extensionsOf(object)).map((one) => field(extensions, one))
+    return [Buffer.concat([...known, ...set, ...more])]
+  }
+}
+
+function extensionsOf(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => name.startsWith('x-')))
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../lib/json.ts'
-import { KeyedElements } from './keyed-elements.ts'
+import { KeyedElements } from './strategic-merge.ts'
 
 const LIST: readonly Json[] = [{ port: 1, a: 1 }, 'x', { port: 1, a: 2 }, { port: 2 }]
 

@@ -1,12 +1,19 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { type JsonObject, objectAt, without } from '../../lib/json.ts'
 import type { Compare, Operation, Store, StoredEntry } from '../../storage/store.ts'
+import { ALLOCATIONS, allocationOwner } from '../allocation/allocation-keys.ts'
+import { isReadable, readItem } from '../cache/item.ts'
 import { encodeStored } from '../encoding/codec.ts'
+import { jsonShape } from '../encoding/parse-json.ts'
+import { catalogue } from '../kinds/catalogue.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
 import type { AllocationPlan, Allocator } from '../resource/allocation.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
-import { checkStorable, type StorableLimits } from './storable.ts'
+import { tooLarge } from '../status/status-errors.ts'
+
+/** What etcd takes in one request by default is 1.5 MiB; the rest is for keys and allocations. */
+const MAX_BYTES = 1_500_000
 
 /** What a write needs of the server. */
 export interface PersistContext {
@@ -104,4 +111,49 @@ function isUnchanged(write: Write, next: JsonObject): boolean {
 function comparable(object: JsonObject): JsonObject {
   const metadata = without(objectAt(object, 'metadata'), 'resourceVersion')
   return { ...without(object, 'kind', 'apiVersion'), metadata }
+}
+
+interface StorableLimits {
+  /** Levels that the JSON of a request may be nested. */
+  readonly jsonDepth: number
+}
+
+/**
+ * 413 for an object that grew beyond what both stores take and all code can walk,
+ * perhaps patch by patch. The owners of its fields nest as deep as the fields do.
+ */
+function checkStorable(value: Buffer, { jsonDepth }: StorableLimits): StatusError | undefined {
+  if (value.length > MAX_BYTES) {
+    return tooLarge(
+      `Request entity too large: the object would have ${value.length} bytes, limit is ${MAX_BYTES}`,
+    )
+  }
+  if (jsonShape(value).depth <= 2 * jsonDepth) return undefined
+  return tooLarge(`the object would be nested deeper than ${2 * jsonDepth} levels`)
+}
+
+/** Deletes a key whose entry is still of this revision; false when it was written since. */
+export async function deleteUnchanged(
+  store: Store,
+  key: string,
+  modRevision: number,
+): Promise<boolean> {
+  const operations = [{ op: 'delete', key } as const]
+  const { committed } = await store.txn({ compare: [{ key, modRevision }], operations })
+  return committed
+}
+
+/**
+ * Why the server cannot use what is stored under a key, as its caches would find
+ * when they load it; undefined: it can, or the key is of a kind that is not known here.
+ */
+export function examineStored(entry: StoredEntry): string | undefined {
+  const root = entry.key.slice(1, entry.key.indexOf('/', 1))
+  if (root === ALLOCATIONS) {
+    return allocationOwner(entry) === '' ? 'the allocation names no Service' : undefined
+  }
+  const resource = catalogue.find(({ plural }) => plural === root)
+  if (resource === undefined) return undefined
+  const item = readItem(resource, entry)
+  return isReadable(item) ? undefined : item.cause
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
-import { undialable } from './dialable.ts'
+import { undialable } from './pod-stream-verbs.ts'
 
 const OWN = ['192.0.2.1', '2001:db8::1'] as IpAddress[]
 

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
 import {
   type CommandOptions,
   type RunningCommand,
@@ -9,15 +10,15 @@ import { COMMAND_V4, COMMAND_V5 } from '../../streams/remote-command/channels.ts
 import type {
   CommandConnection,
   WantedStreams,
-} from '../../streams/remote-command/command-connection.ts'
+} from '../../streams/remote-command/command-client.ts'
 import { serveCommandOverSpdy } from '../../streams/remote-command/serve-spdy.ts'
 import { serveCommandOverWebSocket } from '../../streams/remote-command/serve-web-socket.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
+import { parseFlag } from '../request/list-options.ts'
 import { StatusError } from '../status/status.ts'
-import { readCommandQuery } from './command-query.ts'
+import { badRequest } from '../status/status-errors.ts'
 import { containerOf, findPod } from './find-pod.ts'
-import { isOver } from './is-over.ts'
 import { offerStream } from './open-stream.ts'
 
 const PROTOCOLS = { webSocket: [COMMAND_V5, COMMAND_V4], spdy: COMMAND_V4 }
@@ -84,4 +85,36 @@ async function copied(from: Readable | undefined, to: Writable | undefined): Pro
   await finished(from).catch(() => undefined)
   if (to !== undefined && !to.destroyed)
     await finished(to, { readable: false }).catch(() => undefined)
+}
+
+/** 400 for a Pod that has ended for good; undefined: it has not. */
+function isOver(pod: JsonObject): StatusError | undefined {
+  const phase = stringAt(pod, 'status', 'phase')
+  if (phase !== 'Succeeded' && phase !== 'Failed') return undefined
+  return badRequest(`the pod has ended: its phase is ${phase}`)
+}
+
+/** A command and the streams that its client wants. */
+interface CommandQuery {
+  readonly command: readonly string[]
+  readonly streams: WantedStreams
+}
+
+/** Reads `PodExecOptions`. */
+function readCommandQuery(query: URLSearchParams): CommandQuery | StatusError {
+  const command = query.getAll('command')
+  if ((command[0] ?? '') === '') return badRequest('you must specify a command for the container')
+  if (command.some((word) => word.includes('\0'))) {
+    return badRequest('a command must not contain the character NUL')
+  }
+  const tty = parseFlag(query, 'tty')
+  const streams = {
+    tty,
+    stdin: parseFlag(query, 'stdin'),
+    stdout: parseFlag(query, 'stdout'),
+    stderr: parseFlag(query, 'stderr') && !tty,
+  }
+  const isAny = streams.stdin || streams.stdout || streams.stderr
+  if (!isAny) return badRequest('you must specify at least 1 of stdin, stdout, stderr')
+  return { command, streams }
 }

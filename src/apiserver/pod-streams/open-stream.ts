@@ -1,11 +1,11 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { acceptHandshake, listOf } from '../../streams/websocket/handshake.ts'
-import { createMessageStream } from '../../streams/websocket/message-stream.ts'
+import { createMessageStream } from '../../streams/message-stream.ts'
+import { acceptHandshake, listOf } from '../../streams/websocket-handshake.ts'
 import { resourceAction } from '../authorization/request-action.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import type { StreamRequest } from '../request/api-request.ts'
-import type { Upgrade } from '../request/exchange.ts'
-import { switchProtocols } from '../request/switch-protocols.ts'
+import type { StreamRequest, Upgrade } from '../request/api-request.ts'
+import { keepAlive } from '../request/end-response.ts'
 import { refusalOf } from '../status/not-permitted.ts'
 import type { StatusError } from '../status/status.ts'
 import { badRequest, serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
@@ -86,4 +86,33 @@ function spdyHeaders(
     return `the header X-Stream-Protocol-Version must offer ${spdy}`
   }
   return { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': spdy }
+}
+
+interface SwitchOptions {
+  readonly response: ServerResponse
+  readonly upgrade: Upgrade
+  /** Of the answer 101. */
+  readonly headers: OutgoingHttpHeaders
+  /** Milliseconds after which a connection ends that carries nothing. */
+  readonly idleMs: number
+}
+
+/**
+ * Answers 101 and takes the connection out of HTTP. For metrics and the audit log the answer lasts as long as
+ * the connection.
+ */
+function switchProtocols({ response, upgrade, headers, idleMs }: SwitchOptions): Duplex {
+  const { socket, head } = upgrade
+  response.writeHead(101, headers)
+  response.flushHeaders()
+  response.detachSocket(socket)
+  socket.setNoDelay(true)
+  keepAlive(socket)
+  socket.setTimeout(idleMs, () => socket.destroy())
+  socket.once('close', () => {
+    response.destroy()
+    response.emit('close')
+  })
+  if (head.length > 0) socket.unshift(head)
+  return socket
 }

@@ -4,24 +4,21 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { openUpgraded, type UpgradeRefused } from '../../streams/client/open-upgraded.ts'
-import { openWebSocket } from '../../streams/client/open-web-socket.ts'
+import { createForwardingClient, type ForwardingClient } from '../../streams/forwarding-client.ts'
 import {
   type CommandOptions,
   type LogOptions,
   type NodeStreams,
   StreamRefusal,
 } from '../../streams/node-streams.ts'
-import {
-  createForwardingClient,
-  type ForwardingClient,
-} from '../../streams/port-forward/forwarding-client.ts'
-import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/protocol.ts'
+import { openUpgraded, type UpgradeRefused } from '../../streams/open-upgraded.ts'
+import { openWebSocket } from '../../streams/open-web-socket.ts'
 import { COMMAND_V5 } from '../../streams/remote-command/channels.ts'
 import {
   createRemoteCommand,
   type RemoteCommand,
 } from '../../streams/remote-command/command-client.ts'
+import { TUNNELLED_PORT_FORWARD } from '../../streams/serve-forwarding.ts'
 import { startIdentityApi } from '../testing/identity-api.ts'
 import { PODS } from '../testing/test-api.ts'
 
@@ -241,8 +238,13 @@ test('logs: what is wanted of them, and what is refused', async () => {
   expect(seen).toMatchObject([{ tailLines: 3, timestamps: true, follow: false, previous: false }])
   expect((await get('limitBytes=5')).text).toBe('one\nt')
   for (const query of [
-    ...['tailLines=-1', 'tailLines=x', 'sinceTime=yesterday', 'limitBytes=0', 'container=x'],
-    ...['sinceTime=2026-01-01T00:00:00Z&sinceSeconds=1', 'previous=true'],
+    'tailLines=-1',
+    'tailLines=x',
+    'sinceTime=yesterday',
+    'limitBytes=0',
+    'container=x',
+    'sinceTime=2026-01-01T00:00:00Z&sinceSeconds=1',
+    'previous=true',
   ]) {
     expect([query, (await get(query)).status]).toEqual([query, 400])
   }

@@ -1,5 +1,4 @@
-import { MAX_VALUES } from '../encoding/json-shape.ts'
-import { WireFault } from './wire-fault.ts'
+import { MAX_VALUES } from '../encoding/parse-json.ts'
 
 /** How the value behind a tag is laid out; groups (3 and 4) are not used by this API. */
 export const VARINT = 0
@@ -137,4 +136,14 @@ export class WireReader {
 function isAscii(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return false
   return true
+}
+
+/** Bytes that are no message, found while reading them; never leaves `decodeProtobuf`. */
+export class WireFault extends Error {
+  readonly offset: number
+
+  constructor(offset: number, message: string) {
+    super(message)
+    this.offset = offset
+  }
 }

@@ -1,5 +1,9 @@
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
+
+/** Between two questions of the kernel whether the other side is still there. */
+const KEEP_ALIVE_MS = 30_000
 
 export interface EndOptions {
   /** The stream that compresses the answer; absent: it is not compressed. */
@@ -11,7 +15,7 @@ export interface EndOptions {
 }
 
 /**
- * Ends a response of which the socket may still have a part: the request keeps its
+ * Ends a response. A part of it may still wait in the socket: the request keeps its
  * concurrency slot until the client has received it. The socket's timer, which every received
  * byte starts anew, disconnects a client that receives nothing. The response to a pipelined request
  * has no socket until the responses before it are sent.
@@ -31,4 +35,9 @@ export function limitStall(response: ServerResponse, stalledMs: number): void {
   else limit()
   // Before Node's own listener, which sets the time that an idle connection stays.
   response.prependOnceListener('finish', () => response.socket?.setTimeout(0))
+}
+
+/** Has the kernel find out that the other side of a silent connection is gone. */
+export function keepAlive(socket: Pick<Socket, 'setKeepAlive'>): void {
+  socket.setKeepAlive(true, KEEP_ALIVE_MS)
 }

@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { SelectableFields } from './selectable-fields.ts'
+
+/** Fields by which objects of a resource can be selected, apart from metadata. */
+export type SelectableFields = Readonly<Record<string, string>>
 
 /** What is special about the deletion of a kind's objects. */
 export interface DeletionRules {

@@ -1,7 +1,6 @@
 import { validate, validateSuccessor } from '../../resources/decode.ts'
 import type { Problem } from '../../resources/problem.ts'
-import type { Raw } from '../../resources/raw.ts'
-import { Reader } from '../../resources/reader.ts'
+import { type Raw, Reader } from '../../resources/reader.ts'
 
 /** What a kind declares about the content of its objects. */
 export interface ObjectRules {

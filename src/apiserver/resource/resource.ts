@@ -1,3 +1,5 @@
+import type { TokenReviews } from '../../auth/authentication/token-reviewer.ts'
+import type { Authorizer } from '../../auth/rbac/authorizer.ts'
 import type { WriterAccess } from '../../auth/rbac/writer-access.ts'
 import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import type { User } from '../../auth/user.ts'
@@ -7,10 +9,25 @@ import type { Reader } from '../../resources/reader.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
 import type { Column } from '../table/column.ts'
 import type { AllocationRules } from './allocation.ts'
-import type { ContainerRules, DeletionRules, ExpiryRules } from './deletion.ts'
+import type { ContainerRules, DeletionRules, ExpiryRules, SelectableFields } from './deletion.ts'
 import type { ObjectRules } from './object-rules.ts'
-import type { Review } from './review.ts'
-import type { SelectableFields } from './selectable-fields.ts'
+
+/** What a review is answered from. */
+export interface ReviewContext {
+  /** As whom the request acts. */
+  readonly user: User
+  readonly authorizer: Authorizer
+  readonly tokens: TokenReviews
+}
+
+/**
+ * Answers a question about users or permissions, which is sent as an object and stored nowhere.
+ * @returns the `status` of the answer, or why there is none
+ */
+export type Review = (
+  context: ReviewContext,
+  question: JsonObject,
+) => JsonObject | StatusError | Promise<JsonObject | StatusError>
 
 /** One resource: a kind of object, how it is stored and what is special about it. */
 export interface Resource extends ObjectRules {

@@ -1,19 +1,47 @@
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
+import { validate } from '../../resources/decode.ts'
+import { readDocument } from '../admission/admit.ts'
+import type { Item } from '../cache/item.ts'
+import { objectReader } from '../cache/object-reader.ts'
+import { unreadableUnder, warnOfUnreadable } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
+import { decodeStored } from '../encoding/codec.ts'
+import { checkFields } from '../field-validation/check-fields.ts'
+import type { Shown } from '../negotiation/answer-form.ts'
+import { negotiate } from '../negotiation/negotiate.ts'
+import { isJson } from '../negotiation/parse-document.ts'
+import { plainAnswer } from '../negotiation/plain-answer.ts'
 import { forwardToNode } from '../node-connect/forward-to-node.ts'
 import { podStreamVerbs } from '../pod-streams/pod-stream-verbs.ts'
-import type { HandlerResult, StreamRequest } from '../request/api-request.ts'
-import { parseFlag } from '../request/list-options.ts'
-import type { ScaledResource, ServedVersion } from '../resource/resource.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  type StreamRequest,
+  subjectOf,
+} from '../request/api-request.ts'
+import { parseFlag, parseListOptions } from '../request/list-options.ts'
+import {
+  type AnsweredSubresource,
+  apiVersionOf,
+  type ScaledResource,
+  type ServedVersion,
+  storagePrefix,
+} from '../resource/resource.ts'
 import { groupVersionPath, resourcePaths } from '../resource/resource-paths.ts'
-import { postAnswered } from '../verbs/answers/post-answered.ts'
-import { review } from '../verbs/answers/review.ts'
-import { create } from '../verbs/create.ts'
-import { remove } from '../verbs/delete.ts'
-import { removeCollection } from '../verbs/delete-collection.ts'
-import { get } from '../verbs/get.ts'
-import { getDerived } from '../verbs/get-derived.ts'
+import { causeOf } from '../status/causes.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, invalid, notFound } from '../status/status-errors.ts'
+import { review } from '../verbs/answers-review.ts'
+import { create, wrongNamespace } from '../verbs/create.ts'
+import { deleteObject, remove } from '../verbs/delete.ts'
+import { type DeleteOptions, readDeleteOptions } from '../verbs/delete-options.ts'
+import { discard } from '../verbs/discard-unreadable.ts'
+import { parseDryRun } from '../verbs/dry-run.ts'
+import { get, getDerived } from '../verbs/get.ts'
 import { list } from '../verbs/list.ts'
 import { patch } from '../verbs/patch.ts'
+import { awaitRevision, readNewest } from '../verbs/read-newest.ts'
 import { getScale, patchScale, putScale } from '../verbs/scale.ts'
 import { update } from '../verbs/update.ts'
 import { watch } from '../watch/watch.ts'
@@ -127,4 +155,108 @@ function scaleVerbs(scaled: ScaledResource): Verbs {
 
 function listOrWatch(context: ServerContext, request: StreamRequest): Promise<HandlerResult> {
   return parseFlag(request.query, 'watch') ? watch(context, request) : list(context, request)
+}
+
+/**
+ * DELETE of a collection: every object that the selectors match, one by one. Without selectors
+ * those go as well that cannot be read.
+ */
+async function removeCollection(
+  context: ServerContext,
+  request: ApiRequest,
+): Promise<HandlerResult> {
+  const options = parseListOptions(request.served, request.query)
+  if (options instanceof StatusError) return options
+  const deleteOptions = readDeleteOptions(context, request)
+  if (deleteOptions instanceof StatusError) return deleteOptions
+  const representation = negotiate(context, request, 'list')
+  if (representation instanceof StatusError) return representation
+  const late = await awaitRevision(context, await context.store.revision())
+  if (late !== undefined) return late
+  const { resource } = request.served
+  const all = context.feed.cache(resource).under(storagePrefix(resource, request.namespace))
+  const deleted = await deleteEach(
+    context,
+    request,
+    all.filter((item) => options.selection.matches(item)),
+    deleteOptions,
+  )
+  if (deleted instanceof StatusError) return deleted
+  const unreadable = unreadableUnder(context, resource, request.namespace)
+  if (options.selection.everything && !deleteOptions.dryRun) {
+    for (const one of unreadable) await discard(context, resource, one)
+  } else warnOfUnreadable(request, unreadable)
+  const revision = await context.store.revision()
+  const { contentType } = representation
+  return { code: 200, contentType, body: representation.list(deleted, { revision }) }
+}
+
+async function deleteEach(
+  context: ServerContext,
+  request: ApiRequest,
+  items: readonly Item[],
+  options: DeleteOptions,
+): Promise<readonly Shown[] | StatusError> {
+  const deleted: Shown[] = []
+  for (const { namespace, fields } of items) {
+    const one = { ...request, namespace, name: fields['metadata.name']! }
+    const outcome = await deleteObject(context, one, options)
+    if (outcome instanceof StatusError) return outcome
+    if (outcome === undefined) continue
+    deleted.push({ value: outcome.value, revision: outcome.modRevision })
+  }
+  return deleted
+}
+
+/** POST to a subresource of an object, which is answered and stored nowhere. */
+async function postAnswered(
+  subresource: AnsweredSubresource,
+  context: ServerContext,
+  request: ApiRequest,
+): Promise<HandlerResult> {
+  const dryRun = parseDryRun(request)
+  if (dryRun instanceof StatusError) return dryRun
+  const document = readPosted(subresource, context, request)
+  if (document instanceof StatusError) return document
+  const found = await readNewest(context, request)
+  if (found === undefined) return notFound(subjectOf(request))
+  if (found instanceof StatusError) return found
+  const { issuance, clock } = context
+  const objects = objectReader(context)
+  const given = { user: request.user, objects, issuance }
+  const answer = await subresource.answer(given, decodeStored(found), document)
+  if (answer instanceof StatusError) return answer
+  const { kind } = subresource.type
+  const { name, namespace } = request
+  const metadata = { name, namespace, creationTimestamp: timestamp(clock.now()) }
+  const head = { kind, apiVersion: apiVersionOf(subresource.type), metadata }
+  return plainAnswer(request, { ...head, ...answer })
+}
+
+/** The document of a request, if it is about the object of its path and valid. */
+function readPosted(
+  { type, validate: rules }: AnsweredSubresource,
+  context: ServerContext,
+  request: ApiRequest,
+): JsonObject | StatusError {
+  const expected = { apiVersion: apiVersionOf(type), kind: type.kind }
+  const document = readDocument(context, request, expected)
+  if (document instanceof StatusError) return document
+  const { contentType, body } = request
+  const mistyped = checkFields(request, {
+    object: document,
+    type,
+    ...(isJson(contentType) && { body }),
+  })
+  if (mistyped !== undefined) return mistyped
+  if (!['', request.namespace].includes(stringAt(document, 'metadata', 'namespace'))) {
+    return wrongNamespace()
+  }
+  if (!['', request.name].includes(stringAt(document, 'metadata', 'name'))) {
+    return badRequest('the name in metadata is not the one of the request')
+  }
+  const problems = validate(document, rules)
+  if (problems.length === 0) return document
+  const subject = { plural: '', group: type.group, name: request.name }
+  return invalid(type.kind, subject, problems.map(causeOf))
 }

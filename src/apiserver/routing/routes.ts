@@ -1,6 +1,6 @@
 import createRouter from 'find-my-way'
+import type { JsonObject } from '../../lib/json.ts'
 import { OPENID_PATHS, type OpenidDocument } from '../authentication/openid-documents.ts'
-import { CUSTOM_RESOURCES_PATH, noCustomResources } from '../discovery/custom-resources.ts'
 import { discoveryDocuments } from '../discovery/discovery-documents.ts'
 import { GIT_VERSION } from '../discovery/version.ts'
 import type { HealthEndpoint } from '../health/health-checks.ts'
@@ -9,6 +9,14 @@ import { openapiDocuments } from '../openapi/openapi-documents.ts'
 import { type ForwardedTarget, splitTarget } from '../request/forwarded-target.ts'
 import { type Resource, servedVersionsOf } from '../resource/resource.ts'
 import { type ResourceRoute, resourceRoutes } from './resource-routes.ts'
+
+const GROUP_VERSION = 'apiextensions.k8s.io/v1'
+
+/**
+ * The path of the list of CustomResourceDefinitions. kubectl reads it before it reports that the kind of a manifest is
+ * unknown. This server has no custom resources, so its discovery documents do not contain the path.
+ */
+const CUSTOM_RESOURCES_PATH = `/apis/${GROUP_VERSION}/customresourcedefinitions`
 
 /** What a path stands for. */
 export type Route =
@@ -84,4 +92,15 @@ function pathsDocument(paths: readonly string[]): ServedDocument {
 
 function documents(resources: readonly Resource[]): ReadonlyMap<string, ServedDocument> {
   return new Map([...discoveryDocuments(resources), ...openapiDocuments(resources, GIT_VERSION)])
+}
+
+/** The answer there: an empty list. */
+function noCustomResources(): ServedDocument {
+  const list: JsonObject = {
+    kind: 'CustomResourceDefinitionList',
+    apiVersion: GROUP_VERSION,
+    metadata: { resourceVersion: '' },
+    items: [],
+  }
+  return [jsonForm(() => list)]
 }

@@ -1,8 +1,7 @@
-import type { Field } from './field.ts'
-import { messages } from './messages.ts'
+import { type Field, messages } from './messages.ts'
 
-export type { Field } from './field.ts'
 export { messageOf } from './message-of.ts'
+export type { Field } from './messages.ts'
 
 /**
  * The fields of a message in JSON, by name; undefined for an unknown message

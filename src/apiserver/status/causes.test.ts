@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 import { validateObject, validateUpdate } from '../kinds/testing/rules-by-kind.ts'
 import { causeOf } from './causes.ts'
 

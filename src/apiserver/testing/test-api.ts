@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { createMemoryStore, type MemoryStoreOptions } from '../../storage/memory/memory-store.ts'
+import { createMemoryStore, type MemoryStoreOptions } from '../../storage/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { type ApiServer, type ApiServerOptions, createApiServer } from '../api-server.ts'
 

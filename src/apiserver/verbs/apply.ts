@@ -1,29 +1,41 @@
-import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  without,
+} from '../../lib/json.ts'
+import { LAST_APPLIED } from '../../resources/label-names.ts'
 import { checkType, storedForm } from '../admission/admit.ts'
 import { checkMayCreate } from '../admission/writer-rules.ts'
-import { appliedProblems } from '../apply/applied-problems.ts'
-import { applyConflict } from '../apply/apply-conflict.ts'
 import { applyObject } from '../apply/apply-object.ts'
+import { fieldChanges } from '../apply/field-changes.ts'
+import { pathText } from '../apply/field-path.ts'
+import { difference, type FieldSet, noFields } from '../apply/field-set.ts'
 import { fieldsOfValue } from '../apply/fields-of-value.ts'
-import { lastAppliedFields, withLastApplied } from '../apply/last-applied.ts'
 import { ownedPart, ownedStructure } from '../apply/owned-structure.ts'
 import { type Owner, readOwners, withOwners } from '../apply/owner.ts'
-import type { Writer } from '../apply/ownership-change.ts'
+import type { Conflict, Writer } from '../apply/ownership-change.ts'
+import { elementOf, partsOf, type Structure } from '../apply/structure.ts'
 import { checkWriter, writerOf } from '../apply/writer.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { dropNulls } from '../encoding/parse-json.ts'
-import { parseYaml } from '../encoding/parse-yaml.ts'
+import { parseYaml } from '../encoding/yaml.ts'
 import { checkFields } from '../field-validation/check-fields.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
 import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'
 import { apiVersionOf } from '../resource/resource.ts'
-import { StatusError } from '../status/status.ts'
+import { fieldsOf } from '../schema/schema.ts'
+import { type StatusCause, StatusError } from '../status/status.ts'
 import { badRequest, conflict, notFound } from '../status/status-errors.ts'
 import { createObject } from './create.ts'
 import { requiredVersion } from './required-version.ts'
-import { checkIdentity, updateObject } from './update.ts'
-import { updateOrCreate } from './update-or-create.ts'
+import { checkIdentity, updateObject, updateOrCreate } from './update.ts'
+
+/** The name under which kubectl applies on the server. */
+const KUBECTL = 'kubectl'
 
 /** Problems of an applied object that one answer names. */
 const MAX_PROBLEMS = 10
@@ -137,4 +149,123 @@ function untyped(request: ApiRequest, problems: readonly string[]): StatusError 
   const type = `${apiVersionOf(served)}, Kind=${served.resource.kind}`
   const shown = problems.slice(0, MAX_PROBLEMS).join('; ')
   return badRequest(`failed to create typed patch object (${object}; ${type}): ${shown}`)
+}
+
+/** 409 with a cause per field, in the words that clients print. */
+function applyConflict(conflicts: readonly Conflict[]): StatusError {
+  const causes = conflicts.map(causeOf)
+  return new StatusError({
+    code: 409,
+    reason: 'Conflict',
+    message: text(conflicts),
+    details: { causes },
+  })
+}
+
+function causeOf({ owner, path }: Conflict): StatusCause {
+  const message = `conflict with ${ownerText(owner)}`
+  return { reason: 'FieldManagerConflict', message, field: pathText(path) }
+}
+
+function text(conflicts: readonly Conflict[]): string {
+  const [first] = conflicts
+  if (conflicts.length === 1) {
+    return `Apply failed with 1 conflict: conflict with ${ownerText(first!.owner)}: ${pathText(first!.path)}`
+  }
+  const byOwner = Map.groupBy(conflicts, ({ owner }) => ownerText(owner))
+  const groups = [...byOwner].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(groupText)
+  return `Apply failed with ${conflicts.length} conflicts: ${groups.join('\n')}`
+}
+
+function groupText([owner, conflicts]: readonly [string, readonly Conflict[]]): string {
+  const lines = conflicts.map(({ path }) => `- ${pathText(path)}`)
+  return [`conflicts with ${owner}:`, ...lines].join('\n')
+}
+
+function ownerText({ name, operation, subresource, apiVersion, time }: Owner): string {
+  const within = subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`
+  const named = `${JSON.stringify(name)}${within}`
+  if (operation === 'Apply') return named
+  return `${named} using ${apiVersion}${time === '' ? '' : ` at ${time}`}`
+}
+
+/**
+ * Why an applied object cannot be owned field by field: fields that its type
+ * does not have, and list elements with the same key.
+ */
+function appliedProblems(
+  structure: Structure,
+  value: Json,
+  path: readonly string[] = [],
+): readonly string[] {
+  const own = [...unknownFields(structure, value), ...elementProblems(structure, value)]
+  const inside = [...partsOf(structure, value)].flatMap(([element, part]) =>
+    appliedProblems(part.structure, part.value, [...path, element]),
+  )
+  return [...own.map((problem) => `${pathText(path)}${problem}`), ...inside]
+}
+
+function unknownFields(structure: Structure, value: Json): readonly string[] {
+  if (structure.type !== 'struct' || !isJsonObject(value)) return []
+  const fields = fieldsOf(structure.message)
+  const unknown = Object.keys(value).filter((name) => fields?.has(name) !== true)
+  return unknown.map((name) => `.${name}: field not declared in schema`)
+}
+
+function elementProblems(structure: Structure, value: Json): readonly string[] {
+  if ((structure.type !== 'list' && structure.type !== 'set') || !Array.isArray(value)) return []
+  const seen = new Set<string>()
+  return value.flatMap((item, index) => {
+    const element = elementOf(structure, item)
+    if (element === undefined) return [`: element ${index}: ${missingKeys(structure, item)}`]
+    if (seen.has(element)) return [`: duplicate entries for ${pathText([element])}`]
+    seen.add(element)
+    return []
+  })
+}
+
+function missingKeys(structure: Structure, item: Json): string {
+  if (structure.type !== 'list' || !isJsonObject(item)) return 'it must be an object'
+  const missing = structure.keys.filter(
+    (key) => key.default === undefined && !Object.hasOwn(item, key.name),
+  )
+  const names = missing.map((key) => JSON.stringify(key.name)).join(', ')
+  return `associative list with keys has an element that omits key field ${names}`
+}
+
+/**
+ * The fields that kubectl applied on the client's side and that are unchanged since: when
+ * kubectl applies on the server for the first time, they are no conflict.
+ */
+function lastAppliedFields(request: ApiRequest, name: string, live: JsonObject): FieldSet {
+  if (name !== KUBECTL) return noFields
+  const last = parsed(stringAt(live, 'metadata', 'annotations', LAST_APPLIED))
+  if (!isJsonObject(last)) return noFields
+  const structure = ownedStructure(request)
+  const applied = ownedPart(request, last)
+  const since = fieldChanges(structure, applied, ownedPart(request, live))
+  const fields = fieldsOfValue(structure, applied)
+  return difference(difference(fields, since.changed), since.removed)
+}
+
+/** The object with kubectl's record of what it applied, if it keeps one, up to date. */
+function withLastApplied(name: string, object: JsonObject, applied: JsonObject): JsonObject {
+  const metadata = objectAt(object, 'metadata')
+  const annotations = objectAt(metadata, 'annotations')
+  if (name !== KUBECTL || !Object.hasOwn(annotations, LAST_APPLIED)) return object
+  const { annotations: sent, ...rest } = objectAt(applied, 'metadata')
+  const kept = without(objectAt(sent), LAST_APPLIED)
+  const record = `${JSON.stringify({ ...applied, metadata: { ...rest, annotations: kept } })}\n`
+  return {
+    ...object,
+    metadata: { ...metadata, annotations: { ...annotations, [LAST_APPLIED]: record } },
+  }
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }

@@ -143,8 +143,16 @@ function newObject(
   const { resource } = request.served
   const sent = without(
     objectAt(object, 'metadata'),
-    ...['name', 'namespace', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
-    ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'managedFields', 'selfLink'],
+    'name',
+    'namespace',
+    'uid',
+    'resourceVersion',
+    'generation',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+    'managedFields',
+    'selfLink',
   )
   const metadata = {
     name,

@@ -61,7 +61,7 @@ async function discardIn(context: ServerContext, namespace: string): Promise<voi
   }
 }
 
-/** A resource of which something is left in a namespace. What goes with its namespace keeps none. */
+/** A resource with objects left in a namespace. Objects that are deleted together with the namespace do not keep it. */
 async function leftIn(context: ServerContext, namespace: string): Promise<string | undefined> {
   for (const resource of storedResources) {
     if (!resource.namespaced || resource.goesWithNamespace) continue

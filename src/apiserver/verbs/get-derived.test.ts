@@ -79,14 +79,18 @@ test('it is announced in discovery, and described', async () => {
   const { body } = await api.call('GET', '/api/v1')
   const kind = 'PodEnvironment'
   expect(arrayAt(body, 'resources')).toContainEqual({
-    ...{ name: 'pods/environment', singularName: '', namespaced: true, kind },
+    name: 'pods/environment',
+    singularName: '',
+    namespaced: true,
+    kind,
     verbs: ['get'],
   })
   const { text } = await api.call('GET', '/api', { headers: { accept: AGGREGATED } })
   const core = arrayAt(arrayAt(JSON.parse(text) as JsonObject, 'items')[0], 'versions')[0]
   const pods = arrayAt(core, 'resources').find((one) => valueAt(one, 'resource') === 'pods')
   expect(arrayAt(pods, 'subresources')).toContainEqual({
-    ...{ subresource: 'environment', responseKind: { group: '', version: 'v1', kind } },
+    subresource: 'environment',
+    responseKind: { group: '', version: 'v1', kind },
     verbs: ['get'],
   })
   const { body: described } = await api.call('GET', '/openapi/v3/api/v1')

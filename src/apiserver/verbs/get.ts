@@ -1,11 +1,20 @@
+import { objectReader } from '../cache/object-reader.ts'
 import type { ServerContext } from '../context/server-context.ts'
+import { decodeStored } from '../encoding/codec.ts'
+import { allowsPlainJson, parseAccept } from '../encoding/media-type.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
-import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  jsonReply,
+  subjectOf,
+} from '../request/api-request.ts'
 import { parseRevision } from '../request/list-options.ts'
+import { apiVersionOf, type DerivedSubresource } from '../resource/resource.ts'
 import { StatusError } from '../status/status.ts'
-import { notFound } from '../status/status-errors.ts'
-import { awaitRevision } from './await-revision.ts'
-import { readNewest } from './read-newest.ts'
+import { notAcceptable, notFound } from '../status/status-errors.ts'
+import { identityOf } from './identity-of.ts'
+import { awaitRevision, readNewest } from './read-newest.ts'
 
 /** GET of one object: always the newest, which any resourceVersion allows. */
 export async function get(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
@@ -16,4 +25,21 @@ export async function get(context: ServerContext, request: ApiRequest): Promise<
   const found = await readNewest(context, request)
   if (found === undefined) return notFound(subjectOf(request))
   return found instanceof StatusError ? found : objectReply(context, request, 200, found)
+}
+
+/** GET of a derived subresource: object and surroundings as the newest revision has them. */
+export async function getDerived(
+  { kind, derive }: DerivedSubresource,
+  context: ServerContext,
+  request: ApiRequest,
+): Promise<HandlerResult> {
+  const { served, accept } = request
+  if (!parseAccept(accept).some(allowsPlainJson)) return notAcceptable(['application/json'])
+  const found = await readNewest(context, request)
+  if (found === undefined) return notFound(subjectOf(request))
+  if (found instanceof StatusError) return found
+  const object = decodeStored(found)
+  const head = { kind, apiVersion: apiVersionOf(served), metadata: identityOf(object) }
+  const answer = { ...head, ...(await derive(objectReader(context), object)) }
+  return jsonReply(200, Buffer.from(`${JSON.stringify(answer)}\n`))
 }

@@ -1,20 +1,18 @@
+import { isJsonObject, type Json, stringAt } from '../../lib/json.ts'
 import type { RevisionRefusal } from '../../storage/store.ts'
 import { type Item, isReadable, isUnreadable, readItem } from '../cache/item.ts'
 import { unreadableUnder, warnOfUnreadable } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import {
-  type ContinueToken,
-  decodeContinue,
-  encodeContinue,
-} from '../negotiation/continue-token.ts'
 import type { ListMeta } from '../negotiation/list-metadata.ts'
 import { negotiate } from '../negotiation/negotiate.ts'
 import type { ApiRequest, HandlerResult } from '../request/api-request.ts'
 import { type ListOptions, parseListOptions } from '../request/list-options.ts'
 import { storagePrefix } from '../resource/resource.ts'
 import { StatusError } from '../status/status.ts'
-import { continueExpired, expired, revisionTooLarge } from '../status/status-errors.ts'
-import { awaitRevision } from './await-revision.ts'
+import { badRequest, continueExpired, expired, revisionTooLarge } from '../status/status-errors.ts'
+import { awaitRevision } from './read-newest.ts'
+
+const VERSION = 'meta.k8s.io/v1'
 
 /** Entries read from the store at once while a selector looks for matches. */
 const SCAN = 500
@@ -115,4 +113,33 @@ function refusalOf(refusal: RevisionRefusal, token: ContinueToken): StatusError 
   if (refused === 'future') return revisionTooLarge(token.revision, newest)
   if (token.after === '') return expired(token.revision, oldest)
   return continueExpired(encodeContinue({ revision: 0, after: token.after }))
+}
+
+/** Where a paged list goes on: after which key, and at which revision. */
+interface ContinueToken {
+  /** 0: the newest revision at the time of the request (an inconsistent continuation). */
+  readonly revision: number
+  /** The last key of the page before, without the storage prefix of the list. */
+  readonly after: string
+}
+
+function encodeContinue(token: ContinueToken): string {
+  const document = { v: VERSION, rv: token.revision, start: token.after }
+  return Buffer.from(JSON.stringify(document)).toString('base64url')
+}
+
+function decodeContinue(text: string): ContinueToken | StatusError {
+  try {
+    const document = JSON.parse(Buffer.from(text, 'base64url').toString()) as Json
+    if (isJsonObject(document) && document['v'] === VERSION) {
+      const revision = document['rv']
+      const after = stringAt(document, 'start')
+      if (Number.isSafeInteger(revision) && Number(revision) >= 0 && after !== '') {
+        return { revision: Number(revision), after }
+      }
+    }
+  } catch {
+    // Whatever cannot be decoded is answered below.
+  }
+  return badRequest('continue key is not valid: it must be what an earlier list returned')
 }

@@ -4,7 +4,7 @@ import type { Written } from '../persist/persist.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { storageKey } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
-import { awaitRevision } from './await-revision.ts'
+import { revisionTooLarge } from '../status/status-errors.ts'
 
 /**
  * The object that a request names, as the newest revision has it: read from
@@ -28,4 +28,14 @@ export function readCached(
 ): Written | undefined {
   const item = context.feed.cache(resource).get(storageKey(resource, namespace, name))
   return item && { value: item.value, modRevision: item.revision }
+}
+
+/** Waits a little until the caches show `revision`; 504 when they do not get there. */
+export async function awaitRevision(
+  context: ServerContext,
+  revision: number,
+): Promise<StatusError | undefined> {
+  const { feed, limits } = context
+  if (await feed.until(revision, limits.futureRevisionTimeout)) return undefined
+  return revisionTooLarge(revision, feed.revision)
 }

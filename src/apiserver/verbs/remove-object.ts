@@ -1,9 +1,13 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { encodeStored } from '../encoding/codec.ts'
+import { catalogue } from '../kinds/catalogue.ts'
 import { type Persisted, Stale, type Written } from '../persist/persist.ts'
 import type { ApiRequest } from '../request/api-request.ts'
-import { removeWithNamespace } from './remove-with-namespace.ts'
+import { storagePrefix } from '../resource/resource.ts'
+
+/** Removed in one transaction. */
+const BATCH = 100
 
 /** An object that goes. */
 export interface Removal {
@@ -32,4 +36,21 @@ export async function removeObject(
   const operations = [{ op: 'delete', key } as const, ...release]
   const result = await store.txn({ compare: [{ key, modRevision }], operations })
   return result.committed ? { ...last, isCommitted: true } : new Stale(result.current[0])
+}
+
+/** Removes the objects that go with their namespace, such as Events: they are about what is gone. */
+async function removeWithNamespace(context: ServerContext, namespace: string): Promise<void> {
+  for (const resource of catalogue.filter(({ goesWithNamespace }) => goesWithNamespace)) {
+    await removeAll(context, storagePrefix(resource, namespace))
+  }
+}
+
+async function removeAll({ store }: ServerContext, prefix: string): Promise<void> {
+  while (true) {
+    const page = await store.list({ prefix, limit: BATCH })
+    if (page.refused !== undefined || page.entries.length === 0) return
+    const operations = page.entries.map(({ key }) => ({ op: 'delete', key }) as const)
+    const compare = page.entries.map(({ key, modRevision }) => ({ key, modRevision }))
+    await store.txn({ compare, operations })
+  }
 }

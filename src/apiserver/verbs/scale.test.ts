@@ -33,7 +33,8 @@ test('reads the number of replicas, with the identity of the object and the quer
   const { status, body } = await api.call('GET', SCALE)
   expect(status).toBe(200)
   expect(body).toMatchObject({
-    ...{ kind: 'Scale', apiVersion: 'autoscaling/v1' },
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
     metadata: { name: 'web', namespace: 'default' },
     spec: { replicas: 2 },
     status: { replicas: 0, selector: 'app=web,!old' },
@@ -105,7 +106,10 @@ test('discovery says that it is a Scale of autoscaling', async () => {
   const { body } = await api.call('GET', '/apis/apps/v1')
   expect(arrayAt(body, 'resources')).toContainEqual(
     expect.objectContaining({
-      ...{ name: 'deployments/scale', group: 'autoscaling', version: 'v1', kind: 'Scale' },
+      name: 'deployments/scale',
+      group: 'autoscaling',
+      version: 'v1',
+      kind: 'Scale',
       verbs: ['get', 'patch', 'update'],
     }),
   )

@@ -14,6 +14,7 @@ import { storageKey } from '../resource/resource.ts'
 import { forbiddenValue, invalidValue } from '../status/causes.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, conflict, notFound } from '../status/status-errors.ts'
+import { awaitRetry } from './await-retry.ts'
 import { createObject, wrongNamespace } from './create.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
 import { checkEmptied } from './delete-namespace.ts'
@@ -21,7 +22,6 @@ import { isOver } from './deletion.ts'
 import { parseDryRun } from './dry-run.ts'
 import { removeObject } from './remove-object.ts'
 import { requiredVersion } from './required-version.ts'
-import { updateOrCreate } from './update-or-create.ts'
 
 /** PUT of an object, or of its status. */
 export async function update(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
@@ -208,4 +208,36 @@ function countGeneration(request: ApiRequest, next: JsonObject, old: JsonObject)
   if (isDeepEqual(content(next), content(old))) return next
   const metadata = objectAt(next, 'metadata')
   return { ...next, metadata: { ...metadata, generation: Number(metadata['generation'] ?? 0) + 1 } }
+}
+
+/** The two ways to write an object that may or may not exist. */
+interface UpdateOrCreate {
+  /** Undefined when there is none. */
+  readonly update: () => Promise<Written | StatusError | undefined>
+  readonly create: () => Promise<Written | StatusError>
+}
+
+interface UpdatedOrCreated extends Written {
+  readonly isNew: boolean
+}
+
+/**
+ * Updates an object, or creates it when there is none. Another client that creates
+ * or deletes it in between costs another round, until the request's deadline.
+ */
+export async function updateOrCreate(
+  context: ServerContext,
+  request: ApiRequest,
+  { update, create }: UpdateOrCreate,
+): Promise<UpdatedOrCreated | StatusError> {
+  for (let losses = 1; ; losses++) {
+    const updated = await update()
+    if (updated instanceof StatusError) return updated
+    if (updated !== undefined) return { ...updated, isNew: false }
+    const created = await create()
+    if (!(created instanceof StatusError)) return { ...created, isNew: true }
+    if (created.status.reason !== 'AlreadyExists') return created
+    const late = await awaitRetry(context, request, losses)
+    if (late !== undefined) return late
+  }
 }

@@ -104,8 +104,12 @@ test('a JSON patch whose test fails on what the other replica left is refused', 
 
 test('an apply that conflicts with what the other replica left is refused', async () => {
   const owner = {
-    ...{ manager: 'you', operation: 'Apply', apiVersion: 'v1', time: '2026-01-01T00:00:00Z' },
-    ...{ fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { 'f:b': {} } } },
+    manager: 'you',
+    operation: 'Apply',
+    apiVersion: 'v1',
+    time: '2026-01-01T00:00:00Z',
+    fieldsType: 'FieldsV1',
+    fieldsV1: { 'f:data': { 'f:b': {} } },
   }
   const theirs = (object: JsonObject): JsonObject => {
     const metadata = { ...objectAt(object, 'metadata'), managedFields: [owner] }

@@ -1,17 +1,31 @@
+import type { JsonObject } from '../../lib/json.ts'
 import type { Item } from '../cache/item.ts'
 import type { ServerContext } from '../context/server-context.ts'
+import { encodeStored } from '../encoding/codec.ts'
 import type { Representation } from '../negotiation/answer-form.ts'
 import { negotiateEvents } from '../negotiation/negotiate.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
 import { endResponse } from '../request/end-response.ts'
-import { storagePrefix } from '../resource/resource.ts'
+import {
+  parseCount,
+  parseFlag,
+  parseRevision,
+  parseSelection,
+  type Selection,
+} from '../request/list-options.ts'
+import { type ServedVersion, storagePrefix } from '../resource/resource.ts'
 import { StatusError, statusDocument } from '../status/status.ts'
-import { expired, serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
-import { awaitRevision } from '../verbs/await-revision.ts'
-import { bookmark, initialEventsEnd } from './bookmark.ts'
+import {
+  expired,
+  invalidOptions,
+  serviceUnavailable,
+  tooManyRequests,
+} from '../status/status-errors.ts'
+import { awaitRevision } from '../verbs/read-newest.ts'
 import { eventFrame } from './event-frame.ts'
-import { parseWatchOptions, type WatchOptions } from './watch-options.ts'
 import { WatchStream } from './watch-stream.ts'
+
+const INITIAL_EVENTS_END = { annotations: { 'k8s.io/initial-events-end': 'true' } }
 
 /** A bookmark is sent this long before the deadline. */
 const LAST_BOOKMARK_MS = 2000
@@ -143,4 +157,66 @@ function durationMs(context: ServerContext, options: WatchOptions): number {
   if (timeoutSeconds !== undefined) return Math.min(timeoutSeconds * 1000, limits.watchDuration)
   const half = Math.ceil(limits.watchDuration / 2)
   return half + random.below(half)
+}
+
+/** How far a watch has come: an object that is nothing but a revision, in the client's representation. */
+function bookmark(representation: Representation, revision: number): Buffer {
+  return frame(representation, revision, {})
+}
+
+/** The bookmark behind the initial objects. */
+function initialEventsEnd(representation: Representation, revision: number): Buffer {
+  return frame(representation, revision, INITIAL_EVENTS_END)
+}
+
+function frame(representation: Representation, revision: number, metadata: JsonObject): Buffer {
+  const value = encodeStored({ metadata: { creationTimestamp: null, ...metadata } })
+  return eventFrame('BOOKMARK', representation.event({ value, revision }, false))
+}
+
+interface WatchOptions {
+  readonly selection: Selection
+  /** Undefined: the newest. 0: any. */
+  readonly revision: number | undefined
+  /**
+   * True: send the present objects as ADDED and a bookmark that ends them; false: do not.
+   * Undefined: send them without the bookmark when no revision is given.
+   */
+  readonly initialEvents: boolean | undefined
+  readonly bookmarks: boolean
+  /** Undefined: the server decides. */
+  readonly timeoutSeconds: number | undefined
+}
+
+function parseWatchOptions(
+  served: ServedVersion,
+  query: URLSearchParams,
+): WatchOptions | StatusError {
+  const selection = parseSelection(served, query)
+  if (selection instanceof StatusError) return selection
+  const revision = parseRevision(query)
+  if (revision instanceof StatusError) return revision
+  const timeoutSeconds = parseCount(query, 'timeoutSeconds')
+  if (timeoutSeconds instanceof StatusError) return timeoutSeconds
+  const match = query.get('resourceVersionMatch') ?? ''
+  const hasInitial = query.has('sendInitialEvents')
+  if (hasInitial && match !== 'NotOlderThan') {
+    return invalidOptions(
+      'resourceVersionMatch',
+      'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    )
+  }
+  if (!hasInitial && match !== '') {
+    return invalidOptions(
+      'resourceVersionMatch',
+      'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+    )
+  }
+  return {
+    selection,
+    revision,
+    initialEvents: hasInitial ? parseFlag(query, 'sendInitialEvents') : undefined,
+    bookmarks: parseFlag(query, 'allowWatchBookmarks'),
+    timeoutSeconds: timeoutSeconds === 0 ? undefined : timeoutSeconds,
+  }
 }

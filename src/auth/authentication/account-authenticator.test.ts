@@ -3,8 +3,7 @@ import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { newSigningKey } from '../testing/forge.ts'
 import type { BoundObject } from '../tokens/account-claims.ts'
 import { sign, TokenIssuer } from '../tokens/token-issuer.ts'
-import { AccountAuthenticator } from './account-authenticator.ts'
-import type { LiveObject } from './account-objects.ts'
+import { AccountAuthenticator, type LiveObject } from './account-authenticator.ts'
 
 const ISSUER = 'https://orch.default.svc'
 const ACCOUNT = { namespace: 'shop', account: { name: 'builder', uid: 'u1' } }
@@ -194,7 +193,10 @@ test.each<[string, object]>([
 ])('a signed token with %s is refused', async (_what, change) => {
   const now = clock.now() / 1000
   const honest = {
-    ...{ iss: ISSUER, aud: [ISSUER], exp: now + 600, sub: 'system:serviceaccount:shop:builder' },
+    iss: ISSUER,
+    aud: [ISSUER],
+    exp: now + 600,
+    sub: 'system:serviceaccount:shop:builder',
     'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'builder', uid: 'u1' } },
   }
   const accounts = authenticator()

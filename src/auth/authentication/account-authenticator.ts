@@ -1,19 +1,46 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, hash, timingSafeEqual } from 'node:crypto'
+import { type CompactJWSHeaderParameters, compactVerify, decodeProtectedHeader } from 'jose'
 import type { Clock } from '../../lib/clock.ts'
-import { stringAt } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
 import { accountGroups, accountUserName } from '../service-account-name.ts'
 import {
   type AccountClaims,
+  type BoundObject,
   readAccountClaims,
   readSecretClaims,
   SECRET_ISSUER,
 } from '../tokens/account-claims.ts'
 import type { VerificationKey } from '../tokens/signing-key.ts'
-import { claimsIssuer, verifyToken } from '../tokens/verify-token.ts'
 import type { User } from '../user.ts'
-import type { AccountObjects, LiveObject } from './account-objects.ts'
 import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
-import { VerifiedTokens } from './verified-tokens.ts'
+
+/** What must be known of an object to say whether a token may still be used. */
+export interface LiveObject {
+  readonly uid: string
+  /** Milliseconds since 1970; undefined: it is not being deleted. */
+  readonly deletedAt: number | undefined
+}
+
+/** The objects that tokens depend on, as the caches of the server show them. */
+export interface AccountObjects {
+  account(namespace: string, name: string): LiveObject | undefined
+  /** `namespace` is that of the token; a Node has none. */
+  bound(namespace: string, object: BoundObject): LiveObject | undefined
+  /** The token in a Secret of the type for tokens; undefined: there is none. */
+  tokenInSecret(namespace: string, name: string): string | undefined
+}
+
+/** No token of ours is longer; a longer one is refused before anything is read of it. */
+const MAX_TOKEN_LENGTH = 8192
+
+/** By how much the clocks of two machines may differ, in seconds. */
+const LEEWAY = 60
+
+/** Header fields by which a token would choose its own key, or demand what is not understood. */
+const FORBIDDEN_HEADERS = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'zip'] as const
+
+/** Tokens that are kept; the one that was used longest ago makes way for another. */
+const MAX_TOKENS = 20_000
 
 /** How long a token of an object that is being deleted is still accepted, in milliseconds. */
 const DELETION_GRACE_MS = 60_000
@@ -131,7 +158,9 @@ export class AccountAuthenticator implements Authenticator {
       user: userOf(claims, stringAt(payload, 'jti')),
       claims,
       audiences: shared,
-      ...{ keyId, expires, secretName: secretClaims?.secretName },
+      keyId,
+      expires,
+      secretName: secretClaims?.secretName,
     }
   }
 
@@ -185,4 +214,159 @@ function hasExpired({ expires }: KnownToken, now: number): boolean {
 function isSame(left: string, right: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(left), digest(right))
+}
+
+/**
+ * What tokens said when their signature was verified, found by the hash of the token: neither a
+ * dump of the memory nor a timing shows one. A token that has expired is not found.
+ */
+class VerifiedTokens<Known> {
+  readonly #clock: Clock
+  readonly #known = new Map<string, { readonly value: Known; readonly expires: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get(token: string): Known | undefined {
+    const key = hashOf(token)
+    const found = this.#known.get(key)
+    if (found === undefined) return undefined
+    this.#known.delete(key)
+    if (found.expires <= this.#clock.now() / 1000) return undefined
+    this.#known.set(key, found)
+    return found.value
+  }
+
+  /** `expires`: seconds since 1970; undefined: never. */
+  set(token: string, value: Known, expires = Number.POSITIVE_INFINITY): void {
+    this.#known.set(hashOf(token), { value, expires })
+    if (this.#known.size <= MAX_TOKENS) return
+    for (const oldest of this.#known.keys()) {
+      this.#known.delete(oldest)
+      break
+    }
+  }
+}
+
+function hashOf(token: string): string {
+  return hash('sha256', token, 'base64')
+}
+
+interface VerifyOptions {
+  /** `iss` that a token must have, exactly. */
+  readonly issuer: string
+  readonly keys: readonly VerificationKey[]
+  /** A token must be for one of them. */
+  readonly audiences: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+interface VerifiedToken {
+  readonly payload: JsonObject
+  /** The id of the key that verified it. */
+  readonly keyId: string
+  /** Those of the token that were requested; undefined: it names none, as those in Secrets. */
+  readonly audiences: readonly string[] | undefined
+  /** Seconds since 1970; undefined: it does not expire. */
+  readonly expires: number | undefined
+}
+
+/** Why a token is not accepted: for the log of the server, never for the client. */
+interface RejectedToken {
+  readonly rejected: string
+}
+
+/** Whether a token claims an issuer, before its signature is looked at: cheap. */
+function claimsIssuer(token: string, issuer: string): boolean {
+  return payloadOf(token)?.['iss'] === issuer
+}
+
+/** Verifies signature, issuer, times and audience. */
+export async function verifyToken(
+  token: string,
+  options: VerifyOptions,
+): Promise<VerifiedToken | RejectedToken> {
+  if (token.length > MAX_TOKEN_LENGTH) return rejected('it is too long')
+  if (!token.split('.').every(isCanonical)) return rejected('its encoding is not base64url')
+  const header = headerOf(token)
+  if (header === undefined) return rejected('it is no signed token')
+  const forbidden = FORBIDDEN_HEADERS.find((name) => header[name] !== undefined)
+  if (forbidden !== undefined) return rejected(`its header has ${forbidden}`)
+  const signed = await verifySignature(token, header, options.keys)
+  if (signed === undefined) return rejected('no key verifies its signature')
+  const checked = checkClaims(signed.payload, options)
+  return 'rejected' in checked ? checked : { ...signed, ...checked }
+}
+
+/** The payload, when the key of the token's `kid`, or without one any key, verifies it. */
+async function verifySignature(
+  token: string,
+  { alg, kid }: CompactJWSHeaderParameters,
+  keys: readonly VerificationKey[],
+): Promise<Pick<VerifiedToken, 'payload' | 'keyId'> | undefined> {
+  for (const { id, algorithm, key } of keys) {
+    if (algorithm !== alg || (kid !== undefined && kid !== id)) continue
+    try {
+      const signed = await compactVerify(token, key, { algorithms: [algorithm] })
+      const payload = parsePayload(signed.payload)
+      return payload && { payload, keyId: id }
+    } catch {
+      // another key may verify it
+    }
+  }
+  return undefined
+}
+
+function checkClaims(
+  payload: JsonObject,
+  options: VerifyOptions,
+): Pick<VerifiedToken, 'audiences' | 'expires'> | RejectedToken {
+  const { iss, exp, nbf, iat, aud } = payload
+  const now = options.now / 1000
+  if (iss !== options.issuer) return rejected('another issuer signed it')
+  for (const time of [exp, nbf, iat]) {
+    if (time !== undefined && !Number.isFinite(time)) return rejected('a time in it is no number')
+  }
+  if (typeof exp === 'number' && exp <= now) return rejected('it has expired')
+  if (typeof nbf === 'number' && nbf > now + LEEWAY) return rejected('it is not valid yet')
+  if (typeof iat === 'number' && iat > now + LEEWAY) return rejected('it was issued in the future')
+  const expires = typeof exp === 'number' ? exp : undefined
+  if (aud === undefined) return { audiences: undefined, expires }
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  const audiences = options.audiences.filter((audience) => named.includes(audience))
+  return audiences.length === 0 ? rejected('it is for another audience') : { audiences, expires }
+}
+
+function headerOf(token: string): CompactJWSHeaderParameters | undefined {
+  try {
+    const header = decodeProtectedHeader(token)
+    return typeof header.alg === 'string' ? (header as CompactJWSHeaderParameters) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function payloadOf(token: string): JsonObject | undefined {
+  const [, payload = ''] = token.split('.')
+  return parsePayload(Buffer.from(payload, 'base64url'))
+}
+
+function parsePayload(bytes: Uint8Array): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether base64url text is the one form of its bytes: no padding, no stray bits, no other letters. */
+function isCanonical(text: string): boolean {
+  return Buffer.from(text, 'base64url').toString('base64url') === text
+}
+
+function rejected(why: string): RejectedToken {
+  return { rejected: why }
 }

@@ -14,6 +14,26 @@ export type Authentication = { readonly user: User } | { readonly rejected: stri
 
 /** One way to find out who sends a request. */
 export interface Authenticator {
-  /** Undefined: the credentials are none of this way's, and another one may know them. */
+  /** Undefined: these are not credentials of this kind; another authenticator may know them. */
   authenticate(credentials: Credentials): Promise<Authentication | undefined>
+}
+
+/**
+ * Tries one authenticator after the other; the first that knows the credentials decides. A client
+ * certificate that is accepted wins over a token.
+ */
+export class AuthenticatorChain implements Authenticator {
+  readonly #authenticators: readonly Authenticator[]
+
+  constructor(authenticators: readonly Authenticator[]) {
+    this.#authenticators = authenticators
+  }
+
+  async authenticate(credentials: Credentials): Promise<Authentication | undefined> {
+    for (const authenticator of this.#authenticators) {
+      const found = await authenticator.authenticate(credentials)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
 }

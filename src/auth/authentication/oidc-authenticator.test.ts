@@ -18,7 +18,9 @@ const CLAIMS = { iss: ISSUER, aud: 'orch', sub: 'u-7', iat: now, exp: now + 600 
 async function provider(options: Partial<OidcOptions> = {}, metadata: object = {}, code = 200) {
   const documents: Record<string, object> = {
     '/.well-known/openid-configuration': {
-      ...{ issuer: ISSUER, jwks_uri: `${ISSUER}/keys`, ...metadata },
+      issuer: ISSUER,
+      jwks_uri: `${ISSUER}/keys`,
+      ...metadata,
     },
     '/keys': { keys: [await toJwk(key)] },
   }

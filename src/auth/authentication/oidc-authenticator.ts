@@ -47,7 +47,10 @@ export class OidcAuthenticator implements Authenticator {
     if (bearerToken === undefined || issuerOf(bearerToken) !== issuer) return undefined
     try {
       const { payload } = await jwtVerify(bearerToken, keys, {
-        ...{ issuer, audience: clientId, algorithms: ALGORITHMS, clockTolerance: LEEWAY },
+        issuer,
+        audience: clientId,
+        algorithms: ALGORITHMS,
+        clockTolerance: LEEWAY,
         currentDate: new Date(clock.now()),
         requiredClaims: ['exp', 'iat'],
       })

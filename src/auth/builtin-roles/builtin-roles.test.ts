@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { aggregatedRules } from '../rbac/aggregate.ts'
-import { authorize } from '../rbac/authorize.ts'
+import { authorize } from '../rbac/authorizer.ts'
 import { Policy } from '../rbac/policy.ts'
 import { accountGroups } from '../service-account-name.ts'
 import type { User } from '../user.ts'
@@ -168,7 +168,9 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
   ])
   expect(those('patch', 'pods')).toEqual(['pod-binder', 'generic-garbage-collector'])
   expect(those('delete', 'pods')).toEqual([
-    ...['generic-garbage-collector', 'namespace-controller', 'node-controller'],
+    'generic-garbage-collector',
+    'namespace-controller',
+    'node-controller',
     'pod-garbage-collector',
   ])
   for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {

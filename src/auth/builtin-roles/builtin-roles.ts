@@ -1,9 +1,141 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { NODE_CLIENT, NODE_READER_ROLE } from '../node-client.ts'
-import { AUTHENTICATED, MASTERS, UNAUTHENTICATED } from '../user.ts'
+import { AUTHENTICATED, MASTERS, NODE_CLIENT, NODE_READER_ROLE, UNAUTHENTICATED } from '../user.ts'
 import { componentRoles, controllerAccounts } from './component-roles.ts'
-import { type BuiltinBinding, bindingObject, roleObject } from './role-object.ts'
-import { commonRoles, userRoles } from './user-roles.ts'
+import {
+  type BuiltinBinding,
+  type BuiltinRole,
+  bindingObject,
+  pathRule,
+  READ,
+  resourceRule,
+  roleObject,
+  WRITE,
+} from './role-object.ts'
+
+const EVERYTHING = [resourceRule(['*'], '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]
+
+const AUTHENTICATION = 'authentication.k8s.io'
+const AUTHORIZATION = 'authorization.k8s.io'
+
+/** What a user of a namespace may see: all but Secrets, and who may do what. */
+const VIEWED = [
+  resourceRule(
+    READ,
+    '',
+    'bindings',
+    'configmaps',
+    'endpoints',
+    'events',
+    'namespaces',
+    'persistentvolumeclaims',
+    'pods',
+    'pods/log',
+    'pods/status',
+    'replicationcontrollers',
+    'serviceaccounts',
+    'services',
+    'services/status',
+  ),
+  resourceRule(READ, 'apps', 'deployments', 'deployments/scale', 'deployments/status'),
+  resourceRule(READ, 'discovery.k8s.io', 'endpointslices'),
+  resourceRule(READ, 'networking.k8s.io', 'networkpolicies'),
+]
+
+/**
+ * What a user of a namespace may change. Never Endpoints and EndpointSlices: who writes those can
+ * send the clients of a Service to an address of another namespace (CVE-2021-25740).
+ */
+const EDITED = [
+  resourceRule(READ, '', 'pods/exec', 'pods/portforward', 'secrets', 'services/proxy'),
+  resourceRule(['impersonate'], '', 'serviceaccounts'),
+  resourceRule(['create'], '', 'serviceaccounts/token'),
+  resourceRule(
+    WRITE,
+    '',
+    'configmaps',
+    'events',
+    'pods',
+    'pods/exec',
+    'pods/portforward',
+    'secrets',
+    'serviceaccounts',
+    'services',
+    'services/proxy',
+  ),
+  resourceRule(WRITE, 'apps', 'deployments', 'deployments/scale'),
+  resourceRule(WRITE, 'networking.k8s.io', 'networkpolicies'),
+]
+
+const ADMINISTERED = [
+  resourceRule(['create'], AUTHORIZATION, 'localsubjectaccessreviews'),
+  resourceRule([...READ, ...WRITE], 'rbac.authorization.k8s.io', 'rolebindings', 'roles'),
+]
+
+/** The roles that people are given. */
+const userRoles: readonly BuiltinRole[] = [
+  { name: 'cluster-admin', rules: EVERYTHING },
+  { name: 'admin', rules: [], isAggregated: true },
+  { name: 'edit', rules: [], isAggregated: true, partOf: 'admin' },
+  { name: 'view', rules: [], isAggregated: true, partOf: 'edit' },
+  { name: 'system:aggregate-to-admin', rules: ADMINISTERED, partOf: 'admin' },
+  { name: 'system:aggregate-to-edit', rules: EDITED, partOf: 'edit' },
+  { name: 'system:aggregate-to-view', rules: VIEWED, partOf: 'view' },
+]
+
+/** The roles that every user has. */
+const commonRoles: readonly BuiltinRole[] = [
+  {
+    name: 'system:discovery',
+    rules: [
+      pathRule(
+        '/api',
+        '/api/*',
+        '/apis',
+        '/apis/*',
+        '/healthz',
+        '/livez',
+        '/openapi',
+        '/openapi/*',
+        '/readyz',
+        '/version',
+        '/version/',
+      ),
+    ],
+  },
+  {
+    name: 'system:public-info-viewer',
+    rules: [pathRule('/healthz', '/livez', '/readyz', '/version', '/version/')],
+  },
+  {
+    name: 'system:basic-user',
+    rules: [
+      resourceRule(
+        ['create'],
+        AUTHORIZATION,
+        'selfsubjectaccessreviews',
+        'selfsubjectrulesreviews',
+      ),
+      resourceRule(['create'], AUTHENTICATION, 'selfsubjectreviews'),
+    ],
+  },
+  {
+    name: 'system:service-account-issuer-discovery',
+    rules: [pathRule('/.well-known/openid-configuration', '/openid/v1/jwks')],
+  },
+  {
+    name: 'system:monitoring',
+    rules: [
+      pathRule('/healthz', '/healthz/*', '/livez', '/livez/*', '/metrics', '/readyz', '/readyz/*'),
+    ],
+  },
+  {
+    name: 'system:auth-delegator',
+    rules: [
+      resourceRule(['create'], AUTHENTICATION, 'tokenreviews'),
+      resourceRule(['create'], AUTHORIZATION, 'subjectaccessreviews'),
+    ],
+  },
+]
 
 const BINDINGS: readonly BuiltinBinding[] = [
   { name: 'cluster-admin', groups: [MASTERS] },

@@ -1,4 +1,4 @@
-import { NODE_READER_ROLE } from '../node-client.ts'
+import { NODE_READER_ROLE } from '../user.ts'
 import { type BuiltinRole, READ, type RoleRule, resourceRule } from './role-object.ts'
 
 /** Events, under both groups that serve them. */
@@ -38,7 +38,7 @@ const NODE_READER: BuiltinRole = {
 }
 
 /**
- * One role for each account in kube-system of which each is a controller's, under its name. A controller reads again
+ * One role for each controller's account in kube-system, under the name of the account. A controller reads again
  * what it failed to write (`get`), and everything else comes from `controllers-reader`. Rules beyond that are those of
  * Kubernetes, whose kube-controller-manager runs with these roles, too; the test in `src/controllers` that compares
  * them with what is used lists them.
@@ -48,7 +48,13 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
     resourceRule(
       FOLLOW,
       '',
-      ...['configmaps', 'endpoints', 'namespaces', 'nodes', 'pods', 'secrets', 'serviceaccounts'],
+      'configmaps',
+      'endpoints',
+      'namespaces',
+      'nodes',
+      'pods',
+      'secrets',
+      'serviceaccounts',
       'services',
     ),
     resourceRule(FOLLOW, 'apps', 'deployments'),
@@ -58,7 +64,10 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
     resourceRule(
       FOLLOW,
       'rbac.authorization.k8s.io',
-      ...['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],
+      'clusterrolebindings',
+      'clusterroles',
+      'rolebindings',
+      'roles',
     ),
   ],
   'pod-binder': [resourceRule(['patch'], '', 'pods')],
@@ -154,5 +163,5 @@ export const componentRoles: readonly BuiltinRole[] = [
   })),
 ]
 
-/** The names of the accounts in kube-system of which each is a controller's. */
+/** The names of the controllers' accounts in kube-system. */
 export const controllerAccounts: readonly string[] = Object.keys(CONTROLLERS)

@@ -1,7 +1,12 @@
 import { isPathAction } from '../action.ts'
 import type { Authorizer } from '../rbac/authorizer.ts'
+import type { User } from '../user.ts'
 import { type NodePods, nodePermits } from './node-permits.ts'
-import { nodeOfUser } from './node-user.ts'
+
+const PREFIX = 'system:node:'
+
+/** The group of all node agents. */
+export const NODES = 'system:nodes'
 
 /** Permits node agents what their nodes need; `next` decides everything else. */
 export function nodeAuthorizer(pods: NodePods, next: Authorizer): Authorizer {
@@ -16,4 +21,15 @@ export function nodeAuthorizer(pods: NodePods, next: Authorizer): Authorizer {
         : next.authorize(user, action)
     },
   }
+}
+
+/** How the agent of a node is called where users are. */
+export function nodeUserName(node: string): string {
+  return `${PREFIX}${node}`
+}
+
+/** The Node whose agent a user is; undefined: it is no node agent. Name and group must both say so. */
+export function nodeOfUser({ name, groups }: User): string | undefined {
+  if (!name.startsWith(PREFIX) || !groups.includes(NODES)) return undefined
+  return name.slice(PREFIX.length) || undefined
 }

@@ -23,8 +23,16 @@ const pods: NodePods = {
 }
 
 const VERBS = [
-  ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
-  ...['impersonate', 'escalate'],
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+  'impersonate',
+  'escalate',
 ]
 
 /** The verbs that the agent of n1 may use on what `[group/]resource[/subresource] [namespace/]name` says. */

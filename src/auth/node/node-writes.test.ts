@@ -169,6 +169,9 @@ test('a Pod without an account has the default one', () => {
 test.each(OTHERS)('%j is no agent of a node, so only its roles bind it', (user) => {
   const rules = [nodeWrite, leaseWrite, podWrite].map((rule) => rule(user, node('n2'), undefined))
   expect([...rules, tokenRefusal(user, 'a', {}, undefined)]).toEqual([
-    ...[undefined, undefined, undefined, undefined],
+    undefined,
+    undefined,
+    undefined,
+    undefined,
   ])
 })

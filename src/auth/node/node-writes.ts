@@ -1,10 +1,17 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import type { User } from '../user.ts'
-import { isRestrictedLabel } from './node-labels.ts'
+import { nodeOfUser } from './node-authorizer.ts'
 import { NODE_LEASES } from './node-permits.ts'
-import { nodeOfUser } from './node-user.ts'
 import { accountOf } from './pod-references.ts'
+
+/** Domains whose labels mean something to the cluster. */
+const CLUSTER = /(?:^|\.)(?:kubernetes|k8s|orch)\.io$/u
+
+/** Of those, what the agents of nodes find out by themselves, and what is theirs to say, as in Kubernetes. */
+const OF_AGENTS = /(?:^|\.)(?:kubelet|node)\.(?:kubernetes|orch)\.io$/u
+const FOUND =
+  /^(?:(?:beta\.)?(?:kubernetes|orch)\.io\/(?:arch|hostname|instance-type|os)|(?:topology|failure-domain\.beta)\.(?:kubernetes|orch)\.io\/(?:region|zone))$/u
 
 /**
  * Why an agent of a node may not write an object, whatever its roles permit: what the plugin
@@ -95,4 +102,14 @@ function contentOf(value: Json | undefined): Json {
 
 function quote(text: string): string {
   return JSON.stringify(text)
+}
+
+/**
+ * Whether a label of a Node is for who administers the cluster alone: it says where Pods may run, or that
+ * the node is one of the control plane.
+ */
+function isRestrictedLabel(label: string): boolean {
+  const slash = label.indexOf('/')
+  const domain = label.slice(0, Math.max(0, slash))
+  return CLUSTER.test(domain) && !OF_AGENTS.test(domain) && !FOUND.test(label)
 }

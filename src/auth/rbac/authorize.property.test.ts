@@ -9,7 +9,7 @@ import {
   arbitraryUser,
 } from '../testing/arbitrary-rbac.ts'
 import { naivelyAllowed } from '../testing/naive-rbac.ts'
-import { authorize } from './authorize.ts'
+import { authorize } from './authorizer.ts'
 import { Policy } from './policy.ts'
 
 const nameOf = ({ metadata }: JsonObject): string => JSON.stringify(metadata)

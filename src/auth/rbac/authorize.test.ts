@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Action } from '../action.ts'
 import { accountGroups, accountUserName } from '../service-account-name.ts'
 import type { User } from '../user.ts'
-import { authorize } from './authorize.ts'
+import { authorize } from './authorizer.ts'
 import { Policy } from './policy.ts'
 
 const ANN: User = { name: 'ann', groups: ['dev'] }

@@ -4,8 +4,12 @@ import { permitMasters, rbacAuthorizer } from './authorizer.ts'
 import { Policy } from './policy.ts'
 
 const DELETE = {
-  ...{ verb: 'delete', group: 'apps', resource: 'deployments', subresource: 'scale' },
-  ...{ namespace: 'shop', name: 'web' },
+  verb: 'delete',
+  group: 'apps',
+  resource: 'deployments',
+  subresource: 'scale',
+  namespace: 'shop',
+  name: 'web',
 }
 const SCRAPE = { verb: 'get', path: '/metrics' }
 
@@ -18,8 +22,10 @@ function permittedTo(user: User) {
 
 test('a member of system:masters is granted everything without any role', () => {
   expect(permittedTo({ name: 'ann', groups: ['dev', 'system:masters'] })).toEqual([
-    ...[true, true],
-    ...[2, 2],
+    true,
+    true,
+    2,
+    2,
   ])
 })
 

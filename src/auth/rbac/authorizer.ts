@@ -1,10 +1,11 @@
-import type { Action } from '../action.ts'
+import { type Action, isPathAction } from '../action.ts'
 import { MASTERS, type User } from '../user.ts'
-import { authorize, type Decision } from './authorize.ts'
-import type { RoleReference } from './binding.ts'
+import type { Binding, RoleReference } from './binding.ts'
 import type { Policy } from './policy.ts'
 import { EVERYTHING, type PolicyRule } from './policy-rule.ts'
-import { rulesOfUser } from './rules-of-user.ts'
+
+/** The decision by a binding, which permits many actions. */
+const PERMISSIONS = new WeakMap<Binding, Decision>()
 
 /** Decides what a user may do. */
 export interface Authorizer {
@@ -43,4 +44,58 @@ export function permitEverything(policy: Policy): Authorizer {
     rulesOf: () => EVERYTHING,
     rulesOfRole: (role) => policy.rulesOf(role),
   }
+}
+
+/** Every rule that a user is granted in a namespace; an empty namespace: in the whole cluster. */
+export function rulesOfUser(policy: Policy, user: User, namespace: string): readonly PolicyRule[] {
+  const rules = new Set<PolicyRule>()
+  for (const grant of policy.grantsTo(user, namespace)) {
+    for (const rule of grant.rules ?? []) rules.add(rule)
+  }
+  return [...rules]
+}
+
+interface Decision {
+  readonly isAllowed: boolean
+  /** For operators and the audit log: the binding that permits it, or roles that do not exist. */
+  readonly reason: string
+}
+
+/** Whether roles and bindings permit an action: they only ever permit, so one rule is enough. */
+export function authorize(policy: Policy, user: User, action: Action): Decision {
+  const namespace = isPathAction(action) ? '' : action.namespace
+  for (const index of policy.indexesOf(user, namespace)) {
+    const binding = index.permits(action)
+    if (binding !== undefined) return permission(binding)
+  }
+  const indexes = [...policy.indexesOf(user, namespace)]
+  const missing = indexes.flatMap(({ incomplete }) => incomplete.map(({ role }) => notFound(role)))
+  return { isAllowed: false, reason: reasonOf([...new Set(missing)]) }
+}
+
+function permission(binding: Binding): Decision {
+  const known = PERMISSIONS.get(binding)
+  if (known !== undefined) return known
+  const made = { isAllowed: true, reason: `RBAC: allowed by ${describe(binding)}` }
+  PERMISSIONS.set(binding, made)
+  return made
+}
+
+/** As kube-apiserver says it: kubectl shows it after `no - `. */
+function reasonOf(missing: readonly string[]): string {
+  if (missing.length === 0) return ''
+  return missing.length === 1 ? `RBAC: ${missing[0]}` : `RBAC: [${missing.join(', ')}]`
+}
+
+function notFound({ kind, name }: Binding['role']): string {
+  return `${kind.toLowerCase()}.rbac.authorization.k8s.io ${quoted(name)} not found`
+}
+
+function describe({ kind, namespace, name, role }: Binding): string {
+  const path = namespace === '' ? name : `${namespace}/${name}`
+  return `${kind} ${quoted(path)} of ${role.kind} ${quoted(role.name)}`
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text)
 }

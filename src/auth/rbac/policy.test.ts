@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import type { User } from '../user.ts'
-import { authorize } from './authorize.ts'
+import { authorize, rulesOfUser } from './authorizer.ts'
 import { Policy } from './policy.ts'
-import { rulesOfUser } from './rules-of-user.ts'
 
 const ANN: User = { name: 'ann', groups: [] }
 const GET_PODS = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }

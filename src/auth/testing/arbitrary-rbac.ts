@@ -64,7 +64,7 @@ export const arbitraryUser: fc.Arbitrary<User> = fc.record({
   groups: fc.uniqueArray(fc.constantFrom(...GROUPS), { maxLength: 2 }),
 })
 
-/** Verbs, resources, names and paths of which the rules know about half. */
+/** Verbs, resources, names and paths; about half of them occur in the rules. */
 export const arbitraryAction: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 4,

@@ -2,7 +2,7 @@ import { onTestFinished, vi } from 'vitest'
 import type { Action } from '../action.ts'
 import { isPathAction } from '../action.ts'
 import type { RoleRule } from '../builtin-roles/role-object.ts'
-import { GrantIndex } from '../rbac/grant-index.ts'
+import { GrantIndex } from '../rbac/policy.ts'
 
 /** What a rule permits: `get apps/deployments`, `patch /nodes/status`. */
 export type Permission = string

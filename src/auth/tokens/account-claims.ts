@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { accountUserName, parseAccountUserName } from '../service-account-name.ts'
 
-/** Names an object of which the name alone does not say which one was meant. */
+/** Identifies an object: by its uid too, since a later object may have the same name. */
 export interface ObjectIdentity {
   readonly name: string
   readonly uid: string

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { verifyToken } from '../authentication/account-authenticator.ts'
 import { forge, newSigningKey, signers } from '../testing/forge.ts'
 import { forgeries } from '../testing/forgeries.ts'
 import { accountPayload } from './account-claims.ts'
-import { verifyToken } from './verify-token.ts'
 
 const ISSUER = 'https://orch.default.svc'
 const AUDIENCE = 'https://orch.default.svc'
@@ -42,8 +42,12 @@ test.each([
 })
 
 const FORGED = forgeries({
-  ...{ issuer: ISSUER, audience: AUDIENCE, ec, rsa },
-  ...{ claims: CLAIMS, seconds: SECONDS },
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  ec,
+  rsa,
+  claims: CLAIMS,
+  seconds: SECONDS,
 })
 
 describe.each(Object.entries(FORGED))('forged by its %s', (_kind, tokens) => {

@@ -13,8 +13,12 @@ test('a token says for how long, for what and by which key it is good, and nothi
   const issued = await issuer.issue({ claims, audiences: ['a', 'b'], lifetimeSeconds: 600 })
   expect(decodeProtectedHeader(issued.token)).toEqual({ alg: 'ES256', kid: key.id })
   expect(decodeJwt(issued.token)).toEqual({
-    ...{ iss: 'https://orch', aud: ['a', 'b'], jti: 't1' },
-    ...{ iat: now, nbf: now, exp: now + 600 },
+    iss: 'https://orch',
+    aud: ['a', 'b'],
+    jti: 't1',
+    iat: now,
+    nbf: now,
+    exp: now + 600,
     sub: 'system:serviceaccount:shop:builder',
     'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'builder', uid: 'u1' } },
   })

@@ -30,7 +30,8 @@ export function kubeconfigToken(
   /** The one that the file had when it was last read: the used one may be newer, where the file cannot be written. */
   let ofFile = token
   let used: { readonly token: string; readonly credential: Credential } = {
-    ...{ token, credential: bearer(token) },
+    token,
+    credential: bearer(token),
   }
   let readAt = clock.now()
 

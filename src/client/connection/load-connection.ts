@@ -32,7 +32,10 @@ export function connectionBySocket(
   credentials: CredentialSource = anonymous,
 ): Connection {
   return {
-    ...{ origin: 'http://localhost', basePath: '', socketPath, source: socketPath },
+    origin: 'http://localhost',
+    basePath: '',
+    socketPath,
+    source: socketPath,
     tls: undefined,
     credentials,
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import { type ClientObserver, noObserver } from './client-observer.ts'
-import type { ApiResult } from './failure/failure.ts'
+import type { ApiResult } from './failure.ts'
 import type { ListStream } from './list-stream.ts'
 import { openListPage } from './list-stream.ts'
 import type { Query } from './query.ts'

@@ -66,7 +66,9 @@ async function connectorOptions(
   { certificate, observer, onCertificate }: ConnectorOptions,
 ): Promise<buildConnector.BuildOptions> {
   const base = {
-    ...{ allowH2: false, timeout: CONNECT_TIMEOUT_MS, keepAlive: false },
+    allowH2: false,
+    timeout: CONNECT_TIMEOUT_MS,
+    keepAlive: false,
     ...(socketPath !== undefined && { socketPath }),
   }
   if (tls === undefined) return base

@@ -1,6 +1,6 @@
 import { isRecord } from '../json.ts'
 import type { ApiClient } from './api-client.ts'
-import type { ApiFailure, ApiResult } from './failure/failure.ts'
+import type { ApiFailure, ApiResult } from './failure.ts'
 import { readToEnd } from './list-stream.ts'
 
 /** The API from which to read the endpoints of Services, the best one first. */

@@ -1,9 +1,9 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { isRecord } from '../json.ts'
-import type { ApiFailure, ApiResult } from './failure/failure.ts'
-import { localFailure } from './failure/failure.ts'
+import type { ApiFailure, ApiResult } from './failure.ts'
+import { localFailure } from './failure.ts'
+import { ListSplitter } from './list-splitter.ts'
 import type { ApiRequest, OpenResponse, Requester } from './requester.ts'
-import { ListSplitter } from './stream/list-splitter.ts'
 
 /** The items of a list that arrived together. */
 export interface ListBatch {

@@ -1,7 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { CONNECT_TIMEOUT_MS } from './connector.ts'
-import type { ApiFailure } from './failure/failure.ts'
-import { localFailure } from './failure/failure.ts'
+import type { ApiFailure } from './failure.ts'
+import { localFailure } from './failure.ts'
 
 const CERTIFICATES =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_(GET|VERIFY)_)/

@@ -6,7 +6,7 @@ import type { Credential } from '../connection/credential/credential.ts'
 import { invalidTime } from '../connection/credential/validity.ts'
 import type { ClientObserver } from './client-observer.ts'
 import { type ConnectorOptions, createConnector } from './connector.ts'
-import type { ApiResult } from './failure/failure.ts'
+import type { ApiResult } from './failure.ts'
 import { networkFailure } from './network-failure.ts'
 import { Pool } from './undici.ts'
 

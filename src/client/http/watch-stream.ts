@@ -1,7 +1,7 @@
-import type { ApiFailure, ApiResult } from './failure/failure.ts'
+import type { ApiFailure, ApiResult } from './failure.ts'
+import { createLineSplitter } from './line-splitter.ts'
 import type { Query } from './query.ts'
 import type { OpenResponse, Requester } from './requester.ts'
-import { createLineSplitter } from './stream/line-splitter.ts'
 
 /** Options of a watch. */
 export interface WatchOptions {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ApiClient } from '../http/api-client.ts'
-import type { ApiFailure } from '../http/failure/failure.ts'
+import type { ApiFailure } from '../http/failure.ts'
 import type { Query } from '../http/query.ts'
 import type { ObjectTracker } from './object-tracker.ts'
 import type { ReflectorProgress } from './reflector-state.ts'

@@ -1,4 +1,6 @@
-import type { ApiFailure } from '../http/failure/failure.ts'
+import type { ApiFailure } from '../http/failure.ts'
+
+const DECIMAL = /^(0|[1-9][0-9]*)$/
 
 /** Watch events so far, by type. */
 export interface EventCounts {
@@ -66,4 +68,22 @@ export function createProgress(path: string, now: number): ReflectorProgress {
     events: { added: 0, modified: 0, deleted: 0, bookmark: 0, error: 0 },
     lastFailure: undefined,
   }
+}
+
+/**
+ * Compares two resourceVersions: negative when `a` is older, 0 when they are equal; undefined when one is
+ * not a decimal number, so that they cannot be compared. KEP-5504 defines this
+ * comparison for the servers of Kubernetes.
+ */
+export function compareVersions(a: string, b: string): number | undefined {
+  if (!DECIMAL.test(a) || !DECIMAL.test(b)) return undefined
+  if (a.length !== b.length) return a.length - b.length
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+/** Whether `current` is older than `known`: the server lost its recent history. */
+export function isRewound(known: string, current: string): boolean {
+  const order = compareVersions(current, known)
+  return order !== undefined && order < 0
 }

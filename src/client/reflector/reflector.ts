@@ -2,26 +2,26 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { sleep } from '../../lib/sleep.ts'
 import type { ApiClient } from '../http/api-client.ts'
-import type { ApiFailure, ApiResult } from '../http/failure/failure.ts'
-import { readToEnd } from '../http/list-stream.ts'
-import type { Backoff } from './backoff.ts'
-import { createBackoff } from './backoff.ts'
-import type { Change, Projection } from './object-tracker.ts'
-import { ObjectTracker } from './object-tracker.ts'
-import { readPagedList } from './paged-list.ts'
-import type {
-  LossReason,
-  ReflectorContext,
-  ReflectorResource,
-  ReflectorTiming,
-  ReflectorVerb,
+import { type ApiFailure, type ApiResult, localFailure } from '../http/failure.ts'
+import { type ListBatch, type ListPage, readToEnd } from '../http/list-stream.ts'
+import type { Query } from '../http/query.ts'
+import { parseJson } from '../json.ts'
+import { type Backoff, createBackoff } from './backoff.ts'
+import { type Change, ObjectTracker, type Projection } from './object-tracker.ts'
+import {
+  DEFAULT_TIMING,
+  type LossReason,
+  type ReflectorContext,
+  type ReflectorResource,
+  type ReflectorTiming,
+  type ReflectorVerb,
 } from './reflector-context.ts'
-import { DEFAULT_TIMING } from './reflector-context.ts'
-import type { ReflectorState } from './reflector-state.ts'
-import { createProgress } from './reflector-state.ts'
-import { isRewound } from './resource-version.ts'
-import { rewound } from './watch-end.ts'
-import { WatchSession } from './watch-session.ts'
+import { createProgress, isRewound, type ReflectorState } from './reflector-state.ts'
+import { rewound, WatchSession } from './watch-session.ts'
+
+const PAGE_ITEMS = '500'
+/** Ten million objects. A server with more pages never ends its list. */
+const MAX_PAGES = 20_000
 
 export interface ReflectorOptions<T, Problem> {
   readonly client: ApiClient
@@ -111,7 +111,7 @@ export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem
   }
 }
 
-/** The steps of one reflector, each of which decides the next. */
+/** The steps of one reflector; each decides the next. */
 class Steps<T, Problem> {
   readonly #context: ReflectorContext<T, Problem>
   readonly #backoff: Backoff
@@ -242,4 +242,72 @@ class Steps<T, Problem> {
     this.#context.onFailure(failure, verb)
     progress.lastFailure = { ...failure, at: clock.now() }
   }
+}
+
+/**
+ * Lists a collection in pages of 500, without `resourceVersion`, so never
+ * from a stale cache. When the pages expire meanwhile (410), lists again in one response,
+ * which cannot expire.
+ * @returns the resourceVersion of the first page: from a server whose pages are not of one version, a
+ * watch from there repeats the changes between them
+ */
+async function readPagedList<T, Problem>(
+  context: ReflectorContext<T, Problem>,
+  signal: AbortSignal,
+): Promise<ApiResult<string>> {
+  const paged = await readPages(context, { limit: PAGE_ITEMS }, signal)
+  if (paged.ok || paged.failure.code !== 410) return paged
+  return readPages(context, {}, signal)
+}
+
+async function readPages<T, Problem>(
+  context: ReflectorContext<T, Problem>,
+  limit: Query,
+  signal: AbortSignal,
+): Promise<ApiResult<string>> {
+  context.tracker.beginListing()
+  let version: string | undefined
+  let token: string | undefined
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const query: Query = token === undefined ? limit : { ...limit, continue: token }
+    const page = await readPage(context, query, signal)
+    if (!page.ok) return page
+    version ??= page.value.version
+    if (page.value.next === undefined) {
+      context.tracker.endListing()
+      context.deliver()
+      return { ok: true, value: version }
+    }
+    if (page.value.next === token) break
+    token = page.value.next
+  }
+  const message = `the list of ${context.resource.path} does not end`
+  return { ok: false, failure: localFailure('NP_CLIENT_GARBAGE', 'Garbage', message) }
+}
+
+async function readPage<T, Problem>(
+  context: ReflectorContext<T, Problem>,
+  query: Query,
+  signal: AbortSignal,
+): Promise<ApiResult<ListPage>> {
+  const { client, resource } = context
+  const opened = await client.list(resource.path, {
+    query: { ...resource.query, ...query },
+    signal,
+  })
+  if (!opened.ok) return opened
+  for await (const batch of opened.value.batches) {
+    readBatch(context, batch)
+    context.deliver()
+  }
+  return opened.value.result()
+}
+
+function readBatch<T, Problem>(context: ReflectorContext<T, Problem>, batch: ListBatch): void {
+  for (const text of batch.items) {
+    const raw = parseJson(text)
+    if (raw === undefined) context.onLost('garbage')
+    else context.tracker.put(raw)
+  }
+  for (let lost = 0; lost < batch.oversized; lost++) context.onLost('oversized')
 }

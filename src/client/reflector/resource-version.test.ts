@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compareVersions, isRewound } from './resource-version.ts'
+import { compareVersions, isRewound } from './reflector-state.ts'
 
 test('decimal versions of any length are compared as numbers', () => {
   fc.assert(

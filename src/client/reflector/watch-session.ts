@@ -1,14 +1,18 @@
-import type { Deadline } from '../http/deadline.ts'
-import { createDeadline } from '../http/deadline.ts'
-import { localFailure, statusFailure } from '../http/failure/failure.ts'
+import { createDeadline, type Deadline } from '../http/deadline.ts'
+import { type ApiFailure, localFailure, statusFailure } from '../http/failure.ts'
 import type { Query } from '../http/query.ts'
 import type { WatchBatch, WatchStream } from '../http/watch-stream.ts'
+import { isRecord, parseJson } from '../json.ts'
+import { type Identity, readIdentity } from './identity.ts'
 import type { ReflectorContext } from './reflector-context.ts'
-import { isRewound } from './resource-version.ts'
-import type { WatchEnd } from './watch-end.ts'
-import { endedEarly, erroneousWatch, refusedWatch, rewound } from './watch-end.ts'
-import type { WatchEvent } from './watch-event.ts'
-import { readWatchEvent } from './watch-event.ts'
+import { isRewound } from './reflector-state.ts'
+
+/** The status of a server that does not support the parameters of a streaming list. */
+const UNSUPPORTED_STATUS = new Set([400, 403, 405, 406, 415, 422, 501])
+/** The status of a server that does not have the requested version. */
+const UNKNOWN_VERSION_STATUS = new Set([400, 410, 422])
+
+const INITIAL_END = 'k8s.io/initial-events-end'
 
 export interface WatchSessionOptions {
   /** The resourceVersion to continue from; undefined: begin with a streaming list. */
@@ -179,3 +183,86 @@ export class WatchSession<T, Problem> {
 }
 
 const COUNTER = { ADDED: 'added', MODIFIED: 'modified', DELETED: 'deleted' } as const
+
+/** One line of a watch. `raw` is the object as the server sent it, not validated. */
+type WatchEvent =
+  | {
+      readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+      /** Undefined when the object has no usable name. */
+      readonly identity: Identity | undefined
+      readonly raw: unknown
+    }
+  | {
+      readonly type: 'BOOKMARK'
+      readonly version: string
+      /** Whether it ends the initial events of a streaming list. */
+      readonly initialEnd: boolean
+    }
+  | { readonly type: 'ERROR'; readonly status: unknown }
+
+/** Reads a watch line; undefined when it is no watch event. */
+function readWatchEvent(line: string): WatchEvent | undefined {
+  const event = parseJson(line)
+  if (!isRecord(event)) return undefined
+  const { type, object } = event
+  if (type === 'ERROR') return { type, status: object }
+  if (type === 'BOOKMARK') return readBookmark(object)
+  if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return undefined
+  return { type, identity: readIdentity(object), raw: object }
+}
+
+function readBookmark(object: unknown): WatchEvent | undefined {
+  const metadata = isRecord(object) ? object['metadata'] : undefined
+  if (!isRecord(metadata) || typeof metadata['resourceVersion'] !== 'string') return undefined
+  const annotations = metadata['annotations']
+  const initialEnd = isRecord(annotations) && annotations[INITIAL_END] === 'true'
+  return { type: 'BOOKMARK', version: metadata['resourceVersion'], initialEnd }
+}
+
+/** How a watch ended, which decides the next step. */
+type WatchEnd =
+  /** The server closed it at `timeoutSeconds`: continue where it ended. */
+  | { readonly kind: 'planned' }
+  /** The connection broke: check that the server has not lost history, then continue. */
+  | { readonly kind: 'broken'; readonly failure: ApiFailure }
+  /** The server does not have the watch's version, or may have lost history: list again. */
+  | { readonly kind: 'lost'; readonly failure: ApiFailure }
+  /** No response to a streaming list in time: use pages for this list. */
+  | { readonly kind: 'silent' }
+  /** The server does not support streaming lists: use pages from now on. */
+  | { readonly kind: 'unsupported' }
+
+/** The end of a watch that the server refused; `initial`: it was to begin with a streaming list. */
+function refusedWatch(failure: ApiFailure, initial: boolean): WatchEnd {
+  if (initial && UNSUPPORTED_STATUS.has(failure.code)) return { kind: 'unsupported' }
+  return {
+    kind: UNKNOWN_VERSION_STATUS.has(failure.code) || isOutage(failure) ? 'lost' : 'broken',
+    failure,
+  }
+}
+
+/** The end of a watch in which the server sent an ERROR event. */
+function erroneousWatch(failure: ApiFailure): WatchEnd {
+  return { kind: UNKNOWN_VERSION_STATUS.has(failure.code) ? 'lost' : 'broken', failure }
+}
+
+/** The failure of a server whose versions went from `known` back to `current`. */
+export function rewound(known: string, current: string): ApiFailure {
+  const message = `the server's resourceVersion went back from ${known} to ${current}`
+  return localFailure('NP_CLIENT_REWOUND', 'Rewound', message)
+}
+
+/**
+ * Whether the server was down. Versions alone do not show whether it still has the same history
+ * afterwards: it may have been restored from a backup and have reached the same version since. So the
+ * reflector lists again then.
+ */
+function isOutage({ code, errorCode }: ApiFailure): boolean {
+  return code >= 500 || errorCode === 'NP_CLIENT_UNREACHABLE' || errorCode === 'NP_CLIENT_TLS'
+}
+
+/** The failure of a watch that the server closed before `timeoutSeconds`. */
+function endedEarly(path: string): ApiFailure {
+  const message = `the watch of ${path} ended before its time`
+  return localFailure('NP_CLIENT_WATCH_ENDED', 'WatchEnded', message)
+}

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { fixedCredential } from '../connection/credential/credential.ts'
-import type { ApiResult } from '../http/failure/failure.ts'
-import { statusFailure } from '../http/failure/failure.ts'
+import type { ApiResult } from '../http/failure.ts'
+import { statusFailure } from '../http/failure.ts'
 import { CredentialRenewal } from './credential-renewal.ts'
 
 const MINUTE = 60_000
@@ -43,7 +43,8 @@ function renewal({ claims = {}, refusal, unwritten, spread = 0 }: Given = {}) {
     },
   }
   const renewing = new CredentialRenewal({
-    ...{ connection: { credentials, source: 'kubeconfig "/k"' }, clock },
+    connection: { credentials, source: 'kubeconfig "/k"' },
+    clock,
     random: { below: () => spread },
     log: { info: write, warn: write } as never,
     onProblems: (found) => problems.push(found),

@@ -12,7 +12,7 @@ import {
   type Validity,
 } from '../connection/credential/validity.ts'
 import type { ApiClient } from '../http/api-client.ts'
-import { causeOf } from '../http/failure/failure.ts'
+import { causeOf } from '../http/failure.ts'
 import { isRecord } from '../json.ts'
 import { createBackoff } from '../reflector/backoff.ts'
 import { requestToken, type TokenRequest } from './token-request.ts'
@@ -90,7 +90,9 @@ export class CredentialRenewal {
       log.warn({ err }, 'reviewing the credentials of the API server failed')
     void this.#round(client).catch(onError)
     this.#stop = regularly({
-      ...{ clock, everyMs: ROUND_MS, onError },
+      clock,
+      everyMs: ROUND_MS,
+      onError,
       round: () => this.#round(client),
     })
   }
@@ -177,7 +179,7 @@ function remedy(status: number, account: string): string {
   return status === 401 ? '; write a new token there' : ''
 }
 
-/** The request of a token like this one; undefined: it is none of a ServiceAccount, or ends with another object. */
+/** The request of a token like this one; undefined: it is not a token of a ServiceAccount, or it is bound to another object. */
 function requestLike(token: string): TokenRequest | undefined {
   const claims = tokenClaims(token)
   const { sub, aud, iat, exp } = claims ?? {}

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../http/api-client.ts'
-import { type ApiResult, localFailure } from '../http/failure/failure.ts'
+import { type ApiResult, localFailure } from '../http/failure.ts'
 import { isRecord } from '../json.ts'
 
 /** A token that a ServiceAccount is to get (`authentication.k8s.io/v1`, TokenRequest). */
@@ -30,7 +30,8 @@ export async function requestToken(
   const [inNamespace, ofAccount] = [namespace, name].map(encodeURIComponent)
   const path = `/api/v1/namespaces/${inNamespace}/serviceaccounts/${ofAccount}/token`
   const answer = await client.create(path, {
-    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
     spec: {
       ...(audiences.length > 0 && { audiences }),
       expirationSeconds,

@@ -1,4 +1,4 @@
-import type { RequestReporter } from '../http/failure/api-failures.ts'
+import type { RequestReporter } from '../http/api-failures.ts'
 
 /** For tests of what does not concern the outcome of requests. */
 export const silentReporter: RequestReporter = {

@@ -1,8 +1,10 @@
-import type { Family, IpAddress } from '../../lib/ip.ts'
-import { familyOf } from '../../lib/ip.ts'
+import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { HEADLESS } from '../../resources/label-names.ts'
+import { NAMES } from '../../resources/names.ts'
 import type { PodObject } from '../objects/pod-object.ts'
-import type { ServiceObject } from '../objects/service-object.ts'
+import { isHeadless, type ServiceObject } from '../objects/service-object.ts'
+import { type StringMap, withoutKeys } from '../objects/string-map.ts'
 import { endpointPorts } from './endpoint-ports.ts'
 
 /** A Pod that can be an endpoint of a Service in one IP family. */
@@ -49,4 +51,15 @@ export function targetRefOf({ meta }: PodObject): JsonObject {
 
 function laterTime(a: string, b: string): string {
   return Date.parse(a) < Date.parse(b) ? b : a
+}
+
+/**
+ * The labels of the Endpoints and slices of a Service: its own, but the headless label only if it has no ClusterIP.
+ * A label of that name on the Service is not copied, because service proxies ignore slices with it.
+ */
+export function serviceLabels(service: ServiceObject): StringMap {
+  return {
+    ...withoutKeys(service.meta.labels, ...NAMES.headless),
+    ...(isHeadless(service) ? { [HEADLESS]: '' } : {}),
+  }
 }

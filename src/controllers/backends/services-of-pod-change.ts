@@ -1,7 +1,6 @@
 import { isDeepEqual } from '../../lib/equal.ts'
-import type { ObjectChange } from '../cache/object-cache.ts'
+import type { ObjectChange, View } from '../cache/object-cache.ts'
 import { servicesOf } from '../cache/selection.ts'
-import type { View } from '../cache/view.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 
 /** Keys of the Services that select the Pod before or after the change; none if no endpoint field changed. */

@@ -1,27 +1,22 @@
-import type { JsonObject } from '../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
-import type { ClusterRoleObject } from '../objects/cluster-role-object.ts'
-import { readClusterRole } from '../objects/cluster-role-object.ts'
-import type { ConfigMapObject } from '../objects/config-map-object.ts'
-import { readConfigMap } from '../objects/config-map-object.ts'
-import type { EndpointsObject } from '../objects/endpoints-object.ts'
-import { readEndpoints } from '../objects/endpoints-object.ts'
-import type { LeaseObject } from '../objects/lease-object.ts'
-import { readLease } from '../objects/lease-object.ts'
-import type { NamespaceObject } from '../objects/namespace-object.ts'
-import { readNamespace } from '../objects/namespace-object.ts'
-import type { NodeObject } from '../objects/node-object.ts'
-import { readNode } from '../objects/node-object.ts'
-import type { MetadataObject, ObjectMeta } from '../objects/object-meta.ts'
-import { keyOf, readMetadataObject } from '../objects/object-meta.ts'
-import type { PodObject } from '../objects/pod-object.ts'
-import { readPod } from '../objects/pod-object.ts'
-import type { SecretObject } from '../objects/secret-object.ts'
-import { readSecret } from '../objects/secret-object.ts'
-import type { ServiceObject } from '../objects/service-object.ts'
-import { readService } from '../objects/service-object.ts'
-import type { SliceObject } from '../objects/slice-object.ts'
-import { readSlice } from '../objects/slice-object.ts'
+import { ROOT_CA_CONFIG_MAP } from '../../resources/names.ts'
+import { type ClusterRoleObject, readClusterRole } from '../objects/cluster-role-object.ts'
+import { type EndpointsObject, readEndpoints } from '../objects/endpoints-object.ts'
+import { type NamespaceObject, readNamespace } from '../objects/namespace-object.ts'
+import { type NodeObject, readNode } from '../objects/node-object.ts'
+import {
+  keyOf,
+  type MetadataObject,
+  type ObjectMeta,
+  readMeta,
+  readMetadataObject,
+} from '../objects/object-meta.ts'
+import { type PodObject, readPod } from '../objects/pod-object.ts'
+import { readSecret, type SecretObject } from '../objects/secret-object.ts'
+import { readService, type ServiceObject } from '../objects/service-object.ts'
+import { readSlice, type SliceObject } from '../objects/slice-object.ts'
+import { readStrings, type StringMap } from '../objects/string-map.ts'
 import { COLLECTION_ROUTES } from './collection-route.ts'
 import type { Totals } from './totals.ts'
 import { capacityOf } from './zone-capacity.ts'
@@ -117,7 +112,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   clusterrolebindings: METADATA_ONLY,
 }
 
-/** Pods of a namespace with a label; Services of which it is the first label they select by. */
+/** Pods of a namespace with a label; Services whose selector has it as its first label. */
 export function labelGroup(namespace: string, [key, value]: readonly [string, string]): string {
   return `${namespace}/${key}=${value}`
 }
@@ -174,4 +169,34 @@ export function pathOf(collection: CollectionName, namespace: string, name?: str
   const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   const object = name === undefined ? '' : `/${encodeURIComponent(name)}`
   return `${COLLECTION_ROUTES[collection].root}${scope}/${collection}${object}`
+}
+
+/** The fields of a Lease that controllers read. */
+interface LeaseObject {
+  readonly meta: ObjectMeta
+  /** `spec.renewTime`, RFC 3339; empty when its holder never renewed it. */
+  readonly renewedAt: string
+}
+
+/** Reads a Lease as the API server sent it; see `readMeta` for missing fields. */
+function readLease(object: JsonObject): LeaseObject {
+  return { meta: readMeta(object), renewedAt: stringAt(object, 'spec', 'renewTime') }
+}
+
+/** The fields of a ConfigMap that controllers read: its metadata, and of `kube-root-ca.crt` the data. */
+interface ConfigMapObject extends MetadataObject {
+  /** Empty for any other ConfigMap. */
+  readonly data: StringMap
+  /** Its data cannot be changed. */
+  readonly isImmutable: boolean
+}
+
+/** Reads a ConfigMap as the API server sent it; see `readMeta` for missing fields. */
+function readConfigMap(object: JsonObject): ConfigMapObject {
+  const { meta } = readMetadataObject(object)
+  return {
+    meta,
+    data: meta.name === ROOT_CA_CONFIG_MAP ? readStrings(objectAt(object, 'data')) : {},
+    isImmutable: valueAt(object, 'immutable') === true,
+  }
 }

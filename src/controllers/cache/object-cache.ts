@@ -1,9 +1,11 @@
-import { isRewound } from '../../client/reflector/resource-version.ts'
+import { compareVersions, isRewound } from '../../client/reflector/reflector-state.ts'
+import type { ObjectMeta } from '../objects/object-meta.ts'
+import type { CollectionName, Objects } from './collections.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import { Tally, type Totals } from './totals.ts'
-import type { Identified, UnseenWrite } from './unseen-write.ts'
-import { isIncluded, isOlder, order } from './unseen-write.ts'
-import type { Collection } from './view.ts'
+
+/** What a reconcile may read of the cluster. */
+export type View = { readonly [K in CollectionName]: Collection<Objects[K]> }
 
 /** A change of one object; `before` is undefined for a new one, `after` for a deleted one. */
 export interface ObjectChange<T> {
@@ -148,4 +150,63 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
 
 function isSame(a: Identified, b: Identified | undefined): boolean {
   return a.meta.version !== '' && a.meta.version === b?.meta.version && a.meta.uid === b.meta.uid
+}
+
+/** An object with its metadata. */
+interface Identified {
+  readonly meta: ObjectMeta
+}
+
+/** A write of this replica whose event the watch has not delivered yet. */
+interface UnseenWrite<T> {
+  /** Undefined: a deletion. */
+  readonly written: T | undefined
+  /** The last state that the watch delivered. */
+  readonly base: T | undefined
+  /** Whether a list has ended since the write. */
+  readonly isListed: boolean
+}
+
+/** Whether `value`, from the watch, is a state from before the write. */
+function isOlder<T extends Identified>(
+  value: T | undefined,
+  { written, base }: UnseenWrite<T>,
+): boolean {
+  if (value === undefined)
+    return written !== undefined && base !== undefined && isOther(written, base)
+  if (written !== undefined) return order(value.meta.version, written) < 0
+  return base !== undefined && !isOther(value, base)
+}
+
+/**
+ * Whether a list at `version` includes the effect of the write: by its version, or because it began after the
+ * write, as another list has ended since.
+ */
+function isIncluded<T extends Identified>(
+  { written, isListed }: UnseenWrite<T>,
+  version: string,
+): boolean {
+  return isListed || (written !== undefined && order(version, written) >= 0)
+}
+
+/** The order of two versions, negative if the first is older; versions that cannot be compared count as newer. */
+function order(version: string, than: Identified): number {
+  return compareVersions(version, than.meta.version) ?? 1
+}
+
+function isOther(a: Identified, b: Identified): boolean {
+  return a.meta.uid !== b.meta.uid
+}
+
+/** The present objects of a collection. */
+interface Collection<T> {
+  get(key: string): T | undefined
+  /** The members of a group (see `COLLECTIONS`). */
+  group(name: string): Iterable<T>
+  groupSize(name: string): number
+  values(): Iterable<T>
+  /** The sums of what the objects add to each total (see `COLLECTIONS`). */
+  totals(): ReadonlyMap<string, number>
+  /** When the heartbeat of an object was last seen to change, milliseconds since the epoch; undefined: never. */
+  heardAt(key: string): number | undefined
 }

@@ -1,8 +1,12 @@
+import type { NodeObject } from '../objects/node-object.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import type { StringMap } from '../objects/string-map.ts'
 import { labelGroup, nodeGroup } from './collections.ts'
-import type { View } from './view.ts'
+import type { ObjectChange, View } from './object-cache.ts'
+
+/** The keys that a change makes dirty; the view shows the state after it. */
+export type Affects<T> = (change: ObjectChange<T>, view: View) => Iterable<string>
 
 /** The Pods that a Service selects; costs as much as its rarest label has Pods. */
 export function podsOf(service: ServiceObject, view: View): readonly PodObject[] {
@@ -31,4 +35,15 @@ function selects(selector: StringMap, labels: StringMap): boolean {
   return Object.entries(selector).every(
     ([key, value]) => Object.hasOwn(labels, key) && labels[key] === value,
   )
+}
+
+/**
+ * Makes the Pods of a node dirty when the node is created, is deleted, or changes in `facts`;
+ * a change of anything else makes none dirty.
+ */
+export function podsOfNode(facts: (node: NodeObject) => unknown): Affects<NodeObject> {
+  return ({ key, before, after }, view) => {
+    const isSame = before && after && facts(before) === facts(after)
+    return isSame ? [] : [...view.pods.group(nodeGroup(key))].map(({ meta }) => meta.key)
+  }
 }

@@ -1,5 +1,5 @@
-import { documentSection } from '../../telemetry/metrics/document-section.ts'
-import { RUNNER_METRICS, RUNNER_PREFIX } from './runner-metric-table.ts'
+import { documentSection } from '../../telemetry/metrics/document.ts'
+import { RUNNER_METRICS, RUNNER_PREFIX } from './runner-metrics.ts'
 
 /** The text of docs/controller-metrics.md. */
 export function runnerMetricsDocument(): string {

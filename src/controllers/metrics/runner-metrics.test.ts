@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRecordingObserver } from '../testing/recording-observer.ts'
 import { runnerMetricsDocument } from './document.ts'
-import { RUNNER_METRICS } from './runner-metric-table.ts'
-import { countRunner, createRunnerMetrics } from './runner-metrics.ts'
+import { countRunner, createRunnerMetrics, RUNNER_METRICS } from './runner-metrics.ts'
 
 test('reports of the runner are counted and passed on', async () => {
   const metrics = createRunnerMetrics()

@@ -1,5 +1,5 @@
 import { NODE_LEASES } from '../../resources/names.ts'
-import type { View } from '../cache/view.ts'
+import type { View } from '../cache/object-cache.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 
 /** How long a node may send no heartbeat; it sends one every ten seconds. */

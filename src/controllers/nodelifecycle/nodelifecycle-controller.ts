@@ -1,11 +1,11 @@
 import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
 import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
-import type { View } from '../cache/view.ts'
+import type { View } from '../cache/object-cache.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import { eventWrite } from '../runner/writing/event-write.ts'
-import type { Patch } from '../runner/writing/write.ts'
+import { eventWrite } from '../runner/event-write.ts'
+import type { Patch } from '../runner/write.ts'
 import { livenessOf, nodeOfLease, SILENCE_MS } from './heartbeat.ts'
 
 const WAS_READY = { reason: NODE_SILENT, message: 'The node stopped sending heartbeats.' }

@@ -72,7 +72,7 @@ function readOwner(reference: JsonObject): OwnerReference {
   }
 }
 
-/** An object of which caches keep only the metadata, without labels and annotations: enough to collect garbage. */
+/** What caches keep of an object whose content does not matter: its metadata without labels and annotations, enough to collect garbage. */
 export interface MetadataObject {
   readonly meta: ObjectMeta
 }

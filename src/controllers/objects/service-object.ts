@@ -1,14 +1,16 @@
-import type { Family } from '../../lib/ip.ts'
-import { familyOf } from '../../lib/ip.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { parseLegacyIp } from '../../lib/legacy-address.ts'
-import { TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
+import { type Family, familyOf } from '../../lib/ip.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
+import { canonicalAddress, parseLegacyIp } from '../../lib/legacy-address.ts'
+import { LOAD_BALANCER_CONDITION, TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
-import type { LoadBalancerObject } from './load-balancer-object.ts'
-import { readLoadBalancer } from './load-balancer-object.ts'
-import type { ObjectMeta } from './object-meta.ts'
-import { readMeta } from './object-meta.ts'
+import { type ObjectMeta, readMeta } from './object-meta.ts'
 import { readStrings, type StringMap } from './string-map.ts'
 import { readTrafficDistribution, type TrafficDistribution } from './traffic-distribution.ts'
 
@@ -87,5 +89,32 @@ function readPort(port: JsonObject): ServicePortObject {
     targetPort:
       (typeof target === 'number' || typeof target === 'string') && target ? target : number,
     appProtocol: stringAt(port, 'appProtocol') || undefined,
+  }
+}
+
+/** The fields of a Service about load balancers. */
+interface LoadBalancerObject {
+  /** Whether the Service is of type LoadBalancer. */
+  readonly isRequested: boolean
+  /** `spec.loadBalancerClass`; empty when any controller may serve it. */
+  readonly className: string
+  /** `spec.loadBalancerIP`; empty when any address will do. */
+  readonly requestedIP: string
+  /** `ip` of each `status.loadBalancer.ingress`, in canonical text; empty for one with a host name only. */
+  readonly ingress: readonly string[]
+  /** The condition `orch.io/LoadBalancerAddress`: whether the Service has the addresses that it requests. */
+  readonly condition: StatusCondition
+}
+
+/** Reads a Service as the API server sent it; see `readMeta` for missing fields. */
+function readLoadBalancer(service: JsonObject): LoadBalancerObject {
+  return {
+    isRequested: stringAt(service, 'spec', 'type') === 'LoadBalancer',
+    className: stringAt(service, 'spec', 'loadBalancerClass'),
+    requestedIP: stringAt(service, 'spec', 'loadBalancerIP'),
+    ingress: arrayAt(service, 'status', 'loadBalancer', 'ingress')
+      .map((one) => stringAt(one, 'ip'))
+      .map(canonicalAddress),
+    condition: readCondition(objectAt(service, 'status'), LOAD_BALANCER_CONDITION),
   }
 }

@@ -1,11 +1,9 @@
-import { type ApiFailure, isTerminating } from '../../client/http/failure/failure.ts'
+import { type ApiFailure, isTerminating } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { View } from '../cache/view.ts'
+import type { View } from '../cache/object-cache.ts'
 import type { Controller } from './controller.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
-import { ProblemEpisodes } from './problem-episodes.ts'
-import { WorkQueue } from './work-queue.ts'
-import type { Write } from './writing/write.ts'
+import type { Write } from './write.ts'
 
 /** Times and limits of a controller loop. */
 export interface LoopTiming {
@@ -188,4 +186,132 @@ function errorCodeOf(kind: string): string {
 function resultOf(failure: ApiFailure | undefined): WriteResult {
   if (failure === undefined) return 'done'
   return failure.code === 409 || failure.code === 404 ? 'conflict' : 'failed'
+}
+
+/**
+ * The present problems, and the keys that they concern, so that a problem of a thousand keys is reported once when
+ * it begins and once when it ends.
+ */
+export class ProblemEpisodes {
+  readonly #keysOf = new Map<string, Set<string>>()
+
+  /** Records a problem of a key; returns whether it is the first key of that kind. */
+  begin(kind: string, key: string): boolean {
+    const keys = this.#keysOf.get(kind)
+    if (keys === undefined) this.#keysOf.set(kind, new Set([key]))
+    else keys.add(key)
+    return keys === undefined
+  }
+
+  /** Discards all problems, without reporting their end. */
+  clear(): void {
+    this.#keysOf.clear()
+  }
+
+  /** The key was reconciled; returns the kinds that ended with that. */
+  end(key: string): readonly string[] {
+    const ended: string[] = []
+    for (const [kind, keys] of this.#keysOf) {
+      if (keys.delete(key) && keys.size === 0) ended.push(kind)
+    }
+    for (const kind of ended) this.#keysOf.delete(kind)
+    return ended
+  }
+}
+
+/** See `WorkQueue`; times in milliseconds. */
+interface WorkQueueOptions {
+  readonly clock: Clock
+  /** Called when a key can be taken. */
+  readonly onReady: () => void
+  readonly backoffBaseMs: number
+  readonly backoffMaxMs: number
+}
+
+interface Timer {
+  readonly at: number
+  readonly cancel: () => void
+}
+
+/**
+ * Keys to reconcile, in the order in which they were added, each once however often it was added. A key that
+ * was taken is not returned again before it is done. A key that failed n times comes back after `base × 2ⁿ`.
+ */
+export class WorkQueue {
+  readonly #options: WorkQueueOptions
+  readonly #ready = new Set<string>()
+  readonly #taken = new Set<string>()
+  /** Added while taken. */
+  readonly #again = new Set<string>()
+  readonly #timers = new Map<string, Timer>()
+  readonly #failures = new Map<string, number>()
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options
+  }
+
+  /** The number of keys that can be taken now, or when they are done. */
+  get depth(): number {
+    return this.#ready.size + this.#again.size
+  }
+
+  /** Whether `take` would return a key. */
+  get hasReady(): boolean {
+    return this.#ready.size > 0
+  }
+
+  /** Adds a key now, also if it waits for a timer. */
+  add(key: string): void {
+    this.#timers.get(key)?.cancel()
+    this.#timers.delete(key)
+    if (this.#taken.has(key)) this.#again.add(key)
+    else {
+      this.#ready.add(key)
+      this.#options.onReady()
+    }
+  }
+
+  /** Adds the key after `ms`, unless another call adds it sooner. */
+  addAfter(key: string, ms: number): void {
+    const { clock } = this.#options
+    const at = clock.now() + ms
+    const pending = this.#timers.get(key)
+    if (pending !== undefined && pending.at <= at) return
+    pending?.cancel()
+    this.#timers.set(key, { at, cancel: clock.after(ms, () => this.add(key)) })
+  }
+
+  /** Adds a key that failed, after a delay that doubles with each call until `forget`. */
+  retry(key: string): void {
+    const { backoffBaseMs, backoffMaxMs } = this.#options
+    const failures = this.#failures.get(key) ?? 0
+    this.#failures.set(key, failures + 1)
+    this.addAfter(key, Math.min(backoffMaxMs, backoffBaseMs * 2 ** Math.min(failures, 30)))
+  }
+
+  /** The key succeeded: its next failure counts as the first. */
+  forget(key: string): void {
+    this.#failures.delete(key)
+  }
+
+  /** Removes the oldest key and returns it; undefined: none is ready. */
+  take(): string | undefined {
+    const [key] = this.#ready
+    if (key === undefined) return undefined
+    this.#ready.delete(key)
+    this.#taken.add(key)
+    return key
+  }
+
+  /** A key that was taken has been reconciled, with success or without. */
+  done(key: string): void {
+    this.#taken.delete(key)
+    if (this.#again.delete(key)) this.add(key)
+  }
+
+  /** Removes every key that waits, and the counts of failures. */
+  clear(): void {
+    for (const { cancel } of this.#timers.values()) cancel()
+    for (const set of [this.#ready, this.#again, this.#timers, this.#failures]) set.clear()
+  }
 }

@@ -1,7 +1,7 @@
-import type { Affects } from '../cache/affects.ts'
 import type { CollectionName, Objects } from '../cache/collections.ts'
-import type { View } from '../cache/view.ts'
-import type { Write } from './writing/write.ts'
+import type { View } from '../cache/object-cache.ts'
+import type { Affects } from '../cache/selection.ts'
+import type { Write } from './write.ts'
 
 /** The result of reconciling one key. */
 export interface Reconciliation {

@@ -1,4 +1,4 @@
-import type { Write } from './writing/write.ts'
+import type { Write } from './write.ts'
 
 /** A failure of a controller that lasts; reported once until it is over. */
 export interface ControllerProblem {

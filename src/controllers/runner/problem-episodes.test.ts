@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ProblemEpisodes } from './problem-episodes.ts'
+import { ProblemEpisodes } from './controller-loop.ts'
 
 test('a problem begins with its first key and ends with its last', () => {
   const episodes = new ProblemEpisodes()

@@ -1,15 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { endpointsController } from '../endpoints/endpoints-controller.ts'
-import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
+import { endpointsController } from '../endpoints-controller.ts'
+import { endpointSlicesController } from '../endpointslices-controller.ts'
 import { electable } from '../testing/electable.ts'
 import { createFakeCluster, type FakeCluster, refusal } from '../testing/fake-cluster.ts'
 import { rawEndpoints, rawPod, rawService } from '../testing/fixtures.ts'
 import { createRecordingObserver } from '../testing/recording-observer.ts'
 import type { Controller } from './controller.ts'
 import type { LoopTiming } from './controller-loop.ts'
-import { alone, type Leadership } from './leadership.ts'
-import { Runner } from './runner.ts'
+import { alone, type Leadership, Runner } from './runner.ts'
 
 interface Options {
   readonly cluster?: FakeCluster

@@ -1,19 +1,32 @@
+import type { ApiFailure } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Affects } from '../cache/affects.ts'
-import type { CollectionName, Objects } from '../cache/collections.ts'
-import type { ObjectChange } from '../cache/object-cache.ts'
+import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { COLLECTIONS, type CollectionName, groupsOf, type Objects } from '../cache/collections.ts'
+import { Heartbeats } from '../cache/heartbeats.ts'
+import { ObjectCache, type ObjectChange, type View } from '../cache/object-cache.ts'
 import { perCollection } from '../cache/per-collection.ts'
-import type { View } from '../cache/view.ts'
+import type { Affects } from '../cache/selection.ts'
+import { readMeta } from '../objects/object-meta.ts'
 import type { Controller } from './controller.ts'
-import type { LoopTiming } from './controller-loop.ts'
-import { ControllerLoop } from './controller-loop.ts'
-import type { ObjectFollower } from './following/object-follower.ts'
-import { ObservationPeriod } from './following/observation-period.ts'
-import { SharedCollection } from './following/shared-collection.ts'
-import type { Leadership } from './leadership.ts'
+import { ControllerLoop, type LoopTiming } from './controller-loop.ts'
+import type { ObjectFollower } from './object-follower.ts'
+import type { ObjectWriter } from './object-writer.ts'
 import type { RunnerObserver } from './observer.ts'
-import { createCachedWriter } from './writing/cached-writer.ts'
-import type { ObjectWriter } from './writing/object-writer.ts'
+import type { Write } from './write.ts'
+
+/** Whether this replica is the one whose controllers write. */
+export interface Leadership {
+  isLeader(): boolean
+  /** Calls `listener` after each change; the returned function stops that. */
+  onChange(listener: () => void): () => void
+}
+
+/** For a single replica, which always leads. */
+export const alone: Leadership = { isLeader: () => true, onChange: () => () => undefined }
+
+const TICK_MS = 5000
+/** Between two ticks so far apart, the machine was suspended or its clock was set. */
+const PAUSE_MS = 15_000
 
 /** See `Runner`. */
 export interface RunnerOptions {
@@ -134,4 +147,156 @@ function viewOf(collections: SharedCollections): View {
 
 function watchedBy({ watches }: Controller): readonly CollectionName[] {
   return Object.keys(watches) as CollectionName[]
+}
+
+/**
+ * Since when this process has watched the cluster without a break; the silence of a node counts from then on. A
+ * break is a call of `begin`, a watch that is not connected, or a leap of the clock (the machine was suspended,
+ * or its clock was set).
+ */
+export class ObservationPeriod {
+  readonly #clock: Clock
+  readonly #isConnected: () => boolean
+  #since: number
+  #awakeAt: number
+
+  constructor(clock: Clock, isConnected: () => boolean) {
+    this.#clock = clock
+    this.#isConnected = isConnected
+    this.#since = this.#awakeAt = clock.now()
+  }
+
+  /** Starts a new period now. */
+  begin(): void {
+    this.#since = this.#awakeAt = this.#clock.now()
+  }
+
+  /** The start of the period, in milliseconds since the epoch; a broken watch is noticed within five seconds. */
+  since(): number {
+    const now = this.#clock.now()
+    const hasLeapt = now < this.#awakeAt || now - this.#awakeAt > PAUSE_MS
+    if (hasLeapt) this.begin()
+    this.#awakeAt = now
+    return this.#since
+  }
+
+  /** Notices breaks until the returned function is called. */
+  watch(): () => void {
+    let cancel = (): void => undefined
+    const tick = (): void => {
+      if (this.#isConnected()) this.since()
+      else this.begin()
+      cancel = this.#clock.after(TICK_MS, tick)
+    }
+    tick()
+    return () => cancel()
+  }
+}
+
+/** The cache of one collection, watched once for all controllers. */
+export class SharedCollection<K extends CollectionName> {
+  readonly cache: ObjectCache<Objects[K]>
+  readonly #name: K
+  readonly #onChange: (change: ObjectChange<Objects[K]>) => void
+
+  constructor(
+    name: K,
+    onChange: (change: ObjectChange<Objects[K]>) => void,
+    clock: Pick<Clock, 'now'>,
+  ) {
+    const { heartbeat, totals: totalsOf } = COLLECTIONS[name]
+    const heartbeats = heartbeat && new Heartbeats(heartbeat, clock)
+    this.cache = new ObjectCache((object) => groupsOf(name, object), { heartbeats, totalsOf })
+    this.#name = name
+    this.#onChange = onChange
+  }
+
+  /** Watches the collection until `signal` is aborted; `onListed` is called after each complete list. */
+  follow(follower: ObjectFollower, onListed: () => void, signal: AbortSignal): Promise<unknown> {
+    const handlers = {
+      changed: (changes: readonly { key: string; value: Objects[K] | undefined }[]) => {
+        for (const { key, value } of changes) {
+          const change = this.cache.watched(key, value)
+          if (change !== undefined) this.#onChange(change)
+        }
+      },
+      listed: (version: string) => {
+        this.cache.listed(version).forEach(this.#onChange)
+        onListed()
+      },
+    }
+    return follower.follow(this.#name, handlers, signal)
+  }
+
+  /** Reports every object as if it had just been created. */
+  replay(): void {
+    for (const after of this.cache.values()) {
+      this.#onChange({ key: after.meta.key, before: undefined, after })
+    }
+  }
+
+  /** Stores an object from the answer to a write or read; the watch delivers the same state later. */
+  learned(raw: unknown): void {
+    if (!isJsonObject(raw)) return
+    this.cache.written(readMeta(raw).key, COLLECTIONS[this.#name].decode(raw))
+  }
+}
+
+/** The cache of one collection, as a writer updates it. */
+interface LearningCache {
+  learned(raw: unknown): void
+  readonly cache: { removed(key: string, uid: string): unknown }
+}
+
+/**
+ * Whether the answer to a deletion shows that the object is only marked for deletion. For a removed object the
+ * server answers a Status or the last state, which for a Pod has a deletionTimestamp, too.
+ */
+function isKept(answer: unknown): boolean {
+  if (!isJsonObject(answer) || stringAt(answer, 'metadata', 'deletionTimestamp') === '') {
+    return false
+  }
+  const isHeld = arrayAt(answer, 'metadata', 'finalizers').length > 0
+  const grace = valueAt(answer, 'metadata', 'deletionGracePeriodSeconds') ?? 0
+  return stringAt(answer, 'kind') !== 'Pod' || isHeld || grace !== 0
+}
+
+/** Makes a write; resolves to the failure, undefined on success. */
+type CachedWrite = (write: Write) => Promise<ApiFailure | undefined>
+
+/**
+ * Makes writes, and updates the caches with their results at once. After a conflict (another client wrote first,
+ * or the caches are behind) it reads the object, so that the next attempt starts from the present one. The
+ * deletion of an absent object is a success.
+ */
+export function createCachedWriter(
+  writer: ObjectWriter,
+  cacheOf: (collection: CollectionName) => LearningCache,
+): CachedWrite {
+  function removed(write: Write): void {
+    if (write.verb === 'create' || write.verb === 'record') return
+    cacheOf(write.collection).cache.removed(write.meta.key, write.meta.uid)
+  }
+
+  async function reread(write: Write): Promise<void> {
+    if (write.verb === 'record') return
+    const { namespace, name } = write.verb === 'create' ? write : write.meta
+    if (name === '') return
+    const result = await writer.read(write.collection, namespace, name)
+    if (result.ok) cacheOf(write.collection).learned(result.value)
+    else if (result.failure.code === 404) removed(write)
+  }
+
+  return async (write) => {
+    const result = await writer.write(write)
+    if (result.ok) {
+      if (write.verb === 'delete' && !isKept(result.value)) removed(write)
+      else if (write.verb !== 'record') cacheOf(write.collection).learned(result.value)
+      return undefined
+    }
+    const { code } = result.failure
+    if (code === 404) removed(write)
+    if (code === 409) await reread(write)
+    return code === 404 && write.verb === 'delete' ? undefined : result.failure
+  }
 }

@@ -6,10 +6,9 @@ import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { type IdentityContents, knownControllers, READER_ACCOUNT } from '../known-controllers.ts'
-import { createObjectFollower } from '../runner/following/object-follower.ts'
-import { alone } from '../runner/leadership.ts'
-import { Runner } from '../runner/runner.ts'
-import { createObjectWriter, type ObjectWriter } from '../runner/writing/object-writer.ts'
+import { createObjectFollower } from '../runner/object-follower.ts'
+import { createObjectWriter, type ObjectWriter } from '../runner/object-writer.ts'
+import { alone, Runner } from '../runner/runner.ts'
 import { createRecordingObserver } from './recording-observer.ts'
 
 const NO_PROBLEM = /(?!)/
@@ -48,7 +47,9 @@ export function startControlPlane(
   const running = new Runner({
     controllers: knownControllers(['192.0.2.1'], identity),
     follower: createObjectFollower({
-      ...{ client: clientOf(READER_ACCOUNT), clock: systemClock, random: systemRandom },
+      client: clientOf(READER_ACCOUNT),
+      clock: systemClock,
+      random: systemRandom,
       reporter: silentReporter,
     }),
     writerOf: (account) => wrap(createObjectWriter(clientOf(account)), account),

@@ -1,4 +1,4 @@
-import type { Leadership } from '../runner/leadership.ts'
+import type { Leadership } from '../runner/runner.ts'
 
 /** A replica whose leadership the test switches; at first it does not lead. */
 export function electable() {

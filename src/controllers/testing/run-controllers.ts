@@ -1,8 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { Controller } from '../runner/controller.ts'
-import { alone, type Leadership } from '../runner/leadership.ts'
-import { Runner } from '../runner/runner.ts'
+import { alone, type Leadership, Runner } from '../runner/runner.ts'
 import type { FakeCluster } from './fake-cluster.ts'
 import { createRecordingObserver } from './recording-observer.ts'
 

@@ -1,13 +1,12 @@
 import type { EndpointSource, Service } from '../../resources/types.ts'
-import { encodeRecords } from '../wire/encoded-records.ts'
-import { nameOfKey } from '../wire/name.ts'
+import { encodeRecords, nameOfKey } from '../wire/encoded-records.ts'
 import { HEADER_LENGTH, QUESTION_TAIL, typeName } from '../wire/numbers.ts'
 import type { Query } from '../wire/query.ts'
 import { type EncodedAnswer, isSameForAll } from '../wire/response.ts'
 import { DenialEncoder, encodeFound } from '../wire/zone-response.ts'
+import type { ZoneView } from '../zone/record.ts'
 import type { Zone } from '../zone/zone.ts'
 import type { ZoneAnswer } from '../zone/zone-answer.ts'
-import type { ZoneView } from '../zone/zone-view.ts'
 
 /** Encoded answers of one type; a full table is emptied, so it costs a bounded memory. */
 const MAX_NAMES = 65_536

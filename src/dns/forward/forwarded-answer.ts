@@ -6,7 +6,7 @@ export type ForwardFault =
   | 'unanswered'
   /** More questions are in flight than allowed. */
   | 'overloaded'
-  /** The name is none, or the type or class concerns one connection alone (OPT, TSIG, transfers). */
+  /** The name is malformed, or the type or class concerns one connection alone (OPT, TSIG, transfers). */
   | 'unsupported'
   /** The forwarder is closed. */
   | 'closed'

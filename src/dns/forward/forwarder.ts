@@ -1,21 +1,53 @@
-import { systemClock } from '../../lib/clock.ts'
-import { systemRandom } from '../../lib/random.ts'
-import { AnswerCache, type CachedAnswer } from './cache/answer-cache.ts'
-import { Flights } from './flights.ts'
+import type { Answer } from 'dns-packet'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type Random, systemRandom } from '../../lib/random.ts'
+import { AnswerCache, type CachedAnswer, type CacheLimits, mapTtls } from './answer-cache.ts'
 import { type ForwardObserver, noForwardObserver } from './forward-observer.ts'
-import { DEFAULT_LIMITS, type ForwarderOptions } from './forward-options.ts'
-import type { ForwardedAnswer, ForwardFault } from './forwarded-answer.ts'
-import { type Query, queryOf } from './message/query.ts'
-import type { ForwardQuestion } from './message/question.ts'
+import type { AnswerSource, ForwardedAnswer, ForwardFault } from './forwarded-answer.ts'
+import { type ForwardQuestion, type Query, queryOf } from './message/query.ts'
 import type { UpstreamAnswer } from './message/read-reply.ts'
 import { lowerCase } from './message/wire-name.ts'
-import { presentAnswer } from './present-answer.ts'
-import { queryUpstreams, type UpstreamContext } from './upstream/query-upstreams.ts'
+import {
+  type AttemptSchedule,
+  queryUpstreams,
+  type UpstreamContext,
+} from './upstream/query-upstreams.ts'
+import type { Upstream } from './upstream/upstream.ts'
 import {
   type AwayUpstream,
   type UpstreamChange,
   UpstreamHealth,
 } from './upstream/upstream-health.ts'
+
+/** Limits of the cache, of attempts, and of questions in flight. */
+export interface ForwardLimits extends CacheLimits, AttemptSchedule {
+  /** Different questions that upstreams are queried about at once. Each has up to `maxAttempts` sockets. */
+  readonly maxInFlight: number
+  /** Milliseconds after which a client receives a stale answer, if there is one. */
+  readonly staleAfterMs: number
+}
+
+/**
+ * Defaults. Four attempts 0.8 s apart end before the 5 s after which libc repeats its question, and 1.8 s is what
+ * RFC 8767 §5 recommends. Negative answers are kept for 30 s, so that a name that was queried too early appears
+ * soon. Two seconds of failure spare a dead upstream (RFC 9520 requires at least one).
+ */
+export const DEFAULT_LIMITS: ForwardLimits = {
+  attemptMs: 800,
+  maxAttempts: 4,
+  totalMs: 4000,
+  maxInFlight: 512,
+  maxEntries: 10_000,
+  maxBytes: 16 * 1024 * 1024,
+  maxTtl: 3600,
+  maxNegativeTtl: 30,
+  staleMs: 3_600_000,
+  staleAfterMs: 1800,
+  failureMs: 2000,
+}
+
+/** The TTL of stale records in seconds (RFC 8767 §4). */
+const STALE_TTL = 30
 
 /** Answers questions with the help of other DNS servers. */
 export interface Forwarder {
@@ -150,4 +182,98 @@ function staleOr(
 function keyOf({ name, type, klass, dnssecOk, checkingDisabled }: ForwardQuestion): string {
   const flags = (dnssecOk ? 2 : 0) + (checkingDisabled ? 1 : 0)
   return `${type} ${klass} ${flags} ${lowerCase(name)}`
+}
+
+/** An answer as one client receives it. */
+interface Presentation {
+  /** The name as this client wrote it: records of that name repeat its case. */
+  readonly name: string
+  readonly source: AnswerSource
+  /** Milliseconds since the answer was received, by which TTLs are less. */
+  readonly ageMs: number
+}
+
+/** The answer with the TTLs that are left, for the name in the client's case. */
+function presentAnswer(
+  answer: UpstreamAnswer,
+  { name, source, ageMs }: Presentation,
+): ForwardedAnswer {
+  const age = Math.floor(ageMs / 1000)
+  const change = (ttl: number): number => (source === 'stale' ? STALE_TTL : Math.max(0, ttl - age))
+  return {
+    source,
+    rcode: answer.rcode,
+    isAuthentic: answer.isAuthentic,
+    answers: inCaseOf(name, mapTtls(answer.answers, change)),
+    authorities: inCaseOf(name, mapTtls(answer.authorities, change)),
+  }
+}
+
+function inCaseOf(name: string, records: readonly Answer[]): readonly Answer[] {
+  const comparable = lowerCase(name)
+  return records.map((record) => {
+    const isWritten = record.name === name || record.name.length !== name.length
+    return isWritten || lowerCase(record.name) !== comparable ? record : { ...record, name }
+  })
+}
+
+/** What a forwarder is made of. */
+interface ForwarderOptions {
+  /** At least one, the preferred one first. See `parseUpstream`, `readResolvConf` and `refuseLoop`. */
+  readonly upstreams: readonly Upstream[]
+  readonly limits?: Partial<ForwardLimits>
+  readonly observer?: ForwardObserver
+  readonly clock?: Clock
+  /** Of message ids: must be unpredictable. */
+  readonly random?: Pick<Random, 'below'>
+}
+
+/** A question that upstreams are queried about, for all clients that have it. */
+interface Flight {
+  /** The answer; undefined when there is none. */
+  readonly answer: Promise<UpstreamAnswer | undefined>
+  /** Resolves when the answer is so late that a stale one is better; not when it has arrived before. */
+  readonly late: Promise<void>
+}
+
+/** What flights need. */
+interface FlightOptions {
+  readonly maxInFlight: number
+  readonly staleAfterMs: number
+  readonly clock: Pick<Clock, 'after'>
+}
+
+/** Questions in flight: each question once, and so many at most. */
+class Flights {
+  readonly #flights = new Map<string, Flight>()
+  readonly #options: FlightOptions
+
+  constructor(options: FlightOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#flights.size
+  }
+
+  /** The flight of `key`: the one that is under way, or a new one; undefined when there are too many. */
+  join(key: string, begin: () => Promise<UpstreamAnswer | undefined>): Flight | undefined {
+    const current = this.#flights.get(key)
+    if (current !== undefined) return current
+    if (this.#flights.size >= this.#options.maxInFlight) return undefined
+    const late = Promise.withResolvers<void>()
+    const cancel = this.#options.clock.after(this.#options.staleAfterMs, late.resolve)
+    const answer = begin().finally(() => {
+      this.#flights.delete(key)
+      cancel()
+    })
+    const flight = { answer, late: late.promise }
+    this.#flights.set(key, flight)
+    return flight
+  }
+
+  /** Resolves when none is under way. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#flights.values()].map(({ answer }) => answer))
+  }
 }

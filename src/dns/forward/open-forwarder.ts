@@ -1,9 +1,14 @@
+import { readFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
 import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
 import type { ForwardObserver } from './forward-observer.ts'
 import { createForwarder, type Forwarder } from './forwarder.ts'
-import { type ListenAddress, refuseLoop } from './upstream/refuse-loop.ts'
-import { readResolvConf } from './upstream/resolv-conf.ts'
-import type { Upstream } from './upstream/upstream.ts'
+import { parseUpstream, type Upstream, upstreamName } from './upstream/upstream.ts'
+
+/** As many as libc uses (MAXNS of resolv.h). */
+const MAX_NAMESERVERS = 3
 
 /** Where upstreams are named. */
 export interface UpstreamSettings {
@@ -37,4 +42,110 @@ export async function openForwarder(options: OpenForwarderOptions): Promise<Forw
   if (upstreams.length === 0) return undefined
   refuseLoop(upstreams, listening)
   return createForwarder({ upstreams, clock, observer })
+}
+
+/** Where the server itself listens; of `0.0.0.0` and `::` on every address of the machine. */
+interface ListenAddress {
+  /** Canonical text. */
+  readonly address: string
+  readonly port: number
+}
+
+/**
+ * Throws NP_DNS_LOOP when an upstream is the server itself: each forwarded question would return to it without
+ * end. `local` are the addresses of the machine. A loop through another server is not seen here; it ends because
+ * equal questions are forwarded once and questions in flight are limited.
+ */
+export function refuseLoop(
+  upstreams: readonly Upstream[],
+  listening: readonly ListenAddress[],
+  local: readonly string[] = localAddresses(),
+): void {
+  const looping = upstreams.find((each) => listening.some((own) => isReachedAt(each, own, local)))
+  if (looping === undefined) return
+  const name = upstreamName(looping)
+  const hint = 'name the DNS servers outside of the cluster, by flag or in another resolv.conf file'
+  const message = `upstream ${name} is an address at which this server listens; ${hint}`
+  throw new NodeProxyError('NP_DNS_LOOP', message, { object: name, hint })
+}
+
+function isReachedAt(upstream: Upstream, own: ListenAddress, local: readonly string[]): boolean {
+  if (upstream.port !== own.port) return false
+  if (upstream.address === own.address) return true
+  const isIpv6 = upstream.address.includes(':')
+  // A socket at `::` receives IPv4, too.
+  const coversAll = own.address === '::' || (own.address === '0.0.0.0' && !isIpv6)
+  return coversAll && (isLoopback(upstream.address) || local.includes(upstream.address))
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1'
+}
+
+function localAddresses(): readonly string[] {
+  return Object.entries(networkInterfaces()).flatMap(([name, all = []]) =>
+    all.flatMap(({ address, scopeid }) =>
+      scopeid ? [`${address}%${name}`, `${address}%${scopeid}`] : [address],
+    ),
+  )
+}
+
+/** The name servers of a resolv.conf (resolv.conf(5)). */
+interface ResolvConf {
+  /** At most three, in their order, with port 53. */
+  readonly upstreams: readonly Upstream[]
+  /** A sentence for each `nameserver` line that is not used, with its line number. */
+  readonly warnings: readonly string[]
+}
+
+/** Reads the `nameserver` lines; all other lines and comments are of no interest to forwarding. */
+export function parseResolvConf(text: string): ResolvConf {
+  const upstreams: Upstream[] = []
+  const warnings: string[] = []
+  for (const [index, line] of text.split('\n').entries()) {
+    const [keyword, address = ''] = line.trim().split(/\s+/)
+    if (keyword !== 'nameserver') continue
+    // Such an address has no port: what looks like one is part of another form.
+    const upstream = /[[\]]|^[^:]*:[^:]*$/.test(address) ? undefined : parseUpstream(address)
+    const problem = problemOf(upstream, upstreams)
+    if (upstream === undefined || problem !== undefined) {
+      warnings.push(`line ${index + 1}: nameserver ${quote(address)} ${problem ?? ''}`)
+    } else {
+      upstreams.push(upstream)
+    }
+  }
+  return { upstreams, warnings }
+}
+
+/**
+ * Reads a resolv.conf file. Throws NP_DNS_RESOLV_CONF when it cannot be read, or names no server that can be
+ * used: libc would then query the machine itself, which would be this server.
+ */
+export async function readResolvConf(path: string): Promise<ResolvConf> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (cause) {
+    throw failure(path, 'cannot be read', { cause })
+  }
+  const found = parseResolvConf(text)
+  if (found.upstreams.length > 0) return found
+  throw failure(path, ['has no usable nameserver line', ...found.warnings].join('; '), {})
+}
+
+function problemOf(
+  upstream: Upstream | undefined,
+  earlier: readonly Upstream[],
+): string | undefined {
+  if (upstream === undefined) return 'is not the IP address of a host; correct it'
+  if (earlier.some(({ address }) => address === upstream.address)) return 'is named twice'
+  if (earlier.length < MAX_NAMESERVERS) return undefined
+  return `is not used: only the first ${MAX_NAMESERVERS} are`
+}
+
+function failure(path: string, what: string, { cause }: { cause?: unknown }): NodeProxyError {
+  const reason = cause instanceof Error ? ` (${quote(cause.message)})` : ''
+  const hint = 'name another file, or the upstreams themselves'
+  const message = `resolv.conf file ${quote(path)} ${what}${reason}; ${hint}`
+  return new NodeProxyError('NP_DNS_RESOLV_CONF', message, { object: path, hint, cause })
 }

@@ -1,4 +1,4 @@
-import { credentialMetrics } from '../../telemetry/metrics/credential-metrics.ts'
+import { credentialMetrics } from '../../telemetry/metrics/cluster-metrics.ts'
 import type { MetricDefinition } from '../../telemetry/metrics/definition.ts'
 
 /** Every metric of a DNS server, once. */

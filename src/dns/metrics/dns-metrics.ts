@@ -2,8 +2,7 @@ import type { Counter, Registry } from 'prom-client'
 import type { CredentialKind } from '../../client/connection/credential/credential.ts'
 import { lateFrom, type Validity } from '../../client/connection/credential/validity.ts'
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
-import type { ForwardingStatistics } from '../server/forwarding-statistics.ts'
-import type { Statistics } from '../server/statistics.ts'
+import type { ForwardingStatistics, Statistics } from '../server/statistics.ts'
 import { DNS_METRICS } from './dns-metric-table.ts'
 
 /** What the metrics are read from, when they are queried for. */
@@ -22,8 +21,17 @@ export interface DnsMetrics {
 }
 
 const RCODES: readonly string[] = [
-  ...['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN', 'YXRRSET'],
-  ...['NXRRSET', 'NOTAUTH', 'NOTZONE'],
+  'NOERROR',
+  'FORMERR',
+  'SERVFAIL',
+  'NXDOMAIN',
+  'NOTIMP',
+  'REFUSED',
+  'YXDOMAIN',
+  'YXRRSET',
+  'NXRRSET',
+  'NOTAUTH',
+  'NOTZONE',
 ]
 const BAD_VERSION = 16
 

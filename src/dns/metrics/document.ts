@@ -1,4 +1,4 @@
-import { documentSection } from '../../telemetry/metrics/document-section.ts'
+import { documentSection } from '../../telemetry/metrics/document.ts'
 import { DNS_METRICS } from './dns-metric-table.ts'
 
 /** How the names of the metrics of orch-dns begin. */

@@ -1,7 +1,7 @@
 import { decode } from 'dns-packet'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
-import type { ForwardQuestion } from '../forward/message/question.ts'
+import type { ForwardQuestion } from '../forward/message/query.ts'
 import { openScene, type Scene } from '../testing/dns-scene.ts'
 import { packetText } from '../testing/packet-text.ts'
 import { lookUp, queryTcp, queryUdp, question } from '../testing/query-server.ts'
@@ -40,8 +40,11 @@ describe('a name of another domain', () => {
     expect(packet.questions?.[0]?.name).toBe('Www.Example.com')
     expect(questions).toEqual([
       {
-        ...{ name: 'www.example.com', type: 1, klass: 1 },
-        ...{ dnssecOk: false, checkingDisabled: false },
+        name: 'www.example.com',
+        type: 1,
+        klass: 1,
+        dnssecOk: false,
+        checkingDisabled: false,
       },
     ])
   })
@@ -65,8 +68,13 @@ describe('a name of another domain', () => {
 
   test('keeps NXDOMAIN and its start of authority', async () => {
     const data = {
-      ...{ mname: 'a.example', rname: 'b.example', serial: 1, refresh: 2, retry: 3 },
-      ...{ expire: 4, minimum: 5 },
+      mname: 'a.example',
+      rname: 'b.example',
+      serial: 1,
+      refresh: 2,
+      retry: 3,
+      expire: 4,
+      minimum: 5,
     }
     const soa = { name: 'example', type: 'SOA', class: 'IN', ttl: 9, data } as const
     const denial = { source: 'cache', rcode: 3, isAuthentic: false, answers: [] } as const

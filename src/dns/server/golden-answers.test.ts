@@ -32,7 +32,9 @@ test('over one connection of TCP', async () => {
     QUESTIONS.map(({ type, name }) => question(type, name)),
   )
   const expected = QUESTIONS.map(({ status, answers, additionals }) => ({
-    ...{ status, answers, additionals },
+    status,
+    answers,
+    additionals,
   }))
   expect(responses.map((response) => packetText(decode(response)))).toEqual(expected)
 })

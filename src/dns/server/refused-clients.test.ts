@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { RefusedClients } from './refused-clients.ts'
+import { RefusedClients } from '../cluster-dns.ts'
 
 test('refused clients are reported at most once a minute, with their number', async () => {
   const clock = new FakeClock()

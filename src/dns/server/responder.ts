@@ -1,10 +1,19 @@
+import { type Answer, encode } from 'dns-packet'
 import type { Authority, Elsewhere } from '../authority/authority.ts'
+import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
-import { CLASS, FLAG, RCODE, TYPE } from '../wire/numbers.ts'
+import { type EncodedRecords, encodeRecords, nameOfKey } from '../wire/encoded-records.ts'
+import { CLASS, FLAG, HEADER_LENGTH, RCODE, TYPE } from '../wire/numbers.ts'
 import { type Query, type QueryFault, readQuery } from '../wire/query.ts'
-import { bareAnswer, type EncodedAnswer, encodeResponse, faultResponse } from '../wire/response.ts'
+import {
+  bareAnswer,
+  type EncodedAnswer,
+  encodeResponse,
+  faultResponse,
+  NO_RECORDS,
+} from '../wire/response.ts'
 import { encodeChain } from '../wire/zone-response.ts'
-import { encodeForwarded } from './forwarded-response.ts'
+import type { ZoneRecord } from '../zone/record.ts'
 import { countRefusal, type RefusalReason, type Statistics } from './statistics.ts'
 
 export interface ResponderOptions {
@@ -130,4 +139,44 @@ const AUTHENTIC_DATA = 0x20
 
 function setAuthentic(response: Buffer): void {
   response[3]! |= AUTHENTIC_DATA
+}
+
+/** An answer of another server. */
+type ForwardedRecords = Pick<
+  Exclude<ForwardedAnswer, { readonly fault: string }>,
+  'rcode' | 'answers' | 'authorities'
+>
+
+/** The answer of another server for a client, behind the aliases of the zone that led there. */
+function encodeForwarded(
+  { rcode, answers, authorities }: ForwardedRecords,
+  query: Query,
+  chain: readonly ZoneRecord[],
+): EncodedAnswer {
+  const own = encodeRecords(chain, nameOfKey(query.key))
+  const first = answers.findIndex(({ type }) => type !== 'CNAME')
+  const aliases = first < 0 ? answers.length : first
+  return {
+    rcode,
+    isAuthoritative: false,
+    additionals: NO_RECORDS,
+    answers: joined(own, encodeForeign(answers)),
+    firstRotated: chain.length + aliases,
+    authorities: encodeForeign(authorities),
+  }
+}
+
+function encodeForeign(records: readonly Answer[]): EncodedRecords {
+  const offsets = [0]
+  const encoded = records.map((record) => encode({ answers: [record] }).subarray(HEADER_LENGTH))
+  for (const { length } of encoded) offsets.push(offsets.at(-1)! + length)
+  return { bytes: Buffer.concat(encoded), offsets }
+}
+
+function joined(first: EncodedRecords, second: EncodedRecords): EncodedRecords {
+  const start = first.bytes.length
+  return {
+    bytes: Buffer.concat([first.bytes, second.bytes]),
+    offsets: [...first.offsets, ...second.offsets.slice(1).map((offset) => start + offset)],
+  }
 }

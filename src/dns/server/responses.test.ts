@@ -20,8 +20,14 @@ const MAX_DATAGRAM = 1_232
 /** A question with an OPT record. */
 function withOptions(name: string, udpPayloadSize: number, parts: Partial<OptAnswer> = {}): Buffer {
   const opt = {
-    ...{ type: 'OPT', name: '.', udpPayloadSize, extendedRcode: 0, ednsVersion: 0, flags: 0 },
-    ...{ flag_do: false, options: [] },
+    type: 'OPT',
+    name: '.',
+    udpPayloadSize,
+    extendedRcode: 0,
+    ednsVersion: 0,
+    flags: 0,
+    flag_do: false,
+    options: [],
     ...parts,
   }
   return question('A', name, { additionals: [opt as OptAnswer] })
@@ -36,8 +42,13 @@ describe('the header', () => {
     await open()
     const packet = decode(await queryUdp(scene, question('A', WEB, { id: 7, flags: 0x0100 })))
     expect(packet).toMatchObject({
-      ...{ id: 7, type: 'response', flag_aa: true, flag_rd: true, flag_ra: false },
-      ...{ flag_tc: false, flag_ad: false },
+      id: 7,
+      type: 'response',
+      flag_aa: true,
+      flag_rd: true,
+      flag_ra: false,
+      flag_tc: false,
+      flag_ad: false,
     })
     const other = decode(await queryUdp(scene, question('A', WEB, { id: 8, flags: 0x0010 })))
     expect(other).toMatchObject({ id: 8, flag_rd: false, flag_cd: true })
@@ -75,10 +86,19 @@ describe('a denial has the start of authority', () => {
     const { authorities } = await lookUp(scene, type, name)
     expect(authorities).toEqual([
       {
-        ...{ name: 'cluster.local', type: 'SOA', ttl: 5, class: 'IN', flush: false },
+        name: 'cluster.local',
+        type: 'SOA',
+        ttl: 5,
+        class: 'IN',
+        flush: false,
         data: {
-          ...{ mname: 'ns.dns.cluster.local', rname: 'hostmaster.cluster.local', serial: 2 },
-          ...{ refresh: 7200, retry: 1800, expire: 86_400, minimum: 5 },
+          mname: 'ns.dns.cluster.local',
+          rname: 'hostmaster.cluster.local',
+          serial: 2,
+          refresh: 7200,
+          retry: 1800,
+          expire: 86_400,
+          minimum: 5,
         },
       },
     ])
@@ -120,7 +140,10 @@ describe('EDNS', () => {
   test('is answered with the size of this server, and the DO bit of the client', async () => {
     await open()
     expect(optionsOf(await queryUdp(scene, withOptions(WEB, 4_096)))).toMatchObject({
-      ...{ udpPayloadSize: MAX_DATAGRAM, extendedRcode: 0, ednsVersion: 0, flag_do: false },
+      udpPayloadSize: MAX_DATAGRAM,
+      extendedRcode: 0,
+      ednsVersion: 0,
+      flag_do: false,
     })
     const secure = withOptions(WEB, 4_096, { flags: 0x8000, flag_do: true })
     expect(optionsOf(await queryUdp(scene, secure))).toMatchObject({ flag_do: true })

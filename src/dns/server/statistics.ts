@@ -1,4 +1,17 @@
-import { createForwardingStatistics, type ForwardingStatistics } from './forwarding-statistics.ts'
+import type { ForwardObserver } from '../forward/forward-observer.ts'
+import { upstreamName } from '../forward/upstream/upstream.ts'
+
+/** Numbers about questions for other servers, which only grow. */
+export interface ForwardingStatistics {
+  /** Questions by where the answer came from, or why there is none. */
+  readonly results: Map<string, number>
+  /** By upstream and result, with a space between. */
+  readonly attempts: Map<string, number>
+  /** Messages that were no reply to the query, by upstream and reason, with a space between. */
+  readonly discarded: Map<string, number>
+  /** Entries that a full cache removed. */
+  evicted: number
+}
 
 /** Which way a question came. */
 export type Transport = 'udp' | 'tcp'
@@ -44,7 +57,11 @@ export function createStatistics(): Statistics {
     questions: { udp: 0, tcp: 0 },
     responses: Array.from({ length: RCODES }, () => 0),
     refusals: new Map(),
-    ...{ truncated: 0, limited: 0, failures: 0, connections: 0, refusedConnections: 0 },
+    truncated: 0,
+    limited: 0,
+    failures: 0,
+    connections: 0,
+    refusedConnections: 0,
     forwarding: createForwardingStatistics(),
   }
 }
@@ -52,4 +69,28 @@ export function createStatistics(): Statistics {
 /** Counts one refusal. */
 export function countRefusal({ refusals }: Statistics, reason: RefusalReason): void {
   refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
+}
+
+/** Statistics of a forwarder without questions so far. */
+function createForwardingStatistics(): ForwardingStatistics {
+  return { results: new Map(), attempts: new Map(), discarded: new Map(), evicted: 0 }
+}
+
+/** Counts what a forwarder reports. */
+export function forwardObserver(
+  statistics: ForwardingStatistics,
+): Omit<ForwardObserver, 'upstreamChanged'> {
+  const { results, attempts, discarded } = statistics
+  return {
+    queried: (result) => increment(results, result),
+    attempted: ({ upstream, result }) => increment(attempts, `${upstreamName(upstream)} ${result}`),
+    discarded: (upstream, reason) => increment(discarded, `${upstreamName(upstream)} ${reason}`),
+    evicted: () => {
+      statistics.evicted += 1
+    },
+  }
+}
+
+function increment(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
 }

@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { Authority } from '../authority/authority.ts'
 import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
-import type { ForwardQuestion } from '../forward/message/question.ts'
+import type { ForwardQuestion } from '../forward/message/query.ts'
 import { goldenZone } from '../testing/golden-zone.ts'
 import { question } from '../testing/query-server.ts'
 import { AmplificationLimit } from './amplification-limit.ts'
@@ -41,11 +41,14 @@ describe.each(WAYS)('datagrams by %s', (_way, calls) => {
         if (held.push({ name, reply }) === BURST / 2) allHeld.resolve()
       })
     const responder = new Responder({
-      ...{ authority: new Authority(golden.zone, golden.store), statistics },
-      ...{ forwarder: { query }, isReady: () => true },
+      authority: new Authority(golden.zone, golden.store),
+      statistics,
+      forwarder: { query },
+      isReady: () => true,
     })
     const parts = {
-      ...{ responder, statistics },
+      responder,
+      statistics,
       onError: (error: unknown) => {
         throw error
       },

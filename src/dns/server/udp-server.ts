@@ -1,11 +1,26 @@
-import type { RemoteInfo, Socket } from 'node:dgram'
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { isIPv6 } from 'node:net'
 import { DatagramBatch } from '../../kernel/sockets/datagram-batch.ts'
+import { ipKey, ipOf, type SocketAddress } from '../../kernel/sockets/socket-address.ts'
+import { Sockets } from '../../kernel/sockets/sockets.ts'
 import type { Syscalls } from '../../kernel/sockets/syscalls.ts'
-import { BatchedDatagrams } from './batched-datagrams.ts'
-import type { DatagramClient } from './datagram-client.ts'
-import { DatagramService } from './datagram-service.ts'
-import { openDatagramSocket } from './open-datagram-socket.ts'
+import { RCODE } from '../wire/numbers.ts'
+import { readQuery } from '../wire/query.ts'
+import { bareAnswer, datagramLimit, encodeResponse, truncatedResponse } from '../wire/response.ts'
 import type { ListenAddress, ServerParts } from './server-parts.ts'
+import { countRefusal } from './statistics.ts'
+
+/** Questions that wait for other servers at most; further ones are refused at once. */
+const MAX_WAITING = 2_000
+
+/** Batches that are served before the rest of the process has its turn. */
+const MAX_BATCHES = 16
+/** Addresses whose text is kept; a full table is emptied. */
+const MAX_KNOWN = 4_096
+
+/** A burst of questions waits in the kernel while the process is busy. */
+const RECEIVE_BUFFER = 4 * 1_024 * 1_024
 
 /** Answers questions in datagrams. */
 export class UdpServer {
@@ -64,4 +79,176 @@ class RemoteClient implements DatagramClient {
   kept(): DatagramClient {
     return this
   }
+}
+
+/** A socket of Node, which says when datagrams wait. */
+interface DatagramSocket {
+  readonly socket: Socket
+  /** The same socket for system calls; absent where Node cannot make any. */
+  readonly native?: { readonly sys: Syscalls; readonly descriptor: number }
+}
+
+/** Opens a socket for datagrams. Rejects with the system's error, or NP_KERNEL_SOCKET, when the address cannot be used. */
+async function openDatagramSocket(
+  { ip, port }: ListenAddress,
+  sys: Syscalls | undefined,
+): Promise<DatagramSocket> {
+  const socket = createSocket({
+    type: isIPv6(ip) ? 'udp6' : 'udp4',
+    ipv6Only: isIPv6(ip),
+    // Answers go to addresses: without this, each would wait for a lookup.
+    lookup: (host, _options, callback) => callback(null, host, isIPv6(host) ? 6 : 4),
+  })
+  const listening = once(socket, 'listening')
+  const native = sys && { sys, descriptor: new Sockets(sys).bindDatagrams(ip, port) }
+  if (native === undefined) socket.bind({ address: ip, port, exclusive: true })
+  else socket.bind({ fd: native.descriptor })
+  await listening
+  socket.setRecvBufferSize(RECEIVE_BUFFER)
+  // An error of one datagram, such as a client that is gone, concerns no other one.
+  socket.on('error', () => undefined)
+  return native === undefined ? { socket } : { socket, native }
+}
+
+/** Serves what waits at a socket, many datagrams at once. */
+class BatchedDatagrams {
+  readonly #batch: DatagramBatch
+  readonly #socket: number
+  readonly #service: DatagramService
+  readonly #client: BatchClient
+
+  constructor(batch: DatagramBatch, socket: number, service: DatagramService) {
+    this.#batch = batch
+    this.#socket = socket
+    this.#service = service
+    this.#client = new BatchClient(batch, socket)
+  }
+
+  /** Serves until nothing waits, or others must have their turn. */
+  serve(): void {
+    for (let turn = 0; turn < MAX_BATCHES; turn += 1) {
+      const count = this.#batch.receive(this.#socket)
+      for (let index = 0; index < count; index += 1) {
+        this.#client.index = index
+        this.#service.receive(this.#batch.message(index), this.#client)
+      }
+      if (count > 0) this.#batch.send(this.#socket)
+      if (count < this.#batch.size) return
+    }
+  }
+}
+
+/** The sender of the datagram `index` of the batch: one object for all of them. */
+class BatchClient implements DatagramClient {
+  index = 0
+  readonly #batch: DatagramBatch
+  readonly #socket: number
+  readonly #known = new Map<string, string>()
+
+  constructor(batch: DatagramBatch, socket: number) {
+    this.#batch = batch
+    this.#socket = socket
+  }
+
+  get address(): string {
+    const sender = this.#batch.sender(this.index)
+    const key = ipKey(sender)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    const text = ipOf(sender)
+    this.#known.set(key, text)
+    return text
+  }
+
+  send(response: Buffer): void {
+    this.#batch.answer(this.index, response)
+  }
+
+  kept(): DatagramClient {
+    const to: SocketAddress = Uint8Array.from(this.#batch.sender(this.index))
+    const { address } = this
+    const client: DatagramClient = {
+      address,
+      send: (response) => void this.#batch.sendTo(this.#socket, response, to),
+      kept: () => client,
+    }
+    return client
+  }
+}
+
+/** Who is answered in datagrams, and how much: the same for each way of reading them. */
+class DatagramService {
+  readonly #parts: ServerParts
+  #waiting = 0
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+  }
+
+  /** Serves one datagram. An error in answering it does not end the others. */
+  receive(message: Buffer, client: DatagramClient): void {
+    try {
+      this.#answer(message, client)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #answer(message: Buffer, client: DatagramClient): void {
+    const { networks, responder, statistics } = this.#parts
+    statistics.questions.udp += 1
+    if (!networks.contain(client.address)) return this.#refuse(message, client, 'network')
+    const response = responder.respond(message, datagramLimit)
+    if (!(response instanceof Promise)) return this.#send(response, message.length, client)
+    if (this.#waiting >= MAX_WAITING) return this.#refuse(message, client, 'overload')
+    void this.#answerLater(response, message.length, client.kept())
+  }
+
+  async #answerLater(
+    response: Promise<Buffer | undefined>,
+    length: number,
+    client: DatagramClient,
+  ): Promise<void> {
+    this.#waiting += 1
+    try {
+      this.#send(await response, length, client)
+    } catch (error) {
+      this.#fail(error)
+    } finally {
+      this.#waiting -= 1
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#parts.statistics.failures += 1
+    this.#parts.onError(error)
+  }
+
+  #refuse(message: Buffer, client: DatagramClient, reason: 'network' | 'overload'): void {
+    countRefusal(this.#parts.statistics, reason)
+    const query = readQuery(message)
+    if ('reason' in query) return
+    const rcode = reason === 'network' ? RCODE.refused : RCODE.serverFailure
+    const options = { limit: datagramLimit(query), recursionAvailable: false, turn: 0 }
+    client.send(encodeResponse(query, bareAnswer(rcode), options))
+  }
+
+  /** `length`: bytes of the question. */
+  #send(response: Buffer | undefined, length: number, client: DatagramClient): void {
+    if (response === undefined) return
+    const { limit, statistics } = this.#parts
+    if (limit.allows(client.address, length, response.length)) return client.send(response)
+    statistics.limited += 1
+    client.send(truncatedResponse(response))
+  }
+}
+
+/** Who sent a datagram; valid until the next one is read. */
+interface DatagramClient {
+  /** Its IP address, as text. */
+  readonly address: string
+  send(response: Buffer): void
+  /** The same client, for a response that comes later. */
+  kept(): DatagramClient
 }

@@ -1,10 +1,10 @@
 import { systemClock } from '../../lib/clock.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { Authority } from '../authority/authority.ts'
+import { type DnsServers, openServers } from '../cluster-dns.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
 import { AmplificationLimit } from '../server/amplification-limit.ts'
 import { ClientNetworks } from '../server/client-networks.ts'
-import { type DnsServers, openServers } from '../server/open-servers.ts'
 import { Responder } from '../server/responder.ts'
 import { createStatistics, type Statistics } from '../server/statistics.ts'
 import { goldenZone } from './golden-zone.ts'
@@ -33,7 +33,8 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   const authority = new Authority(golden.zone, golden.store)
   const responder = new Responder({ authority, forwarder, statistics, isReady })
   const servers = await openServers([{ ip: LOOPBACK, port: 0 }], {
-    ...{ responder, statistics },
+    responder,
+    statistics,
     onError: (error) => {
       throw error
     },

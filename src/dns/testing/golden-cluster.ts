@@ -1,4 +1,4 @@
-import type { Raw } from '../../resources/raw.ts'
+import type { Raw } from '../../resources/reader.ts'
 
 /**
  * The objects that the golden questions are about, as an API server holds them. The servers of the API are
@@ -48,8 +48,12 @@ function slice(key: string, endpoints: readonly Raw[], ports: readonly Raw[], su
   const labels = { 'kubernetes.io/service-name': name, 'service.kubernetes.io/headless': '' }
   const metadata = { namespace, name: `${name}-${suffix}`, labels }
   return {
-    ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata },
-    ...{ addressType, endpoints, ports },
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata,
+    addressType,
+    endpoints,
+    ports,
   }
 }
 

@@ -236,7 +236,8 @@ function parseLine(line: string): GoldenQuestion {
   const { type = '', name = '', status = 'NOERROR', records = '' } = groups
   const [answers = '', additionals = ''] = records.split(' + ')
   return {
-    ...{ type, name },
+    type,
+    name,
     status: (status === 'NODATA' ? 'NOERROR' : status) as GoldenQuestion['status'],
     answers: recordsOf(answers, name.toLowerCase()),
     additionals: recordsOf(additionals, name.toLowerCase()),

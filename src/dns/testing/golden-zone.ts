@@ -9,7 +9,9 @@ import { SERVICES, SLICES } from './golden-cluster.ts'
 
 /** What an API server itself has in `default`. */
 const API_SERVICES = ['kubernetes', 'orch'].map((name, index) => ({
-  ...{ apiVersion: 'v1', kind: 'Service', metadata: { namespace: 'default', name } },
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { namespace: 'default', name },
   spec: {
     clusterIP: `10.96.0.${index + 1}`,
     ports: [{ name: 'https', protocol: 'TCP', port: 443 }],

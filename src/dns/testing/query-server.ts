@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, isIPv6 } from 'node:net'
 import { type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
-import { framed, MessageFramer } from '../server/message-framer.ts'
+import { framed, MessageFramer } from '../server/tcp-server.ts'
 
 /** The server that a test queries. */
 export interface Server {
@@ -13,7 +13,9 @@ export interface Server {
 /** A question as most clients send it; a test replaces the part that it is about. */
 export function question(type: string, name: string, parts: Packet = {}): Buffer {
   return encode({
-    ...{ type: 'query', id: 4_711, flags: 0x0100 },
+    type: 'query',
+    id: 4_711,
+    flags: 0x0100,
     questions: [{ type: type as 'A', name }],
     ...parts,
   })

@@ -9,7 +9,6 @@ import {
   TYPE,
 } from './numbers.ts'
 import { endOfQuestion, type Query } from './query.ts'
-import { type Written, writeRecords, writeRotated } from './write-records.ts'
 
 /** What is answered: encoded once, and sent with any id, letters of the question and size. */
 export interface EncodedAnswer {
@@ -44,8 +43,12 @@ export const NO_RECORDS: EncodedRecords = Object.freeze({ bytes: Buffer.alloc(0)
 /** An answer that is a code alone. */
 export function bareAnswer(rcode: number): EncodedAnswer {
   return {
-    ...{ rcode, isAuthoritative: false, firstRotated: 0 },
-    ...{ answers: NO_RECORDS, authorities: NO_RECORDS, additionals: NO_RECORDS },
+    rcode,
+    isAuthoritative: false,
+    firstRotated: 0,
+    answers: NO_RECORDS,
+    authorities: NO_RECORDS,
+    additionals: NO_RECORDS,
   }
 }
 
@@ -177,4 +180,59 @@ export function truncatedResponse(response: Buffer): Buffer {
   short.writeUInt32BE(0, 6)
   short.writeUInt16BE(0, 10)
   return short
+}
+
+/** What was written: where it ends in the message, and how many records it is. */
+interface Written {
+  readonly end: number
+  readonly count: number
+}
+
+/** Where records go, and before which byte they must end. */
+interface Destination {
+  readonly message: Buffer
+  readonly start: number
+  readonly limit: number
+}
+
+/** Writes records from the first on, as many as have space. */
+function writeRecords({ bytes, offsets }: EncodedRecords, destination: Destination): Written {
+  const { message, start, limit } = destination
+  const space = limit - start
+  let count = offsets.length - 1
+  while (count > 0 && offsets[count]! > space) count -= 1
+  return { end: start + bytes.copy(message, start, 0, offsets[count]), count }
+}
+
+/** Rotates the records from `first` on: the one at `turn` (modulo their number) comes first. */
+interface Rotation {
+  readonly first: number
+  readonly turn: number
+}
+
+/** Writes records in rotated order, as many as have space. */
+function writeRotated(
+  records: EncodedRecords,
+  { first, turn }: Rotation,
+  destination: Destination,
+): Written {
+  const count = countOf(records)
+  const rotated = count - first
+  if (rotated < 2) return writeRecords(records, destination)
+  const lead = first + (turn % rotated)
+  const { end, count: fixed } = writeRecords(slice(records, 0, first), destination)
+  if (fixed < first) return { end, count: fixed }
+  const leading = writeRecords(slice(records, lead, count), { ...destination, start: end })
+  if (leading.count < count - lead) return { end: leading.end, count: first + leading.count }
+  const rest = writeRecords(slice(records, first, lead), { ...destination, start: leading.end })
+  return { end: rest.end, count: first + leading.count + rest.count }
+}
+
+/** The records from one index to another, without copying their bytes. */
+function slice({ bytes, offsets }: EncodedRecords, from: number, to: number): EncodedRecords {
+  const start = offsets[from]!
+  return {
+    bytes: bytes.subarray(start, offsets[to]),
+    offsets: offsets.slice(from, to + 1).map((offset) => offset - start),
+  }
 }

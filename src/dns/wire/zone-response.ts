@@ -1,7 +1,12 @@
 import type { ZoneRecord } from '../zone/record.ts'
 import type { ZoneAnswer } from '../zone/zone-answer.ts'
-import { type EncodedRecords, encodeRecords, recordTail } from './encoded-records.ts'
-import { nameOfKey, wireName } from './name.ts'
+import {
+  type EncodedRecords,
+  encodeRecords,
+  nameOfKey,
+  recordTail,
+  wireName,
+} from './encoded-records.ts'
 import { HEADER_LENGTH, RCODE } from './numbers.ts'
 import { type EncodedAnswer, NO_RECORDS } from './response.ts'
 
@@ -27,7 +32,9 @@ export class DenialEncoder {
     return {
       rcode: kind === 'missing' ? RCODE.noSuchName : RCODE.noError,
       isAuthoritative: true,
-      ...{ answers: NO_RECORDS, firstRotated: 0, additionals: NO_RECORDS },
+      answers: NO_RECORDS,
+      firstRotated: 0,
+      additionals: NO_RECORDS,
       authorities: this.authority(nameLength, serial),
     }
   }

@@ -1,4 +1,5 @@
-import { formatIp, type IpAddress } from '../../lib/ip.ts'
+import { familyOf, formatIp, type IpAddress } from '../../lib/ip.ts'
+import { RECORD_TTL, type ZoneRecord } from './record.ts'
 
 const V4_ZONE = '.in-addr.arpa'
 const V6_ZONE = '.ip6.arpa'
@@ -31,4 +32,14 @@ function v4Of(labels: readonly string[]): IpAddress | undefined {
 function v6Of(labels: readonly string[]): IpAddress | undefined {
   if (labels.length !== V6_NIBBLES || !labels.every((label) => NIBBLE.test(label))) return undefined
   return formatIp(Uint8Array.fromHex(labels.toReversed().join('')))
+}
+
+/** The A or AAAA record of an address. */
+export function addressRecord(name: string, ip: IpAddress): ZoneRecord {
+  return { name, type: addressType(ip), ttl: RECORD_TTL, data: ip }
+}
+
+/** The type of record that holds an address of this family. */
+export function addressType(ip: IpAddress): 'A' | 'AAAA' {
+  return familyOf(ip) === 4 ? 'A' : 'AAAA'
 }

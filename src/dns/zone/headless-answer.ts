@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../resources/types.ts'
-import { addressRecord, addressType } from './address-record.ts'
+import { addressRecord, addressType } from './address-names.ts'
 import type { EndpointHost } from './endpoint-hosts.ts'
 import { isPortQueried, type PortQuery } from './port-query.ts'
 import { RECORD_TTL, type ZoneRecord } from './record.ts'
@@ -53,7 +53,9 @@ export function headlessTargets(
   const weight = Math.max(1, Math.floor(FULL_WEIGHT / targets.size))
   const records = [...targets.values()].map(
     (target): ZoneRecord => ({
-      ...{ name, type: 'SRV', ttl: RECORD_TTL },
+      name,
+      type: 'SRV',
+      ttl: RECORD_TTL,
       data: { priority: 0, weight, ...target },
     }),
   )

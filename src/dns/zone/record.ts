@@ -1,3 +1,13 @@
+import type { EndpointSource, Service, ServiceKey } from '../../resources/types.ts'
+
+/** The cluster as a zone reads it; a `ClusterStore` is one. */
+export interface ZoneView {
+  /** Undefined: there is no such Service. */
+  service(key: ServiceKey): Service | undefined
+  /** Every endpoint source of the Service. */
+  endpointSourcesOf(key: ServiceKey): readonly EndpointSource[]
+}
+
 /** Seconds for which a record of the cluster may be kept; the default of the field's servers. */
 export const RECORD_TTL = 5
 

@@ -1,11 +1,12 @@
-import type { Service, ServiceKey } from '../../resources/types.ts'
-import { clusterAddresses, clusterTargets } from './cluster-ip-answer.ts'
+import type { Service, ServiceKey, ServicePort } from '../../resources/types.ts'
+import { addressRecord, addressType } from './address-names.ts'
 import { endpointHosts } from './endpoint-hosts.ts'
 import { type HeadlessQuestion, headlessAddresses, headlessTargets } from './headless-answer.ts'
-import { portQuery } from './port-query.ts'
-import { RECORD_TTL } from './record.ts'
-import { MISSING, type ZoneAnswer } from './zone-answer.ts'
-import type { ZoneView } from './zone-view.ts'
+import { isPortQueried, type PortQuery, portQuery } from './port-query.ts'
+import { RECORD_TTL, type ZoneRecord, type ZoneView } from './record.ts'
+import { EMPTY, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-answer.ts'
+
+const FULL_WEIGHT = 100
 
 /** A question about a Service of the zone. */
 export interface ServiceQuestion {
@@ -20,8 +21,8 @@ export interface ServiceQuestion {
 
 /**
  * The records of a Service by the DNS specification of the field: addresses of the cluster or, for a headless
- * Service, of its endpoints; SRV records of its ports; CNAME for an ExternalName Service, of which `found`
- * holds that record alone.
+ * Service, of its endpoints; SRV records of its ports; CNAME for an ExternalName Service; `found`
+ * then holds that record alone.
  */
 export function serviceAnswer(view: ZoneView, question: ServiceQuestion): ZoneAnswer {
   const service = view.service(question.key)
@@ -65,4 +66,39 @@ function headlessAnswer(
     question,
     label === undefined ? hosts : hosts.filter((host) => host.label === label),
   )
+}
+
+/** The cluster addresses of a Service, with or without endpoints. */
+function clusterAddresses(service: Service, name: string, type: string): ZoneAnswer {
+  const queried = service.clusterIPs.filter((ip) => addressType(ip) === type)
+  return foundOrEmpty(
+    queried.map((ip) => addressRecord(name, ip)),
+    [],
+    service.key,
+  )
+}
+
+/** A question about the ports of a Service: the names that were queried and that of the Service. */
+interface ServicePortQuestion {
+  readonly name: string
+  readonly serviceName: string
+  readonly type: string
+  readonly port: PortQuery
+}
+
+/** One SRV record for each port that is queried for; the name exists only with such a port. */
+function clusterTargets(service: Service, question: ServicePortQuestion): ZoneAnswer {
+  const { name, serviceName, type } = question
+  const ports = service.ports.filter((port) => isPortQueried(port, question.port))
+  if (ports.length === 0) return name === serviceName ? EMPTY : MISSING
+  if (type !== 'SRV') return EMPTY
+  const weight = Math.max(1, Math.floor(FULL_WEIGHT / ports.length))
+  const record = ({ port }: ServicePort): ZoneRecord => ({
+    name,
+    type: 'SRV',
+    ttl: RECORD_TTL,
+    data: { priority: 0, weight, port, target: serviceName },
+  })
+  const addresses = service.clusterIPs.map((ip) => addressRecord(serviceName, ip))
+  return foundOrEmpty(ports.map(record), addresses, service.key)
 }

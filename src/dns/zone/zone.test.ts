@@ -106,7 +106,8 @@ test('a chain of more than eight aliases ends', () => {
   const { zone, store } = goldenZone()
   const aliases = Array.from({ length: 12 }, (_, index) =>
     service(`test/a${index}`, {
-      ...{ type: 'ExternalName', clusterIPs: [] },
+      type: 'ExternalName',
+      clusterIPs: [],
       externalName: `a${index + 1}.test.svc.cluster.local`,
     }),
   )

@@ -6,8 +6,8 @@ import { accountOf, isInspected } from '../evidence/inspected-object.ts'
 import { isPresent, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
 /**
- * A Pod without a token for the API server: where clients look for it is one for others, or, of the inspected Pod, there
- * is none because it is not mounted.
+ * A Pod without a token for the API server: the file that clients read holds a token for other servers, or, in the inspected
+ * Pod, no token is mounted.
  */
 export const apiToken: Check = {
   name: 'api-token',

@@ -8,8 +8,8 @@ import { templatePod, workloadName, workloads } from '../evidence/workloads.ts'
 import { accountOfSecret } from './token-secret.ts'
 
 /**
- * A Pod or a token Secret that names a ServiceAccount which is not there; or what makes Pods: the API server refuses them, so
- * that there are none.
+ * A Pod or a token Secret that names a ServiceAccount which does not exist; or a controller of Pods that names one: the API
+ * server refuses its Pods, so it has none.
  */
 export const missingAccount: Check = {
   name: 'missing-account',

@@ -6,11 +6,10 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
-import { isolating } from '../../networkpolicy/judging/judge-connection.ts'
-import { matchesPort } from '../../networkpolicy/judging/matches-port.ts'
-import type { NetworkPolicy, PolicyRule } from '../../networkpolicy/objects/network-policy.ts'
-import { type PolicyPod, readPolicyPod } from '../../networkpolicy/objects/policy-pod.ts'
-import { readPolicy } from '../../networkpolicy/objects/read-policy.ts'
+import { isolating, matchesPort } from '../../networkpolicy/judge-connection.ts'
+import type { NetworkPolicy, PolicyRule } from '../../networkpolicy/network-policy.ts'
+import { type PolicyPod, readPolicyPod } from '../../networkpolicy/policy-pod.ts'
+import { readPolicy } from '../../networkpolicy/read-policy.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'

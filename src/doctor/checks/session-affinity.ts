@@ -28,7 +28,9 @@ function findingOf(
   evidence: ClusterEvidence,
 ): Finding {
   const { key, namespace, name } = {
-    ...{ key: keyOf(service), namespace: namespaceOf(service), name: nameOf(service) },
+    key: keyOf(service),
+    namespace: namespaceOf(service),
+    name: nameOf(service),
   }
   const seconds =
     scalarText(valueAt(service, 'spec', 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds')) ||

@@ -1,8 +1,17 @@
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
+import type { TrafficFacts } from './node-facts.ts'
 import { isPresent, keyOf, labelsOf, nameOf, namespaceOf, selectorOf, selects } from './objects.ts'
-import type { ServerFacts } from './server-facts.ts'
-import type { TrafficFacts } from './traffic-facts.ts'
+
+/** What an API server publishes of the tokens that it issues. */
+export interface ServerFacts {
+  /** `iss` of its tokens. */
+  readonly issuer: string
+  /** Audiences whose tokens it accepts, as far as they are known: it publishes its issuer alone. */
+  readonly audiences: readonly string[]
+  /** Audiences whose tokens it was seen to reject. */
+  readonly rejectedAudiences?: readonly string[]
+}
 
 /** The kinds that checks read. */
 export type EvidenceKind =

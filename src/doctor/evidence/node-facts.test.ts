@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { diagnoseNodes } from '../diagnose-nodes.ts'
+import { diagnoseNodes } from '../diagnose.ts'
 import { healthyNode } from '../testing/healthy-node.ts'
 import { decodeNodeFacts } from './node-facts.ts'
 
@@ -23,25 +23,24 @@ test.each([
 
 test('what is missing or wrong becomes what an absent value is', () => {
   const json = {
-    ...{
-      format: 1,
-      node: 'a',
-      at: 'now',
-      daemon: null,
-      modules: 7,
-      walks: [{ purpose: 'x' }, 3],
-    },
-    ...{ interfaces: 'all', settings: { a: 1, b: 'two' }, conntrack: { count: Infinity } },
+    format: 1,
+    node: 'a',
+    at: 'now',
+    daemon: null,
+    modules: 7,
+    walks: [{ purpose: 'x' }, 3],
+    interfaces: 'all',
+    settings: { a: 1, b: 'two' },
+    conntrack: { count: Infinity },
   }
   expect(decodeNodeFacts(json)).toMatchObject({
-    ...{
-      at: 0,
-      daemon: undefined,
-      modules: {},
-      interfaces: [],
-      settings: { a: '', b: 'two' },
-    },
-    ...{ conntrack: { count: 0, max: 0 }, counters: undefined },
+    at: 0,
+    daemon: undefined,
+    modules: {},
+    interfaces: [],
+    settings: { a: '', b: 'two' },
+    conntrack: { count: 0, max: 0 },
+    counters: undefined,
     walks: [
       { purpose: 'fromPod', outcomes: [] },
       { purpose: 'fromPod', port: 0 },
@@ -51,7 +50,9 @@ test('what is missing or wrong becomes what an absent value is', () => {
 
 test('texts are bounded and have no control characters; lists are bounded', () => {
   const facts = decodeNodeFacts({
-    ...{ format: 1, node: 'a\u001b[31mb\n', kernel: 'x'.repeat(10_000) },
+    format: 1,
+    node: 'a\u001b[31mb\n',
+    kernel: 'x'.repeat(10_000),
     walks: Array.from({ length: 10_000 }, () => ({})),
   })
   expect([facts?.node, facts?.kernel.length, facts?.walks.length]).toEqual(['a?[31mb?', 500, 200])
@@ -65,7 +66,8 @@ test('names of Object.prototype are no fields', () => {
 test('whatever another machine sends, checks do not throw', () => {
   const anything = fc.record({
     ...Object.fromEntries(Object.keys(healthyNode()).map((key) => [key, fc.anything()])),
-    ...{ format: fc.constant(1), node: fc.constant('a') },
+    format: fc.constant(1),
+    node: fc.constant('a'),
   })
   fc.assert(
     fc.property(anything, (json) => {

@@ -1,15 +1,39 @@
-import {
-  flag,
-  list,
-  number,
-  object,
-  optional,
-  type Read,
-  text,
-  texts,
-  time,
-  word,
-} from './schema/schema.ts'
+/** Connections that a node has forwarded to one backend of a Service. */
+export interface BackendConnections {
+  /** `10.0.0.1:8080` */
+  readonly backend: string
+  readonly connections: number
+}
+
+/** What a node has counted for one port and family of a Service, since its counters were made. */
+export interface TrafficFacts {
+  readonly node: string
+  /** `namespace/name` */
+  readonly service: string
+  /** Empty where the mode of the node does not count backends. */
+  readonly backends: readonly BackendConnections[]
+}
+
+/** Characters of a text that comes from another machine. */
+const MAX_TEXT = 500
+const MAX_TIME = 8.64e15
+
+/** A text without control, formatting and unpaired characters, at most 500 characters long; absent: empty. */
+const text: Schema<string> = (value) =>
+  typeof value === 'string' ? value.slice(0, MAX_TEXT).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?') : ''
+
+/** A finite number; absent: 0. */
+const number: Schema<number> = (value) =>
+  typeof value === 'number' && Number.isFinite(value) ? value : 0
+
+/** Milliseconds since the epoch, such that a Date has them (ECMA-262, time values); absent: 0. */
+const time: Schema<number> = (value) => {
+  const ms = number(value)
+  return Math.abs(ms) <= MAX_TIME ? ms : 0
+}
+
+/** Absent: false. */
+const flag: Schema<boolean> = (value) => value === true
 
 /** What a packet meets in the end: the last rule, route or socket of its way. */
 const OUTCOME = object({
@@ -75,7 +99,7 @@ const COUNTERS = object({
   drop: number,
   earlyDrop: number,
   insertFailed: number,
-  /** Packets of one socket that came at once, of which the kernel lost none; -1: it does not count them. */
+  /** The most packets of one socket that came at once without a loss in the kernel; -1: the kernel does not count them. */
   clashesResolved: number,
   /** Packets that rp_filter dropped (TcpExt IPReversePathFilter). */
   reversePath: number,
@@ -123,7 +147,10 @@ const NODE_FACTS = object({
   /** Of the running daemon, else of the file that was named; undefined: neither. */
   configuration: optional(
     object({
-      ...{ mode: text, scheduler: text, masqueradeAll: flag, isOfDaemon: flag },
+      mode: text,
+      scheduler: text,
+      masqueradeAll: flag,
+      isOfDaemon: flag,
       /** Settings that all nodes of a cluster should have alike, as JSON by their paths. */
       shared: texts(50),
     }),
@@ -220,4 +247,55 @@ export const FACTS_FORMAT = 1
 export function decodeNodeFacts(json: unknown): NodeFacts | undefined {
   const facts = NODE_FACTS(json)
   return facts.format === FACTS_FORMAT && facts.node !== '' ? facts : undefined
+}
+
+/** Reads untrusted JSON: what does not fit becomes what an absent value is. Never throws. */
+type Schema<T> = (value: unknown) => T
+
+/** What a schema reads. */
+type Read<S> = S extends Schema<infer T> ? T : never
+
+/** One of some words; absent: the first. */
+function word<const W extends string>(...words: readonly [W, ...W[]]): Schema<W> {
+  return (value) => words.find((one) => one === value) ?? words[0]
+}
+
+/** At most `max` items; absent: none. */
+function list<T>(item: Schema<T>, max: number): Schema<readonly T[]> {
+  return (value) => (Array.isArray(value) ? value.slice(0, max).map((one) => item(one)) : [])
+}
+
+/** Texts by keys, at most `max`; absent: none. */
+function texts(max: number): Schema<Readonly<Record<string, string>>> {
+  return (value) =>
+    Object.fromEntries(
+      Object.entries(objectOf(value))
+        .slice(0, max)
+        .map(([key, one]) => [text(key), text(one)]),
+    )
+}
+
+/** An object, or undefined where there is none. */
+function optional<T>(inner: Schema<T>): Schema<T | undefined> {
+  return (value) => (typeof value === 'object' && value !== null ? inner(value) : undefined)
+}
+
+type Fields = Readonly<Record<string, Schema<unknown>>>
+
+/** An object with these fields and no others; absent: each as if it were absent. */
+function object<F extends Fields>(fields: F): Schema<{ readonly [K in keyof F]: Read<F[K]> }> {
+  const entries = Object.entries(fields)
+  return (value) => {
+    const found = objectOf(value)
+    const read = entries.map(([key, schema]) => [
+      key,
+      schema(Object.hasOwn(found, key) ? found[key] : undefined),
+    ])
+    return Object.fromEntries(read) as { readonly [K in keyof F]: Read<F[K]> }
+  }
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? (value as Readonly<Record<string, unknown>>) : {}
 }

@@ -1,6 +1,6 @@
 import type { NodeCheck } from '../evidence/node-check.ts'
 
-/** Nodes of which one can be said to differ from the others. */
+/** The fewest nodes among which one can be called different from the others. */
 const ENOUGH_NODES = 3
 /** Reading all nodes may take minutes; tokens are refused for less. */
 const MAX_SKEW_MS = 300_000

@@ -2,7 +2,7 @@ import type { Finding } from '../evidence/finding.ts'
 import type { NodeCheck, NodeEvidence } from '../evidence/node-check.ts'
 import type { NodeFacts } from '../evidence/node-facts.ts'
 
-/** Nodes of which one can be said to differ from the others. */
+/** The fewest nodes among which one can be called different from the others. */
 const ENOUGH_NODES = 3
 
 /** One value of a node that should be equal on all of them. */
@@ -74,12 +74,10 @@ function differing(nodes: NodeEvidence, { valueOf, ...compared }: Compared): rea
   return known
     .filter(({ value }) => value !== usual)
     .map(({ node, value }) => ({
-      ...{
-        check: differingNode.name,
-        symptom: compared.symptom,
-        object: `node/${node}`,
-        affects: [],
-      },
+      check: differingNode.name,
+      symptom: compared.symptom,
+      object: `node/${node}`,
+      affects: [],
       cause: `its ${compared.what} is ${value}; ${members.length} of ${known.length} nodes have ${usual}`,
       evidence: members.slice(0, 3).map((one) => `${one.node}: ${one.value}`),
       remedy: compared.remedy,

@@ -30,7 +30,8 @@ test.each(MEASURED)(
     const nftables = tableOf('nftables: One endpoint replaced')
     const ipvs = tableOf('ipvs: One endpoint replaced')
     expect(measured).toEqual({
-      ...{ nft: byVariant('nft'), legacy: byVariant('legacy') },
+      nft: byVariant('nft'),
+      legacy: byVariant('legacy'),
       nftables: median(nftables.find((row) => row[0] === of && row[1] === '10')?.[3]),
       ipvs: median(ipvs.find(([name]) => name === of)?.[3]),
     })

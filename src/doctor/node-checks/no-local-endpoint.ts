@@ -1,5 +1,5 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
-import { packetText } from './packet-text.ts'
+import { packetText } from './node-firewall.ts'
 
 /**
  * Clients send packets to a Service with policy Local that has no endpoint on this node. That some nodes have none

@@ -1,6 +1,5 @@
 import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
 import type { WalkFacts, WalkOutcomeFacts } from '../evidence/node-facts.ts'
-import { packetText } from './packet-text.ts'
 
 /** Chains that carry out network policies: what they drop is meant. */
 const POLICIES =
@@ -74,4 +73,11 @@ function commandsOf(where: string, walk: WalkFacts | undefined): readonly string
   const { src, dst, port } = walk
   const to = dst.includes(':') ? `[${dst}]:${port}` : `${dst}:${port}`
   return [list, `node-proxy explain ${src === '' ? 'node' : src} ${to}`]
+}
+
+/** `from 10.0.0.2 by cbr0 to 172.30.0.1:80 (clusterIP of shop/web)`. */
+export function packetText({ src, inInterface, dst, port, frontend, service }: WalkFacts): string {
+  const from = src === '' ? 'from the node' : `from ${src} by ${inInterface}`
+  const to = dst.includes(':') ? `[${dst}]:${port}` : `${dst}:${port}`
+  return `${from} to ${to}${service === '' ? '' : ` (${frontend} of ${service})`}`
 }

@@ -25,7 +25,8 @@ export const notReady = checkOfEachNode('not-ready', (facts) => {
         ? 'see why the API server rejects the token: it may be for another audience, or of an account that is gone'
         : 'the reason names what to repair; node-proxy catches up by itself',
       commands: [
-        ...['node-proxy status', 'curl -s 127.0.0.1:10249/readyz?verbose'],
+        'node-proxy status',
+        'curl -s 127.0.0.1:10249/readyz?verbose',
         ...(isUnauthorized ? ['orchctl doctor --token-file FILE'] : []),
       ],
     },

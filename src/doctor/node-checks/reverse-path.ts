@@ -1,5 +1,5 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
-import { packetText } from './packet-text.ts'
+import { packetText } from './node-firewall.ts'
 
 const STRICT = 1
 

@@ -1,5 +1,5 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
-import { packetText } from './packet-text.ts'
+import { packetText } from './node-firewall.ts'
 
 /** The loadBalancerSourceRanges of a Service do not admit the client that was named. */
 export const sourceRanges = checkOfEachNode('source-ranges', ({ walks }) =>

@@ -1,7 +1,7 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
 import type { NodeFacts } from '../evidence/node-facts.ts'
 
-/** Of each Service with ten endpoints, of which those that were measured are. */
+/** Rules for a Service with ten endpoints, the size of the Services that were measured. */
 const RULES_OF_A_SERVICE = 12
 /** Rules of about 5,000 such Services. */
 const MANY = 5_000 * RULES_OF_A_SERVICE

@@ -1,8 +1,8 @@
 import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
 import type { WalkFacts, WalkOutcomeFacts } from '../evidence/node-facts.ts'
-import { packetText } from './packet-text.ts'
+import { packetText } from './node-firewall.ts'
 
-/** A route or a policy rule leads the packets to a backend nowhere, or there is none. */
+/** No route leads to a backend, or a route or policy rule discards its packets. */
 export const unusableRoute = checkOfEachNode('unusable-route', ({ walks }) => {
   const wanted = walks
     .filter(({ desired }) => desired === 'deliver')

@@ -46,7 +46,9 @@ const finding = (check: string, object: string, cause: string | RegExp) => ({
 })
 
 const EXHAUSTED = {
-  ...{ type: LOAD_BALANCER_CONDITION, status: 'False', reason: 'PoolExhausted' },
+  type: LOAD_BALANCER_CONDITION,
+  status: 'False',
+  reason: 'PoolExhausted',
   message: 'No pool has an IPv4 address left.',
 }
 
@@ -134,7 +136,8 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
       webIs({ externalIPs: ['192.0.2.7'] })(cluster)
       cluster.services.push(service('also', {}, { externalIPs: ['192.0.2.7'] }))
       cluster.services.at(-1)!['spec'] = {
-        ...{ selector: { app: 'web' }, ports: [{ port: 80, targetPort: 'http' }] },
+        selector: { app: 'web' },
+        ports: [{ port: 80, targetPort: 'http' }],
         externalIPs: ['192.0.2.7'],
       }
       const [slice] = cluster.endpointslices
@@ -171,7 +174,8 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
     what: 'source ranges of the other family',
     spoil: webIs(
       {
-        ...{ type: 'LoadBalancer', ipFamilies: ['IPv4'] },
+        type: 'LoadBalancer',
+        ipFamilies: ['IPv4'],
         loadBalancerSourceRanges: ['2001:db8::/32'],
       },
       { status: { loadBalancer: { ingress: [{ ip: '192.0.2.9' }] } } },
@@ -267,7 +271,8 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
     more: {
       traffic: [
         {
-          ...{ node: 'node-a', service: 'shop/web' },
+          node: 'node-a',
+          service: 'shop/web',
           backends: [
             { backend: '10.0.0.1:8080', connections: 90 },
             { backend: '10.0.0.2:8080', connections: 10 },
@@ -316,11 +321,12 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
       [
         {
           type: 'kubernetes.io/dockerconfigjson',
-          ...{ data: { '.dockerconfigjson': '' }, registries: ['https://index.docker.io/v1/'] },
+          data: { '.dockerconfigjson': '' },
+          registries: ['https://index.docker.io/v1/'],
         },
         /and none for registry.example.com/,
       ],
-    ] as const
+    ] satisfies readonly (readonly [JsonObject, RegExp])[]
   ).map(
     ([secret, cause]): DoctorCase => ({
       what: `a pull secret: ${cause.source}`,
@@ -350,7 +356,8 @@ function tokenSecret(uid: string, data: JsonObject): JsonObject {
 function spreadWithAffinity(cluster: Objects): void {
   webIs({ sessionAffinity: 'ClientIP' })(cluster)
   cluster.endpointslices[0]!['endpoints'] = ['10.0.0.1', '10.0.0.2'].map((address) => ({
-    ...{ addresses: [address], nodeName: 'node-a' },
+    addresses: [address],
+    nodeName: 'node-a',
   }))
 }
 

@@ -12,7 +12,9 @@ export type Objects = Record<EvidenceKind, JsonObject[]>
 
 const RBAC = 'rbac.authorization.k8s.io/v1'
 const object = (kind: string, namespace: string, name: string, rest: JsonObject): JsonObject => ({
-  ...{ apiVersion: 'v1', kind, metadata: { name, ...(namespace !== '' && { namespace }) } },
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, ...(namespace !== '' && { namespace }) },
   ...rest,
 })
 
@@ -24,7 +26,9 @@ export function pod(
 ): JsonObject {
   const ports = [{ name: 'http', containerPort: 8080 }]
   return {
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name, labels } },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace: 'shop', name, labels },
     spec: { nodeName: 'node-a', containers: [{ name: 'main', ports }], ...spec },
     status: {
       phase: 'Running',
@@ -48,7 +52,8 @@ export function service(
 export function slice(namespace: string, ofService: string, ready = true): JsonObject {
   const labels = { [SERVICE_NAME]: ofService }
   return {
-    ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' },
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
     metadata: { namespace, name: `${ofService}-1`, labels },
     endpoints: [{ addresses: ['10.0.0.1'], nodeName: 'node-a', conditions: { ready } }],
   }
@@ -75,7 +80,8 @@ export function healthyCluster(): Objects {
     ],
     secrets: [
       object('Secret', 'shop', 'registry', {
-        ...{ type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': '' } },
+        type: 'kubernetes.io/dockerconfigjson',
+        data: { '.dockerconfigjson': '' },
         registries: ['registry.example.com'],
       }),
     ],

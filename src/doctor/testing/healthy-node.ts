@@ -8,8 +8,13 @@ const NO_COUNTS = { drop: 0, earlyDrop: 0, insertFailed: 0, clashesResolved: 0, 
 /** How a packet ends; delivered unless given. */
 export function outcome(given: Partial<WalkOutcomeFacts> = {}): WalkOutcomeFacts {
   return {
-    ...{ kind: 'delivered', share: 1, text: '10.0.0.1:80', where: '', rule: '' },
-    ...{ packets: -1, isOwn: false },
+    kind: 'delivered',
+    share: 1,
+    text: '10.0.0.1:80',
+    where: '',
+    rule: '',
+    packets: -1,
+    isOwn: false,
     ...given,
   }
 }
@@ -17,9 +22,17 @@ export function outcome(given: Partial<WalkOutcomeFacts> = {}): WalkOutcomeFacts
 /** A packet of a Pod to a Service. */
 export function walk(given: Partial<WalkFacts> = {}): WalkFacts {
   return {
-    ...{ purpose: 'fromPod', entry: 'shop/web:/TCP/4', service: 'shop/web' },
-    ...{ frontend: 'clusterIP', sourceRanges: [], src: '10.0.0.2', dst: '172.30.0.1' },
-    ...{ port: 80, protocol: 'TCP', inInterface: 'cbr0', desired: 'deliver' },
+    purpose: 'fromPod',
+    entry: 'shop/web:/TCP/4',
+    service: 'shop/web',
+    frontend: 'clusterIP',
+    sourceRanges: [],
+    src: '10.0.0.2',
+    dst: '172.30.0.1',
+    port: 80,
+    protocol: 'TCP',
+    inInterface: 'cbr0',
+    desired: 'deliver',
     outcomes: [outcome()],
     ...given,
   }
@@ -33,21 +46,35 @@ export function fromOutside(given: Partial<WalkFacts> = {}): WalkFacts {
 
 export function link(name: string, given: Partial<NodeFacts['interfaces'][number]> = {}) {
   return {
-    ...{ name, kind: '', mtu: 1_500, master: '', lower: '', isUp: true, isTunnelV6: false },
+    name,
+    kind: '',
+    mtu: 1_500,
+    master: '',
+    lower: '',
+    isUp: true,
+    isTunnelV6: false,
     rpFilter: 0,
     ...given,
   }
 }
 
 export const CONFIGURATION = {
-  ...{ mode: 'iptables', scheduler: 'rr', masqueradeAll: false, isOfDaemon: true },
+  mode: 'iptables',
+  scheduler: 'rr',
+  masqueradeAll: false,
+  isOfDaemon: true,
   shared: { clusterCIDR: '"10.0.0.0/8"', detectLocalMode: '"ClusterCIDR"' },
 }
 
 /** The facts of a node on which everything works; a test changes some. */
 export function healthyNode(given: Partial<NodeFacts> = {}): NodeFacts {
   return {
-    ...{ format: 1, node: 'node-a', version: '1', kernel: '6.1.0', at: NOW, unread: [] },
+    format: 1,
+    node: 'node-a',
+    version: '1',
+    kernel: '6.1.0',
+    at: NOW,
+    unread: [],
     daemon: healthyDaemon(),
     daemonAbsent: '',
     configuration: CONFIGURATION,
@@ -70,13 +97,17 @@ export function healthyNode(given: Partial<NodeFacts> = {}): NodeFacts {
     conntrack: { count: 100, max: 1_000 },
     counters: { before: NO_COUNTS, after: NO_COUNTS, seconds: 1 },
     rules: [{ program: 'iptables-nft', own: 40, others: 3 }],
-    ...{ masquerades: [], proxies: [], takenPorts: [], connects: [], loads: [] },
+    masquerades: [],
+    proxies: [],
+    takenPorts: [],
+    connects: [],
+    loads: [],
     walks: [walk(), fromOutside(), fromOutside({ src: '203.0.113.77' })],
     ...given,
   }
 }
 
-/** Counters of which some grew in a second. */
+/** Counters; some of them grew within a second. */
 export function grown(by: Partial<typeof NO_COUNTS>): NonNullable<NodeFacts['counters']> {
   return { before: NO_COUNTS, after: { ...NO_COUNTS, ...by }, seconds: 1 }
 }
@@ -85,9 +116,18 @@ export function healthyDaemon(
   given: Partial<NonNullable<NodeFacts['daemon']>> = {},
 ): NonNullable<NodeFacts['daemon']> {
   return {
-    ...{ mode: 'iptables', isReady: true, startedAt: NOW - 3_600_000, reasons: [], warnings: [] },
+    mode: 'iptables',
+    isReady: true,
+    startedAt: NOW - 3_600_000,
+    reasons: [],
+    warnings: [],
     changes: { count: 0, p50: 0, p99: 0 },
-    ...{ services: 2, entries: 2, backends: 3, refusals: [], problems: [], credentials: [] },
+    services: 2,
+    entries: 2,
+    backends: 3,
+    refusals: [],
+    problems: [],
+    credentials: [],
     ...given,
   }
 }

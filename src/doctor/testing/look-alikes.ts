@@ -2,7 +2,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { FurtherEvidence } from '../evidence/cluster-evidence.ts'
 import { type Objects, pod, service } from './healthy-cluster.ts'
 
-/** A change of a healthy cluster that looks like a cause, and is none. */
+/** A change of a healthy cluster that looks like a cause, but breaks nothing. */
 export interface LookAlike {
   readonly what: string
   readonly change: (cluster: Objects) => void
@@ -82,7 +82,9 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     what: 'a binding for two accounts, one of which is there',
     change: (cluster) => {
       const subjects = ['robot', 'later'].map((name) => ({
-        ...{ kind: 'ServiceAccount', namespace: 'shop', name },
+        kind: 'ServiceAccount',
+        namespace: 'shop',
+        name,
       }))
       cluster.rolebindings[0] = { ...cluster.rolebindings[0], subjects }
     },

@@ -18,8 +18,13 @@ const FACTS: HostFacts = {
 
 function packet(changes: Partial<PacketState> = {}): PacketState {
   const first = firstPacket({
-    ...{ family: 4, protocol: 'TCP', src: '10.0.0.2' as IpAddress, srcPort: undefined },
-    ...{ dst: '172.30.0.1' as IpAddress, dstPort: 80, inInterface: 'cbr0' },
+    family: 4,
+    protocol: 'TCP',
+    src: '10.0.0.2' as IpAddress,
+    srcPort: undefined,
+    dst: '172.30.0.1' as IpAddress,
+    dstPort: 80,
+    inInterface: 'cbr0',
   })
   return { ...first, outInterface: 'eth0', ...changes }
 }

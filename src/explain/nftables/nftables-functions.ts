@@ -4,8 +4,8 @@ import type { HookFunction } from '../packet/hook-function.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
 import type { NftChain, NftTable } from './model/ruleset.ts'
+import { isOfIptables } from './read-nftables.ts'
 import { type NftContext, runNftChain } from './run-chain.ts'
-import { isOfIptables } from './tables-of-iptables.ts'
 
 const HOOKS: readonly Hook[] = ['prerouting', 'input', 'forward', 'output', 'postrouting']
 const FAMILIES: ReadonlyMap<string, readonly Family[]> = new Map([
@@ -33,7 +33,10 @@ function hookFunction(table: NftTable, chain: NftChain, facts: HostFacts): reado
   if (base === undefined || hook === undefined || families === undefined) return []
   const context: NftContext = { source: `nft ${table.family} ${table.name}`, hook, table, facts }
   const found: HookFunction = {
-    ...{ hook, families, priority: base.priority, isNat: base.type === 'nat' },
+    hook,
+    families,
+    priority: base.priority,
+    isNat: base.type === 'nat',
     reroutesMarks: base.type === 'route',
     source: `${context.source} ${name}`,
     apply: (packet) => runBase(context, chain, packet),

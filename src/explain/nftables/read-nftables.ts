@@ -1,10 +1,12 @@
 import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
 import { unreadable } from '../host/read-json.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'
-import { LiveElements } from './elements/live-elements.ts'
-import type { LookUpElement } from './elements/look-up-element.ts'
+import { LiveElements } from './live-elements.ts'
+import type { LookUpElement } from './look-up.ts'
 import { type NftTable, parseRuleset } from './model/ruleset.ts'
-import { isOfIptables } from './tables-of-iptables.ts'
+
+/** Tables of the nft variant of iptables, whose rules `iptables-save` lists. */
+const NAMES = new Set(['raw', 'mangle', 'nat', 'filter', 'security'])
 
 /** What `nft` lists. */
 export interface NftListing {
@@ -112,4 +114,9 @@ async function listAll(
   if (failed !== undefined) return { failed }
   const [listed = [], texts = []] = outputs.map((each) => each.map(({ stdout }) => stdout))
   return { json: listed, text: texts.join('') }
+}
+
+/** Whether iptables-nft keeps its rules in a table; those of family inet are of other programs. */
+export function isOfIptables({ family, name }: { readonly family: string; readonly name: string }) {
+  return family !== 'inet' && NAMES.has(name)
 }

@@ -2,14 +2,13 @@ import { type Branch, branchOf, extend, type Step } from '../packet/branch.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
 import { mergeBranches } from '../packet/merge-branches.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
-import { evaluate } from './expressions/evaluate.ts'
-import { type Evaluation, isUnknown } from './expressions/evaluated.ts'
-import { lookUp, setOf } from './expressions/look-up.ts'
-import { secondsLeft } from './expressions/seconds-left.ts'
-import { isObject, type Json, type JsonObject, onlyMember, textOf } from './model/json.ts'
+import { applyStatement, applyText } from './apply-statement.ts'
+import { evaluate } from './evaluate-expression.ts'
+import { type Chance, type Evaluation, isIn, isUnknown, lookUp, setOf } from './look-up.ts'
+import { fits, fitsAny, fitsElement } from './model/fits.ts'
+import { isList, isObject, type Json, type JsonObject, onlyMember, textOf } from './model/json.ts'
 import type { NftChain, NftRule, NftTable } from './model/ruleset.ts'
-import { applyStatement, applyText } from './statements/apply-statement.ts'
-import { matchLikelihood } from './statements/match.ts'
+import type { Part } from './model/value.ts'
 
 /** nf_tables refuses deeper ones (NFT_JUMP_STACK_SIZE is 16). */
 const MAX_DEPTH = 32
@@ -186,4 +185,115 @@ function withStep(context: NftContext, call: RuleCall, branch: Branch, text?: st
 
 function stepOf({ source }: NftContext, { chain, rule }: RuleCall, text = rule.text): Step {
   return { where: `${source} ${chain.name}`, object: rule.text, text }
+}
+
+/**
+ * Seconds until the kernel forgets an element by which a statement decides about the packet; undefined: it looks up no
+ * set or map whose elements have timeouts.
+ */
+function secondsLeft(statement: Json, evaluation: Evaluation): number | undefined {
+  if (isList(statement)) return firstOf(statement, evaluation)
+  if (!isObject(statement)) return undefined
+  const [name, inner] = onlyMember(statement) ?? []
+  if (name === 'map' && isObject(inner)) {
+    return ofElement(inner['key'] ?? null, inner['data'] ?? null, evaluation)
+  }
+  if (name === 'match' && isObject(inner) && inner['op'] === '==') {
+    return ofElement(inner['left'] ?? null, inner['right'] ?? null, evaluation)
+  }
+  return firstOf(
+    Object.values(statement).map((part) => part ?? null),
+    evaluation,
+  )
+}
+
+function firstOf(parts: readonly Json[], evaluation: Evaluation): number | undefined {
+  for (const part of parts) {
+    const found = secondsLeft(part, evaluation)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function ofElement(key: Json, name: Json, evaluation: Evaluation): number | undefined {
+  if (typeof name !== 'string' || !name.startsWith('@')) return undefined
+  const set = evaluation.table.sets.get(name.slice(1))
+  const keys = set?.isTemporary === true ? evaluate(key, evaluation) : []
+  if (set === undefined || isUnknown(keys) || keys.length !== 1) return undefined
+  const { parts } = keys[0]!
+  const keyOf = (element: Json): Json => (isList(element) ? (element[0] ?? null) : element)
+  const elements = set.elements.withKey(parts) ?? []
+  const element = elements.map(keyOf).find((one) => fitsElement(parts, one) === true)
+  const [kind, inner] = onlyMember(element ?? null) ?? []
+  const expires = kind === 'elem' && isObject(inner) ? inner['expires'] : undefined
+  return typeof expires === 'number' ? expires : undefined
+}
+
+/** How likely a match applies, or why that is not known. */
+type Likelihood = number | { readonly unknown: string }
+
+/** `match`: an expression compared with a literal, a set, or another expression. */
+function matchLikelihood({ op, left, right }: JsonObject, evaluation: Evaluation): Likelihood {
+  const values = evaluate(left ?? null, evaluation)
+  if (isUnknown(values)) return values
+  let total = 0
+  for (const { probability, parts } of values) {
+    const answer = compare(textOf(op), parts, right ?? null, evaluation)
+    if (answer === undefined) return { unknown: `what is compared by ${textOf(op)}` }
+    if (typeof answer === 'object') return answer
+    if (answer) total += probability
+  }
+  return total
+}
+
+type Comparison = boolean | undefined | { readonly unknown: string }
+
+function compare(
+  op: string,
+  parts: readonly Part[],
+  right: Json,
+  evaluation: Evaluation,
+): Comparison {
+  if (op === '!=' || op === '!') {
+    const answer = isEqual(parts, right, evaluation)
+    return typeof answer === 'boolean' ? !answer : answer
+  }
+  if (op === '==' || op === 'in') return isEqual(parts, right, evaluation)
+  return ordered(op, parts[0], right, evaluation)
+}
+
+function isEqual(parts: readonly Part[], right: Json, evaluation: Evaluation): Comparison {
+  if (typeof right === 'string' && right.startsWith('@')) {
+    const set = setOf(right, evaluation)
+    return 'unknown' in set ? set : isIn(set, parts)
+  }
+  const [name, inner] = onlyMember(right) ?? []
+  if (name === 'set' && isList(inner)) return fitsAny(parts, inner)
+  if (name === undefined || name === 'prefix' || name === 'range' || isList(right)) {
+    return parts.length === 1 ? fits(parts[0]!, right) : undefined
+  }
+  if (name === 'concat') return fitsAny(parts, [right])
+  const other = certainOf(right, evaluation)
+  if (other === undefined) return undefined
+  return parts.every(({ value }, index) => value === other.parts[index]?.value)
+}
+
+function ordered(
+  op: string,
+  part: Part | undefined,
+  right: Json,
+  evaluation: Evaluation,
+): Comparison {
+  const a = part?.value
+  const b = certainOf(right, evaluation)?.parts[0]?.value
+  if (typeof a !== 'bigint' || typeof b !== 'bigint') return undefined
+  if (op === '<') return a < b
+  if (op === '<=') return a <= b
+  if (op === '>') return a > b
+  return op === '>=' ? a >= b : undefined
+}
+
+function certainOf(expression: Json, evaluation: Evaluation): Chance | undefined {
+  const values = evaluate(expression, evaluation)
+  return isUnknown(values) || values.length !== 1 ? undefined : values[0]
 }

@@ -83,7 +83,14 @@ export interface FirstPacket
 export function firstPacket(given: FirstPacket): PacketState {
   const { family, protocol, src, srcPort, dst, dstPort, inInterface, mark = 0 } = given
   return {
-    ...{ family, protocol, src, srcPort, dst, dstPort, inInterface, mark },
+    family,
+    protocol,
+    src,
+    srcPort,
+    dst,
+    dstPort,
+    inInterface,
+    mark,
     outInterface: undefined,
     gateway: undefined,
     bridgePort: undefined,

@@ -18,8 +18,13 @@ const NODE: FakeNode = {
   ],
 }
 const START: WalkStart = {
-  ...{ family: 4, protocol: 'TCP', src: ip('203.0.113.2'), srcPort: undefined },
-  ...{ dst: ip('10.96.0.1'), dstPort: 80, inInterface: 'eth0' },
+  family: 4,
+  protocol: 'TCP',
+  src: ip('203.0.113.2'),
+  srcPort: undefined,
+  dst: ip('10.96.0.1'),
+  dstPort: 80,
+  inInterface: 'eth0',
 }
 const LOCAL: WalkStart = { ...START, src: undefined, inInterface: undefined }
 
@@ -40,7 +45,12 @@ function at(
   { isNat = false, priority = 0, ...rest }: Behaviour = {},
 ): HookFunction {
   return {
-    ...{ hook, families: [4], priority, isNat, source: hook, ...rest },
+    hook,
+    families: [4],
+    priority,
+    isNat,
+    source: hook,
+    ...rest,
     apply: (packet) => [branchOf(change(packet))],
   }
 }
@@ -48,7 +58,11 @@ function at(
 function decides(hook: Hook, verdict: Verdict, source = 'test'): HookFunction {
   const steps = [{ where: source, text: verdict.kind }]
   return {
-    ...{ hook, families: [4], priority: 0, isNat: false, source },
+    hook,
+    families: [4],
+    priority: 0,
+    isNat: false,
+    source,
     apply: (packet) => [branchOf(packet, verdict, steps)],
   }
 }
@@ -172,7 +186,11 @@ test('answers to 127.0.0.1 come back only with route_localnet', async () => {
 
 test('probabilities of equal outcomes are added', async () => {
   const choice: HookFunction = {
-    ...{ hook: 'prerouting', families: [4], priority: -100, isNat: true, source: 'random' },
+    hook: 'prerouting',
+    families: [4],
+    priority: -100,
+    isNat: true,
+    source: 'random',
     apply: (packet) =>
       ['1', '2', '1'].map((last) => ({ ...branchOf(toPod(last)(packet)), probability: 1 / 3 })),
   }
@@ -182,7 +200,11 @@ test('probabilities of equal outcomes are added', async () => {
 
 test('what IPVS takes leaves by output and postrouting, and is delivered if it is addressed to this node', async () => {
   const take = (dst: string): HookFunction => ({
-    ...{ hook: 'input', families: [4], priority: 99, isNat: false, source: 'ipvs' },
+    hook: 'input',
+    families: [4],
+    priority: 99,
+    isNat: false,
+    source: 'ipvs',
     apply: (packet) => [
       branchOf(
         { ...packet, dst: ip(dst), virtualServer: { ip: packet.dst, port: packet.dstPort } },

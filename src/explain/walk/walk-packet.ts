@@ -4,9 +4,7 @@ import { type Branch, branchOf } from '../packet/branch.ts'
 import type { HookFunction } from '../packet/hook-function.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
 import { type Endpoint, firstPacket, type PacketState } from '../packet/packet-state.ts'
-import { mergeOutcomes } from './merge-outcomes.ts'
-import { rememberRoutes } from './remember-routes.ts'
-import type { Routing } from './routing.ts'
+import type { RouteAnswer, Routing } from './routing.ts'
 import { nextOf, type Stage, type WalkPoint } from './stages.ts'
 import type { WalkOutcome } from './walk-outcome.ts'
 
@@ -87,7 +85,12 @@ function packetOf(start: WalkStart): PacketState {
   const { family, protocol, srcPort, dst, dstPort, inInterface, known } = start
   const src = start.src ?? ((family === 4 ? '0.0.0.0' : '::') as IpAddress)
   const packet = firstPacket({
-    ...{ family, protocol, src, srcPort, dst, dstPort },
+    family,
+    protocol,
+    src,
+    srcPort,
+    dst,
+    dstPort,
     ...(inInterface === undefined ? {} : { inInterface }),
   })
   if (known === undefined) return packet
@@ -99,4 +102,34 @@ function packetOf(start: WalkStart): PacketState {
 function unfinished({ probability, steps }: Branch): WalkOutcome {
   const reason = `the packet was not delivered after ${MAX_POINTS} pieces of its way`
   return { kind: 'uncertain', reason, probability, steps }
+}
+
+/** Queries each route once: the branches of a packet mostly have few destinations. */
+function rememberRoutes(routing: Routing): Routing {
+  const answers = new Map<string, Promise<RouteAnswer>>()
+  return {
+    route(query) {
+      const key = JSON.stringify(query)
+      const answer = answers.get(key) ?? routing.route(query)
+      answers.set(key, answer)
+      return answer
+    },
+  }
+}
+
+/** Adds the probabilities of equal outcomes; the steps are those of the likeliest, which comes first. */
+function mergeOutcomes(outcomes: readonly WalkOutcome[]): readonly WalkOutcome[] {
+  const merged = new Map<string, { total: number; likeliest: WalkOutcome }>()
+  for (const outcome of outcomes) {
+    if (outcome.probability === 0) continue
+    const { probability, steps: _, ...what } = outcome
+    const key = JSON.stringify(what)
+    const other = merged.get(key)
+    const likeliest =
+      other !== undefined && other.likeliest.probability >= probability ? other.likeliest : outcome
+    merged.set(key, { total: (other?.total ?? 0) + probability, likeliest })
+  }
+  return [...merged.values()]
+    .map(({ total, likeliest }) => ({ ...likeliest, probability: total }))
+    .toSorted((a, b) => b.probability - a.probability)
 }

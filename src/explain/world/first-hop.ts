@@ -10,8 +10,13 @@ export async function arrivalInterface(
   src: IpAddress,
 ): Promise<string | undefined> {
   const answer = await routing.route({
-    ...{ family: familyOf(src), protocol: 'TCP', src: undefined, dst: src, dstPort: 0 },
-    ...{ inInterface: undefined, mark: 0 },
+    family: familyOf(src),
+    protocol: 'TCP',
+    src: undefined,
+    dst: src,
+    dstPort: 0,
+    inInterface: undefined,
+    mark: 0,
   })
   if (answer.kind === 'local') return ''
   return answer.kind === 'unicast' ? answer.outInterface : undefined

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { type Ipvs, virtualServerKey } from '../../kernel/ipvs/ipvs.ts'
 import { NetlinkIpvs } from '../../kernel/ipvs/netlink/netlink-ipvs.ts'
 import { requestTransport } from '../../kernel/netlink/request-transport.ts'
 import { NetlinkSession } from '../../kernel/netlink/session.ts'
@@ -8,10 +9,18 @@ import { NetlinkNftables } from '../../kernel/nftables/netlink/netlink-nftables.
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { formatIp, type IpAddress, parseIp } from '../../lib/ip.ts'
+import type { Protocol } from '../../resources/types.ts'
 import type { RunCommand } from '../host/run-command.ts'
-import { type ReadFile, readIpvs } from '../ipvs/read-ipvs.ts'
-import { isOfIptables } from '../nftables/tables-of-iptables.ts'
+import type { IpvsSnapshot, PersistenceTemplate } from '../ipvs-snapshot.ts'
+import { isOfIptables } from '../nftables/read-nftables.ts'
 import type { WorldReaders } from './world-readers.ts'
+
+const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
+  ['TCP', 'TCP'],
+  ['UDP', 'UDP'],
+  ['SCTP', 'SCTP'],
+])
 
 /** Programs beside each other: one that lists a hundred thousand rules needs seconds. */
 const AT_ONCE = 2
@@ -88,4 +97,54 @@ const readThreadFile: ReadFile = async (path) => {
   } catch {
     return undefined
   }
+}
+
+/** Files of /proc by path; undefined: there is no such file. */
+type ReadFile = (path: string) => Promise<string | undefined>
+
+/** Reads all virtual servers, their real servers and persistence templates once. Throws what `Ipvs` throws. */
+async function readIpvs(
+  ipvs: Pick<Ipvs, 'services' | 'serversOf'>,
+  readFile: ReadFile,
+): Promise<IpvsSnapshot> {
+  const services = await ipvs.services()
+  const servers = await ipvs.serversOf(services.map(({ id }) => id))
+  const isOn = async (name: string) =>
+    (await readFile(`/proc/sys/net/ipv4/vs/${name}`))?.trim() === '1'
+  return {
+    services: services.map((service) => ({
+      service,
+      servers: servers.get(virtualServerKey(service.id)) ?? [],
+    })),
+    templates: parseTemplates((await readFile('/proc/net/ip_vs_conn')) ?? ''),
+    tracksConnections: await isOn('conntrack'),
+    expiresQuiescent: await isOn('expire_quiescent_template'),
+  }
+}
+
+/**
+ * The persistence templates of /proc/net/ip_vs_conn: entries whose client port is 0. Columns: protocol, client, its port,
+ * virtual address and port, real address and port, all hexadecimal but IPv6 addresses, which are in brackets; state; seconds.
+ */
+export function parseTemplates(text: string): readonly PersistenceTemplate[] {
+  return text.split('\n').flatMap((line) => {
+    const [protocol = '', from, fromPort, to, toPort, at, atPort, , seconds] = line
+      .trim()
+      .split(/\s+/)
+    const [client, virtualIp, server] = [from, to, at].map(addressOf)
+    if (client === undefined || virtualIp === undefined || server === undefined) return []
+    if (Number.parseInt(fromPort ?? '', 16) !== 0) return []
+    const ports = { virtualPort: hex(toPort), serverPort: hex(atPort) }
+    const secondsLeft = Number(seconds)
+    return [{ protocol: PROTOCOLS.get(protocol), client, virtualIp, server, ...ports, secondsLeft }]
+  })
+}
+
+function addressOf(text = ''): IpAddress | undefined {
+  if (text.startsWith('[')) return parseIp(text.slice(1, -1))
+  return /^[0-9A-F]{8}$/i.test(text) ? formatIp(Uint8Array.fromHex(text)) : undefined
+}
+
+function hex(text = '0'): number {
+  return Number.parseInt(text, 16)
 }

@@ -1,13 +1,36 @@
+import { type Family, parseIp } from '../../lib/ip.ts'
+import { present } from '../../resources/present.ts'
 import { readListening } from '../host/listening-sockets.ts'
 import { readHost } from '../host/read-host.ts'
-import { ipvsFunctions } from '../ipvs/ipvs-functions.ts'
+import { parseObjects, textOf, unreadable } from '../host/read-json.ts'
+import type { CommandOutput, RunCommand } from '../host/run-command.ts'
+import { ipvsFunctions } from '../ipvs-functions.ts'
 import { nftablesFunctions } from '../nftables/nftables-functions.ts'
 import { type LiveTables, readLiveNftables, readNftables } from '../nftables/read-nftables.ts'
-import { commandRouting } from '../routes/command-routing.ts'
+import {
+  answerOfType,
+  deadEndOf,
+  NO_ROUTE,
+  type RouteListings,
+  readRoutes,
+  type TypedDeadEnd,
+} from '../table-routing.ts'
+import type { RouteAnswer, RouteQuery, Routing } from '../walk/routing.ts'
 import type { WalkWorld } from '../walk/walk-packet.ts'
-import { readXtables } from '../xtables/read-xtables.ts'
-import { xtablesFunctions } from '../xtables/xtables-functions.ts'
+import type { IpSet, SetElement } from '../xtables/model/ip-set.ts'
+import { parseRuleset } from '../xtables/model/ruleset.ts'
+import { type XtablesListing, xtablesFunctions } from '../xtables/xtables-functions.ts'
 import type { WorldReaders } from './world-readers.ts'
+
+/** No such program, or ipset without kernel support: there are no rules of that kind. */
+const MISSING = 127
+
+/** How the kernel refuses the query of a route that leads nowhere, by its type. */
+const ERRORS: Readonly<Record<string, RegExp>> = {
+  unreachable: /(No route to host|Network is unreachable)$/,
+  prohibit: /Permission denied$/,
+  blackhole: /Invalid argument$/,
+}
 
 /**
  * Reads everything that decides about a packet once, as much at the same time as the readers run; but routes, which are
@@ -38,4 +61,148 @@ async function readTables(readers: WorldReaders): Promise<LiveTables> {
   const names = await readers.nftTables?.()
   if (lookUpElement !== undefined) return await readLiveNftables(run, lookUpElement, names)
   return { tables: await readNftables(run, names), readMissing: async () => false }
+}
+
+/**
+ * Queries routes by `ip route get`, which applies policy rules, rp_filter and forwarding as for a packet. Why there is
+ * none is looked up in the listed routes.
+ */
+function commandRouting(run: RunCommand): Routing {
+  let listings: Promise<RouteListings> | undefined
+  return {
+    async route(query) {
+      const output = await run('ip', commandOf(query))
+      if (output.status === 0) return answerOf(output, query)
+      listings ??= readRoutes(run)
+      return refusal(output.stderr.trim(), query, deadEndOf(await listings, query))
+    },
+  }
+}
+
+/** `ip -j route get DST from SRC iif DEV mark N`. */
+function commandOf({ family, src, dst, inInterface, mark }: RouteQuery): readonly string[] {
+  return [
+    '-j',
+    `-${family}`,
+    'route',
+    'get',
+    dst,
+    ...(src === undefined ? [] : ['from', src]),
+    ...(inInterface === undefined ? [] : ['iif', inInterface]),
+    ...(mark === 0 ? [] : ['mark', String(mark)]),
+  ]
+}
+
+function answerOf({ stdout }: CommandOutput, query: RouteQuery): RouteAnswer {
+  const route = parseObjects(stdout)[0]
+  if (route === undefined) return { kind: 'uncertain', reason: 'the kernel gave no route' }
+  const source = parseIp(textOf(route, 'prefsrc') ?? '')
+  const type = textOf(route, 'type') ?? 'unicast'
+  if (type === 'local' || type === 'broadcast' || type === 'anycast')
+    return { kind: 'local', source }
+  const outInterface = textOf(route, 'dev')
+  if (type !== 'unicast' || outInterface === undefined) return answerOfType(type, query.family)
+  return { kind: 'unicast', outInterface, gateway: parseIp(textOf(route, 'gateway') ?? ''), source }
+}
+
+/** Names of errors as `ip` prints them, after `RTNETLINK answers: `. */
+function refusal(
+  stderr: string,
+  { family, inInterface, src }: RouteQuery,
+  found: TypedDeadEnd | undefined,
+): RouteAnswer {
+  if (stderr.endsWith('Invalid cross-device link')) {
+    const reason = `rp_filter of ${inInterface}: answers to ${src} leave elsewhere`
+    return { kind: 'dropped', reason }
+  }
+  if (found !== undefined && ERRORS[found.type]?.test(stderr) === true) {
+    return answerOfType(found.type, family, found)
+  }
+  if (stderr.endsWith('Invalid argument')) {
+    const reason = `a source or destination that is impossible on ${inInterface ?? 'this node'} (martian)`
+    return { kind: 'dropped', reason }
+  }
+  if (/(unreachable|No route to host|Permission denied)$/.test(stderr)) return NO_ROUTE
+  return { kind: 'uncertain', reason: 'the kernel did not answer the query of a route' }
+}
+
+/** A kernel holds rules of both variants at once; `''`: `iptables` of a machine without programs for each. */
+type Variant = '-nft' | '-legacy' | ''
+
+/** Rules of both families and IP sets, each read once. */
+interface XtablesSnapshot {
+  readonly listings: readonly XtablesListing[]
+  readonly sets: ReadonlyMap<string, IpSet>
+}
+
+/** Reads the rules of both variants of iptables, and all IP sets. Throws NP_EXPLAIN_READ. */
+async function readXtables(run: RunCommand): Promise<XtablesSnapshot> {
+  const [four, six, sets] = await Promise.all([
+    readListings(run, 4),
+    readListings(run, 6),
+    readSets(run),
+  ])
+  return { listings: [...four, ...six], sets }
+}
+
+async function readListings(run: RunCommand, family: Family): Promise<readonly XtablesListing[]> {
+  const read = async (variants: readonly Variant[]) =>
+    present(await Promise.all(variants.map((variant) => readListing(run, family, variant))))
+  const found = await read(['-nft', '-legacy'])
+  return found.length > 0 ? found : await read([''])
+}
+
+async function readSets(run: RunCommand): Promise<XtablesSnapshot['sets']> {
+  const sets = await run('ipset', ['save'])
+  if (sets.status !== 0 && sets.status !== MISSING) throw unreadable('ipset save', sets)
+  return parseSets(sets.stdout)
+}
+
+async function readListing(
+  run: RunCommand,
+  family: Family,
+  variant: Variant,
+): Promise<XtablesListing | undefined> {
+  const name = family === 4 ? 'iptables' : 'ip6tables'
+  const output = await run(`${name}${variant}-save`, ['-c'])
+  if (output.status === MISSING) return undefined
+  if (output.status !== 0) throw unreadable(`${name}${variant}-save`, output)
+  const program = variant === '-legacy' ? `${name}-legacy` : name
+  return { family, program, ruleset: parseRuleset(output.stdout) }
+}
+
+/** Parses the output of `ipset save`. */
+export function parseSets(listing: string): ReadonlyMap<string, IpSet> {
+  const sets = new Map<string, IpSet & { readonly elements: SetElement[] }>()
+  for (const line of listing.split('\n')) {
+    const [command, name = '', value = '', ...options] = line.trim().split(' ')
+    if (command === 'create') {
+      sets.set(name, { name, type: value, elements: [], isTemporary: options.includes('timeout') })
+    }
+    if (command === 'add') sets.get(name)?.elements.push(elementOf(value, options))
+  }
+  return sets
+}
+
+function elementOf(text: string, options: readonly string[]): SetElement {
+  return {
+    text,
+    parts: text.split(','),
+    isException: options.includes('nomatch'),
+    secondsLeft: secondsOf(options),
+    mark: markOf(options[options.indexOf('skbmark') + 1], options.includes('skbmark')),
+  }
+}
+
+/** `timeout 0` stands for an element that stays in a set of others that do not. */
+function secondsOf(options: readonly string[]): number | undefined {
+  const at = options.indexOf('timeout')
+  const seconds = at < 0 ? 0 : Number(options[at + 1])
+  return seconds > 0 ? seconds : undefined
+}
+
+function markOf(text: string | undefined, isThere: boolean): SetElement['mark'] {
+  if (!isThere || text === undefined) return undefined
+  const [value = '0', mask = '0xffffffff'] = text.split('/')
+  return { value: Number(value), mask: Number(mask) }
 }

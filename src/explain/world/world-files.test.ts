@@ -8,7 +8,10 @@ test('a recorded kernel reads back as it was, and names a file that is missing',
   const world = { commands, ipvs, nftTables: [{ family: 'ip', name: 'node-proxy' }] }
   const files = filesOfWorld(world)
   expect([...files.keys()]).toEqual([
-    ...['kernel/01-ip.txt', 'kernel/02-ip.txt', 'kernel/commands.json', 'kernel/ipvs.json'],
+    'kernel/01-ip.txt',
+    'kernel/02-ip.txt',
+    'kernel/commands.json',
+    'kernel/ipvs.json',
     'kernel/nft-tables.json',
   ])
   expect(worldOfFiles(files)).toEqual(world)

@@ -1,7 +1,7 @@
 import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
 import type { RunCommand } from '../host/run-command.ts'
-import type { IpvsSnapshot } from '../ipvs/ipvs-snapshot.ts'
-import type { LookUpElement } from '../nftables/elements/look-up-element.ts'
+import type { IpvsSnapshot } from '../ipvs-snapshot.ts'
+import type { LookUpElement } from '../nftables/look-up.ts'
 
 /** Everything that is read of the kernel, in one network namespace: live, or recorded earlier. */
 export interface WorldReaders {

@@ -1,8 +1,7 @@
 import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'
-import type { IpvsSnapshot } from '../ipvs/ipvs-snapshot.ts'
-import { readRoutes } from '../routes/read-routes.ts'
-import { tableRouting } from '../routes/table-routing.ts'
+import type { IpvsSnapshot } from '../ipvs-snapshot.ts'
+import { readRoutes, tableRouting } from '../table-routing.ts'
 import type { WalkWorld } from '../walk/walk-packet.ts'
 import { readWorld } from './read-world.ts'
 import type { WorldReaders } from './world-readers.ts'
@@ -57,7 +56,8 @@ function readersOf(
   { ipvs, nftTables }: Omit<WorldRecord, 'commands'>,
 ): WorldReaders {
   return {
-    ...{ run, readIpvs: async () => ipvs },
+    run,
+    readIpvs: async () => ipvs,
     ...(nftTables === undefined ? {} : { nftTables: async () => nftTables }),
   }
 }

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { type FakeNode, fakeFacts, fakeRouting } from '../testing/fake-world.ts'
 import { type WalkStart, walkPacket } from '../walk/walk-packet.ts'
-import { parseSets } from './model/parse-sets.ts'
-import { parseRuleset } from './model/ruleset.ts'
-import type { XtablesWorld } from './model/xtables-world.ts'
+import { parseSets } from '../world/read-world.ts'
+import { parseRuleset, type XtablesWorld } from './model/ruleset.ts'
 import { DOCKER_RULES, UFW_RULES } from './testing/firewall-rules.ts'
 import { KUBE_PROXY_RULES } from './testing/kube-proxy-rules.ts'
 import { xtablesFunctions } from './xtables-functions.ts'
@@ -20,8 +19,13 @@ const NODE: FakeNode = {
   ],
 }
 const OUTSIDE: WalkStart = {
-  ...{ family: 4, protocol: 'TCP', src: ip('203.0.113.2'), srcPort: undefined },
-  ...{ dst: ip('192.168.0.2'), dstPort: 80, inInterface: 'eth0' },
+  family: 4,
+  protocol: 'TCP',
+  src: ip('203.0.113.2'),
+  srcPort: undefined,
+  dst: ip('192.168.0.2'),
+  dstPort: 80,
+  inInterface: 'eth0',
 }
 const POD: WalkStart = {
   ...OUTSIDE,
@@ -200,8 +204,13 @@ describe('single matches', () => {
 
   test('exceptions of a set, sets of sets, negation and counters', async () => {
     const sets = [
-      ...['create n hash:net family inet', 'add n 10.0.0.0/8', 'add n 10.180.0.0/24 nomatch'],
-      ...['create l list:set size 8', 'create h hash:ip', 'add h 10.180.0.9', 'add l h'],
+      'create n hash:net family inet',
+      'add n 10.0.0.0/8',
+      'add n 10.180.0.0/24 nomatch',
+      'create l list:set size 8',
+      'create h hash:ip',
+      'add h 10.180.0.9',
+      'add l h',
     ].join('\n')
     expect(await dropped('-m set --match-set n src', {}, { sets })).toBe('delivered')
     expect(await dropped('-m set ! --match-set n src', {}, { sets })).toBe('silent')
@@ -288,14 +297,10 @@ describe('targets', () => {
     const mangle = rules(
       'PREROUTING',
       [
-        ...[
-          '-j MARK --set-xmark 0x5/0xf',
-          '-j CONNMARK --save-mark --nfmask 0xffffffff --ctmask 0xffffffff',
-        ],
-        ...[
-          '-j MARK --set-xmark 0x0/0xffffffff',
-          '-j CONNMARK --restore-mark --nfmask 0x4 --ctmask 0x4',
-        ],
+        '-j MARK --set-xmark 0x5/0xf',
+        '-j CONNMARK --save-mark --nfmask 0xffffffff --ctmask 0xffffffff',
+        '-j MARK --set-xmark 0x0/0xffffffff',
+        '-j CONNMARK --restore-mark --nfmask 0x4 --ctmask 0x4',
       ],
       'mangle',
     )

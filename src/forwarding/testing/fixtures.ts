@@ -7,10 +7,9 @@ import type {
   ServiceKey,
   ServicePort,
 } from '../../resources/types.ts'
-import type { ClusterView } from '../cluster-view.ts'
 import { compileService } from '../compile.ts'
 import type { ForwardingEntry } from '../entry.ts'
-import type { NodeContext } from '../node-context.ts'
+import type { ClusterView, NodeContext } from '../node-context.ts'
 
 /** Objects for the tests of this module: everything has a default, a test names what it is about. */
 

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { type Exchange, sendError } from './answers/send-json.ts'
 import { inspectionRoutes, type RouteSources } from './inspection-routes.ts'
+import { type Exchange, sendError } from './send-json.ts'
 
 /** What the handler uses. */
 export interface InspectionHandlerParts extends RouteSources {
@@ -39,7 +39,7 @@ export function refuseMethod(exchange: Exchange): void {
   sendError(exchange, error, { headers: { Allow: 'GET, HEAD' } })
 }
 
-/** The error of a path that is none. */
+/** The error for an unknown path. */
 export function notFound(path: string, known: readonly string[]): NodeProxyError {
   return new NodeProxyError('NP_INSPECTION_NOT_FOUND', `path ${quote(path)} is not served`, {
     hint: `use one of: ${known.join(' ')}`,

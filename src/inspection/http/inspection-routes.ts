@@ -1,17 +1,34 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { create, type DescMessage, type MessageInitShape, toJsonString } from '@bufbuild/protobuf'
 import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
 import {
+  ChangeSchema,
   EntrySchema,
   ServiceTrafficSchema,
   StatusResponseSchema,
 } from '../generated/inspection_pb.ts'
-import type { InspectionSource } from '../service/inspection-source.ts'
-import { sendChanges } from './answers/send-changes.ts'
-import { type Exchange, sendError, sendJson } from './answers/send-json.ts'
-import { sendLines } from './answers/send-lines.ts'
-import { serviceLines } from './answers/service-lines.ts'
-import type { ReadDocument } from './commands/command-documents.ts'
-import { explainWords } from './commands/explain-words.ts'
+import type { InspectionSource } from '../inspection-source.ts'
+import type { ReadDocument } from './command-documents.ts'
+import { COMMON_HEADERS, type Exchange, sendError, sendJson } from './send-json.ts'
+
+const WORST_FIRST = ['Error', 'Pending', 'Conflict', 'Done']
+
+/** Characters that are written at a time. */
+const CHUNK_SIZE = 16_384
+
+/** Headers of one JSON object a line. */
+const LINES_HEADERS = { ...COMMON_HEADERS, 'Content-Type': 'application/x-ndjson' }
+
+/** Bytes of the longest word: names of Services have at most 63 + 63 + 15 characters. */
+const MAX_WORD = 256
+
+/** Bytes that may wait for a reader; one that is further behind is cut off. */
+const MAX_WAITING_BYTES = 1_000_000
+
+/** Milliseconds after which the kernel checks whether a silent reader is there. */
+const PROBE_MS = 30_000
 
 /** What the routes read. */
 export interface RouteSources {
@@ -97,4 +114,143 @@ async function sendDocument(
   const found = await readDocument(words)
   if ('json' in found) sendJson(exchange, found.json)
   else sendError(exchange, found.error, { status: found.status })
+}
+
+/** Answers with the last changes and each further one, one JSON object a line, until the reader ends. */
+function sendChanges(
+  { request, response }: Exchange,
+  source: Pick<InspectionSource, 'watchChanges'>,
+): void {
+  response.writeHead(200, LINES_HEADERS)
+  if (request.method === 'HEAD') return void response.end()
+  // Nothing may happen for hours.
+  request.socket.setTimeout(0)
+  request.socket.setKeepAlive(true, PROBE_MS)
+  response.flushHeaders()
+  const stop = source.watchChanges((change) => {
+    response.write(`${toJsonString(ChangeSchema, create(ChangeSchema, change))}\n`)
+    if (response.writableLength > MAX_WAITING_BYTES) response.destroy()
+  })
+  response.once('close', stop)
+}
+
+/**
+ * The words of `node-proxy explain` for the query of a request. What the caller wrote cannot become a flag.
+ * @throws NP_INSPECTION_REFUSED
+ */
+function explainWords(query: URLSearchParams, socket: string): readonly string[] {
+  const [source, destination] = [required(query, 'source'), required(query, 'destination')]
+  const flags = ['protocol', 'interface'].flatMap((name) => {
+    const value = wordOf(query, name)
+    return value === undefined ? [] : [`--${name}=${value}`]
+  })
+  return ['explain', '--output=json', `--socket=${socket}`, ...flags, '--', source, destination]
+}
+
+function required(query: URLSearchParams, name: string): string {
+  const value = wordOf(query, name)
+  if (value !== undefined) return value
+  throw new NodeProxyError('NP_INSPECTION_REFUSED', `${name}: the query has none`, {
+    hint: 'write ?source=ADDRESS&destination=ADDRESS:PORT',
+  })
+}
+
+function wordOf(query: URLSearchParams, name: string): string | undefined {
+  const value = query.get(name) ?? ''
+  if (value === '') return undefined
+  if (value.length <= MAX_WORD && !/\p{C}/u.test(value)) return value
+  throw new NodeProxyError('NP_INSPECTION_REFUSED', `${name}: ${quote(value)} is no word`, {
+    hint: `write at most ${MAX_WORD} printable characters`,
+  })
+}
+
+/**
+ * Answers with one JSON object a line. Lines are made as fast as the reader takes them. Where a line cannot be made,
+ * the connection is cut, so that the reader knows that the list is not whole.
+ * @throws why not
+ */
+async function sendLines(
+  { request, response }: Exchange,
+  lines: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
+  response.writeHead(200, LINES_HEADERS)
+  if (request.method === 'HEAD') return void response.end()
+  try {
+    await pipeline(Readable.from(chunksOf(lines), { objectMode: true, highWaterMark: 1 }), response)
+  } catch (error) {
+    if (!isCut(error)) throw error
+  }
+}
+
+async function* chunksOf(lines: Iterable<string> | AsyncIterable<string>) {
+  let chunk = ''
+  for await (const line of lines) {
+    chunk += `${line}\n`
+    if (chunk.length < CHUNK_SIZE) continue
+    yield chunk
+    chunk = ''
+  }
+  if (chunk !== '') yield chunk
+}
+
+/** The reader closed the connection. */
+function isCut(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  return ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'].includes(code)
+}
+
+/** One line of the list of Services. */
+interface ServiceLine {
+  /** namespace/name */
+  readonly service: string
+  readonly entries: number
+  /** Of all entries, each once. */
+  readonly backends: number
+  /** The worst of its entries: Error, Pending, Conflict or Done. */
+  readonly status: string
+  /** The first problem of its entries, with its code. */
+  readonly problem?: { readonly code: string; readonly message: string }
+}
+
+type Entry = MessageInitShape<typeof EntrySchema>
+
+/**
+ * The Services of the entries, in their order, each made when it is taken; then those that have problems and no entry.
+ */
+function* serviceLines(source: Pick<InspectionSource, 'entries' | 'status'>) {
+  const problems = new Map<string, ServiceLine['problem']>()
+  for (const { entry = '', code = '', message = '' } of source.status().problems ?? []) {
+    const service = entry.split(':', 1)[0] ?? ''
+    if (!problems.has(service)) problems.set(service, { code, message })
+  }
+  const seen = new Set<string>()
+  let group: Entry[] = []
+  for (const entry of source.entries('')) {
+    if (group.length > 0 && group[0]?.service !== entry.service) {
+      yield lineOf(group, problems)
+      group = []
+    }
+    group.push(entry)
+    seen.add(entry.service ?? '')
+  }
+  if (group.length > 0) yield lineOf(group, problems)
+  for (const [service, problem] of problems) {
+    if (!seen.has(service)) yield { service, entries: 0, backends: 0, status: 'Conflict', problem }
+  }
+}
+
+function lineOf(
+  group: readonly Entry[],
+  problems: ReadonlyMap<string, ServiceLine['problem']>,
+): ServiceLine {
+  const service = group[0]?.service ?? ''
+  const backends = group.flatMap((entry) => entry.backends ?? [])
+  const problem = problems.get(service)
+  return {
+    service,
+    entries: group.length,
+    backends: new Set(backends.map(({ ip, port }) => `${ip} ${port}`)).size,
+    status: WORST_FIRST.find((one) => group.some(({ status }) => status === one)) ?? 'Done',
+    ...(problem === undefined ? {} : { problem }),
+  }
 }

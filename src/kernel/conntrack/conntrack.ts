@@ -1,6 +1,6 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 
-/** `unanswered`: only flows of which no packet came back. */
+/** `unanswered`: only flows without a reply. */
 export type FlowChoice = 'all' | 'unanswered'
 
 /** Protocols whose flows have ports. */

@@ -4,24 +4,13 @@ import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
 import type { Family } from '../../lib/ip.ts'
+import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
+import { NFPROTO } from '../netlink/nfnetlink.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import { decodeMembers, encodeChange } from './change.ts'
-import { decodeHeader, encodeCreate } from './create.ts'
 import { commandErrorText, nameProblem } from './ipset-error.ts'
-import {
-  decodeName,
-  decodeProtocol,
-  decodeRevision,
-  encodeMembersDump,
-  encodeRevisionQuestion,
-  HEADERS_DUMP,
-  NAMES_DUMP,
-  PROTOCOL_QUESTION,
-  type ProtocolVersion,
-  WANTED,
-} from './queries.ts'
 import {
   type Member,
   memberText,
@@ -30,8 +19,64 @@ import {
   type SetHeader,
   type Sets,
   type SetType,
+  type SetTypeName,
 } from './sets.ts'
-import { encodeCommand, PROTOCOL } from './wire.ts'
+import {
+  ATTR_DATA,
+  ATTR_FAMILY,
+  ATTR_FLAGS,
+  ATTR_OLDEST,
+  ATTR_PROTOCOL,
+  ATTR_REVISION,
+  ATTR_SETNAME,
+  ATTR_TYPENAME,
+  answerTo,
+  encodeCommand,
+  PROTOCOL,
+  readNumber,
+  writeByte,
+  writeNumber,
+} from './wire.ts'
+
+/** enum ipset_cmd_flags: how much of each set a listing contains. */
+const LIST_SETNAME = 1 << 1
+const LIST_HEADER = 1 << 2
+
+/** IPSET_CMD_LIST: the names of all sets. */
+export const NAMES_DUMP: OutgoingMessage = encodeCommand('list', undefined, (to) => {
+  writeNumber(to, ATTR_FLAGS, LIST_SETNAME)
+})
+
+/** IPSET_CMD_LIST: the headers of all sets, without members. */
+export const HEADERS_DUMP: OutgoingMessage = encodeCommand('list', undefined, (to) => {
+  writeNumber(to, ATTR_FLAGS, LIST_HEADER)
+})
+
+/** IPSET_CMD_PROTOCOL: the versions of the protocol that the kernel has. */
+export const PROTOCOL_QUESTION: OutgoingMessage = encodeCommand('protocol', undefined)
+
+/**
+ * The revision of each set type to create sets with: the one that added marks (kernel 3.17), the newest
+ * feature that is used here. Later ones (bucket sizes, bit masks) are not used, and an `ipset` program that
+ * knows no newer revision can list the sets.
+ */
+const WANTED: Readonly<Record<SetTypeName, number>> = {
+  'hash:ip': 4,
+  'hash:ip,port': 5,
+  'hash:ip,port,net': 7,
+}
+
+/** Attributes of a set's data (linux/netfilter/ipset/ip_set.h). */
+const TIMEOUT = 6
+const FLAGS = 8
+const HASHSIZE = 18
+const MAXELEM = 19
+const ELEMENTS = 24
+const REFERENCES = 25
+const MEMSIZE = 26
+/** enum ipset_cadt_flags. */
+const WITH_COUNTERS = 1 << 3
+const WITH_SKBINFO = 1 << 6
 
 /** Commands in one datagram: when all are refused, the refusals fit into the socket's receive buffer. */
 const BATCH = 256
@@ -197,4 +242,84 @@ function unusable(
 ): NodeProxyError {
   const message = `the kernel's IP sets cannot be used: ${reason}`
   return new NodeProxyError('NP_KERNEL_IPSET', message, { hint: 'modprobe ip_set', ...details })
+}
+
+/** Creates a set, or confirms that it exists with this type. */
+export function encodeCreate(name: string, type: SetType, revision: number): OutgoingMessage {
+  const flags = (type.counters ? WITH_COUNTERS : 0) | (type.withMark ? WITH_SKBINFO : 0)
+  return encodeCommand('create', name, (to) => {
+    to.text(ATTR_TYPENAME, type.type)
+    writeByte(to, ATTR_REVISION, revision)
+    writeByte(to, ATTR_FAMILY, NFPROTO[type.family])
+    to.nest(ATTR_DATA, () => {
+      writeNumber(to, MAXELEM, type.maxElements)
+      if (type.hashSize !== undefined) writeNumber(to, HASHSIZE, type.hashSize)
+      if (type.timeout !== undefined) writeNumber(to, TIMEOUT, type.timeout)
+      if (flags !== 0) writeNumber(to, FLAGS, flags)
+    })
+  })
+}
+
+/** Name and header of a set in the answer to a listing; undefined when it holds only members. */
+export function decodeHeader(message: NetlinkMessage): readonly [string, SetHeader] | undefined {
+  const name = answerTo('list', message, ATTR_SETNAME)
+  const type = answerTo('list', message, ATTR_TYPENAME)
+  const data = answerTo('list', message, ATTR_DATA)
+  if (name === undefined || type === undefined || data === undefined) return undefined
+  const number = (attribute: number) => readNumber(findAttribute(data, attribute))
+  const family = readNumber(answerTo('list', message, ATTR_FAMILY))
+  const flags = number(FLAGS) ?? 0
+  const header: SetHeader = {
+    type: attributeText(type),
+    family: family === NFPROTO[4] ? 4 : family === NFPROTO[6] ? 6 : undefined,
+    maxElements: number(MAXELEM),
+    hashSize: number(HASHSIZE),
+    timeout: number(TIMEOUT),
+    withMark: (flags & WITH_SKBINFO) !== 0,
+    counters: (flags & WITH_COUNTERS) !== 0,
+    references: number(REFERENCES) ?? 0,
+    entries: number(ELEMENTS) ?? 0,
+    memory: number(MEMSIZE) ?? 0,
+  }
+  return [attributeText(name), header]
+}
+
+/** Header and members of one set, in as many messages as they need. */
+export function encodeMembersDump(name: string): OutgoingMessage {
+  return encodeCommand('list', name)
+}
+
+/** The name of the set in an answer to IPSET_CMD_LIST. */
+export function decodeName(message: NetlinkMessage): string | undefined {
+  const name = answerTo('list', message, ATTR_SETNAME)
+  return name && attributeText(name)
+}
+
+/** The newest and the oldest version of the protocol that the kernel has. */
+interface ProtocolVersion {
+  readonly newest: number
+  readonly oldest: number
+}
+
+/** The answer to `PROTOCOL_QUESTION`; undefined for any other message. */
+export function decodeProtocol(message: NetlinkMessage): ProtocolVersion | undefined {
+  const newest = readNumber(answerTo('protocol', message, ATTR_PROTOCOL))
+  if (newest === undefined) return undefined
+  return { newest, oldest: readNumber(answerTo('protocol', message, ATTR_OLDEST)) ?? newest }
+}
+
+/** Requests the revisions of a set type that the kernel has; it loads the type's module for that. */
+export function encodeRevisionQuestion(type: SetTypeName, family: Family): OutgoingMessage {
+  return encodeCommand('type', undefined, (to) => {
+    to.text(ATTR_TYPENAME, type)
+    writeByte(to, ATTR_FAMILY, NFPROTO[family])
+  })
+}
+
+/** The revision to create sets with, of those between the newest and the oldest in the kernel's answer. */
+export function decodeRevision(message: NetlinkMessage, type: SetTypeName): number | undefined {
+  const newest = readNumber(answerTo('type', message, ATTR_REVISION))
+  if (newest === undefined) return undefined
+  const oldest = readNumber(answerTo('type', message, ATTR_OLDEST)) ?? newest
+  return Math.max(Math.min(WANTED[type], newest), oldest)
 }

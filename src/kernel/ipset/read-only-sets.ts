@@ -1,6 +1,6 @@
 import type { Sets } from './sets.ts'
 
-/** The same sets, of which nothing is changed: commands are accepted, and dropped. */
+/** The same sets; commands are accepted, and change nothing. */
 export function readOnlySets(sets: Sets): Sets {
   return {
     run: async () => [],

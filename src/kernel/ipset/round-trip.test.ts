@@ -4,8 +4,13 @@ import { type Cidr, formatIp, parseCidr } from '../../lib/ip.ts'
 import { decodeMessages, encodeMessage, type OutgoingMessage } from '../netlink/message.ts'
 import { incoming } from '../netlink/testing/fake-transport.ts'
 import { decodeMembers, encodeChange } from './change.ts'
-import { decodeHeader, encodeCreate } from './create.ts'
-import { decodeName, decodeProtocol, decodeRevision } from './queries.ts'
+import {
+  decodeHeader,
+  decodeName,
+  decodeProtocol,
+  decodeRevision,
+  encodeCreate,
+} from './netlink-sets.ts'
 import type { Member, SetType } from './sets.ts'
 import * as captured from './testing/fixtures.ts'
 

@@ -2,17 +2,18 @@ import { expect, test } from 'vitest'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { align, decodeMessages, type OutgoingMessage } from '../netlink/message.ts'
 import { decodeMembers, encodeChange } from './change.ts'
-import { decodeHeader, encodeCreate } from './create.ts'
 import {
+  decodeHeader,
   decodeName,
   decodeProtocol,
   decodeRevision,
+  encodeCreate,
   encodeMembersDump,
   encodeRevisionQuestion,
   HEADERS_DUMP,
   NAMES_DUMP,
   PROTOCOL_QUESTION,
-} from './queries.ts'
+} from './netlink-sets.ts'
 import type { Member, SetType } from './sets.ts'
 import * as captured from './testing/fixtures.ts'
 import { encodeCommand } from './wire.ts'

@@ -1,19 +1,29 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Exit, ProgramRunner } from '../spawner/program-runner.ts'
-import { CommitLines } from './commit-lines.ts'
 import type {
   CountedRule,
   Iptables,
   IptablesVariant,
+  RestoreFailureKind,
   RestoreResult,
+  SavedChain,
   SavedTable,
   SaveOptions,
   TableName,
 } from './iptables.ts'
-import { parseCounted } from './parse-counted.ts'
-import { complaint, failingLine, failureKind } from './restore-failure.ts'
-import { SaveParser } from './save-parser.ts'
+
+/** `[12:720] -A CHAIN rule`, of `iptables-save -c`. */
+const COUNTED = /^\[(\d+):\d+\] -A (\S+) ?(.*)$/
+
+/** `[packets:bytes] ` before a rule, printed with `-c` only, but never wanted. */
+const COUNTERS = /^\[\d+:\d+\] /
+
+const LINE = /(?:^|\s)(?:Error occurred at line: |COMMIT expected at line |line )(\d+)\b/m
+const NOISE = /^(Ignoring deprecated|Try `|# Warning|\s*$)/
+const LOCKED = /xtables lock/
+const MISSING = /can't initialize|unable to initialize|do you need to insmod|Table does not exist/
+const LIMIT = 300
 
 const READ_TIMEOUT_MS = 60_000
 const RESTORE_TIMEOUT_MS = 180_000
@@ -148,4 +158,110 @@ function unreadable(program: string, exit: Exit): NodeProxyError {
         ? 'install iptables 1.8 or newer (Debian: apt-get install iptables)'
         : 'the kernel must have the table and the program must match its variant',
   })
+}
+
+/** The 1-based line of the input that iptables-restore reports as wrong; undefined: it reports none. */
+function failingLine(stderr: string): number | undefined {
+  const match = LINE.exec(stderr)
+  return match === null ? undefined : Number(match[1])
+}
+
+/** The kind of failure of an iptables program that exited with a status other than 0. */
+function failureKind(exit: Exit): RestoreFailureKind {
+  if (exit.timedOut) return 'timeout'
+  if (exit.status === 127) return 'missing'
+  if (LOCKED.test(exit.stderr)) return 'locked'
+  return MISSING.test(exit.stderr) ? 'missing' : 'refused'
+}
+
+/** The error output of a program as one line of printable ASCII, at most 300 characters; never empty. */
+function complaint(exit: Exit): string {
+  const lines = exit.stderr.split('\n').filter((line) => !NOISE.test(line))
+  const text = lines.map((line) => line.trim()).join('; ')
+  const safe = text.replace(/[^\x20-\x7e]/g, '?').slice(0, LIMIT)
+  return safe === '' ? `exit status ${exit.status}` : safe
+}
+
+/** Collects the output of `iptables-save -t TABLE` line by line. */
+class SaveParser {
+  readonly #chains = new Map<string, { policy: string | undefined; rules: string[] }>()
+  readonly #keep: (chain: string) => boolean
+
+  constructor(options: SaveOptions = {}) {
+    this.#keep = options.keep ?? (() => true)
+  }
+
+  line(text: string): void {
+    if (text.startsWith(':')) this.#chain(text)
+    else if (text.startsWith('-A ')) this.#rule(text)
+    else if (text.startsWith('[')) this.#rule(text.replace(COUNTERS, ''))
+  }
+
+  result(): SavedTable {
+    const chains: ReadonlyMap<string, SavedChain> = this.#chains
+    return { chains }
+  }
+
+  #chain(text: string): void {
+    const [name, policy] = text.slice(1).split(' ', 2)
+    if (name === undefined || !this.#keep(name)) return
+    this.#chains.set(name, { policy: policy === '-' ? undefined : policy, rules: [] })
+  }
+
+  #rule(text: string): void {
+    const end = text.indexOf(' ', 3)
+    const name = end < 0 ? text.slice(3) : text.slice(3, end)
+    this.#chains.get(name)?.rules.push(end < 0 ? '' : text.slice(end + 1))
+  }
+}
+
+/** Remembers the lines of COMMIT in a restore text, while it passes through. */
+class CommitLines {
+  readonly #lines: number[] = []
+  #line = 1
+  #partial = ''
+
+  watch(text: string | Iterable<string>): string | Iterable<string> {
+    if (typeof text !== 'string') return this.#each(text)
+    this.#scan(text)
+    return text
+  }
+
+  get count(): number {
+    return this.#lines.length
+  }
+
+  /** COMMIT lines before `line`: those that took effect when `line` failed. */
+  before(line: number): number {
+    return this.#lines.filter((commit) => commit < line).length
+  }
+
+  *#each(chunks: Iterable<string>): Generator<string> {
+    for (const chunk of chunks) {
+      this.#scan(chunk)
+      yield chunk
+    }
+  }
+
+  #scan(chunk: string): void {
+    let start = 0
+    for (;;) {
+      const end = chunk.indexOf('\n', start)
+      if (end < 0) break
+      if (this.#partial + chunk.slice(start, end) === 'COMMIT') this.#lines.push(this.#line)
+      this.#partial = ''
+      this.#line++
+      start = end + 1
+    }
+    this.#partial += chunk.slice(start)
+  }
+}
+
+/** Undefined: not a rule, or one that counted nothing, as are most of a large table. */
+export function parseCounted(line: string): CountedRule | undefined {
+  if (!line.startsWith('[') || line.startsWith('[0:')) return undefined
+  const match = COUNTED.exec(line)
+  if (match === null) return undefined
+  const [, packets, chain = '', rule = ''] = match
+  return { chain, rule, packets: Number(packets) }
 }

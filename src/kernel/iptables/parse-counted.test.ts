@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseCounted } from './parse-counted.ts'
+import { parseCounted } from './command-iptables.ts'
 
 test.each([
   ['[12:720] -A C -p tcp -j ACCEPT', { chain: 'C', rule: '-p tcp -j ACCEPT', packets: 12 }],

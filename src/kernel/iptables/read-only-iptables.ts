@@ -1,10 +1,11 @@
 import type { Iptables } from './iptables.ts'
 
-/** The same tables, of which nothing is changed: a restore is accepted, and dropped. */
+/** The same tables; a restore is accepted, and changes nothing. */
 export function readOnlyIptables(iptables: Iptables): Iptables {
   const { backend, version } = iptables
   return {
-    ...{ backend, version },
+    backend,
+    version,
     save: (family, table, options) => iptables.save(family, table, options),
     counters: (family, table, visit) => iptables.counters(family, table, visit),
     listChain: (family, table, chain) => iptables.listChain(family, table, chain),

@@ -1,6 +1,6 @@
 import type { Ipvs } from './ipvs.ts'
 
-/** The same virtual servers, of which nothing is changed: commands are accepted, and dropped. */
+/** The same virtual servers; commands are accepted, and change nothing. */
 export function readOnlyIpvs(ipvs: Ipvs): Ipvs {
   return {
     info: () => ipvs.info(),

@@ -2,8 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { ProcListeners } from './proc-listeners.ts'
-import { parseSctpTable, parseSocketTable } from './socket-table.ts'
+import { ProcListeners, parseSctpTable, parseSocketTable } from './proc-listeners.ts'
 
 const TCP = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1

@@ -7,7 +7,7 @@ import { NLMSG_DONE, NLMSG_ERROR } from './message.ts'
 const CAPPED = 0x100
 const WITH_ATTRIBUTES = 0x200
 
-/** `struct nlmsgerr` about a request of 20 bytes of which `repeated` bytes follow the header. */
+/** `struct nlmsgerr` about a request of 20 bytes; `repeated` of them follow the header. */
 function refusal(errno: number, repeated: number, flags: number, type = NLMSG_ERROR) {
   const header = type === NLMSG_ERROR ? 16 : 0
   const head = Buffer.alloc(4 + header + repeated)

@@ -2,10 +2,28 @@ import { constants } from 'node:os'
 import type { ErrnoException, RawNetlinkSocket } from 'netlink/dist/raw.js'
 import raw from 'netlink/dist/raw.js'
 import { NodeProxyError } from '../../lib/error.ts'
-import { type LibC, openLibc } from './libc.ts'
+import { int, type LibC, openLibc } from './libc.ts'
 import { findSocket } from './socket-name.ts'
-import { type TunedSocket, tuneSocket } from './socket-options.ts'
 import type { OpenTransport, Transport, TransportHandlers } from './transport.ts'
+
+/** asm-generic/socket.h and linux/netlink.h. */
+const SOL_SOCKET = 1
+const SO_SNDBUFFORCE = 32
+const SO_RCVBUFFORCE = 33
+const SO_MEMINFO = 55
+const SOL_NETLINK = 270
+const NETLINK_NO_ENOBUFS = 5
+const NETLINK_CAP_ACK = 10
+const NETLINK_EXT_ACK = 11
+/** linux/sock_diag.h: SO_MEMINFO fills SK_MEMINFO_VARS numbers; this one counts lost messages. */
+const MEMINFO_BYTES = 9 * 4
+const MEMINFO_DROPS = 8 * 4
+
+/** A socket with the options of `tuneSocket`. */
+export interface TunedSocket {
+  /** Whether the kernel dropped messages to it since the previous call. */
+  hasLost(): boolean
+}
 
 /** The kernel gives less, up to net.core.rmem_max and wmem_max, when it cannot be forced. */
 const BUFFER_BYTES = 4 * 1024 * 1024
@@ -101,4 +119,41 @@ function guard(work: () => void): void {
 
 function rethrow(error: unknown): never {
   throw error
+}
+
+/** Sizes of the buffers of a socket, in bytes. */
+interface BufferSizes {
+  readonly receive: number
+  readonly send: number
+}
+
+/**
+ * Sets the options that the netlink package cannot set: buffers beyond the limits of the machine; errors with
+ * a text (extended acknowledgement) and without a copy of the request; and lost messages that the kernel
+ * counts instead of making them an error of the socket. libuv reports such an error in a way that ends the
+ * process inside the package. Undefined: the kernel does not have the last option.
+ */
+export function tuneSocket(libc: LibC, fd: number, buffers: BufferSizes): TunedSocket | undefined {
+  const set = (level: number, option: number, value: number) =>
+    libc.setsockopt(fd, level, option, int(value), 4) === 0
+  set(SOL_SOCKET, SO_RCVBUFFORCE, buffers.receive)
+  set(SOL_SOCKET, SO_SNDBUFFORCE, buffers.send)
+  set(SOL_NETLINK, NETLINK_EXT_ACK, 1)
+  set(SOL_NETLINK, NETLINK_CAP_ACK, 1)
+  if (!set(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1)) return undefined
+  let known = 0
+  return {
+    hasLost() {
+      const lost = countLost(libc, fd)
+      const isMore = lost !== known
+      known = lost
+      return isMore
+    },
+  }
+}
+
+function countLost(libc: LibC, fd: number): number {
+  const counts = Buffer.alloc(MEMINFO_BYTES)
+  libc.getsockopt(fd, SOL_SOCKET, SO_MEMINFO, counts, int(MEMINFO_BYTES))
+  return counts.readUInt32LE(MEMINFO_DROPS)
 }

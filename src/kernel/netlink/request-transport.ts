@@ -1,8 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { int, type LibC, openLibc } from './libc.ts'
-import { rawTransport } from './raw-transport.ts'
+import { rawTransport, type TunedSocket, tuneSocket } from './raw-transport.ts'
 import { ADDRESS_BYTES, ADDRESS_PORT, AF_NETLINK, portOf } from './socket-name.ts'
-import { type TunedSocket, tuneSocket } from './socket-options.ts'
 import type { OpenTransport, Transport, TransportHandlers } from './transport.ts'
 
 /** asm-generic: SOCK_RAW, SOCK_CLOEXEC, SOCK_NONBLOCK; MSG_TRUNC. */

@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { AnswerTimeout, TIMEOUT_MS } from './answer-timeout.ts'
-import type { KernelError } from './kernel-error.ts'
+import { decodeKernelError, type KernelError } from './kernel-error.ts'
 import {
   decodeMessages,
   encodeMessages,
@@ -14,8 +13,12 @@ import {
   NLMSG_ERROR,
   type OutgoingMessage,
 } from './message.ts'
-import { type AttemptResult, finish, type Pending } from './pending.ts'
 import type { OpenTransport, Transport } from './transport.ts'
+
+/** The longest wait for the next datagram of an answer. */
+const TIMEOUT_MS = 5000
+/** If this process was suspended, the answer may have arrived and wait to be read when the time is over. */
+const GRACE_MS = 100
 
 /** After an overrun: no request may be sent before the queue is empty, or its answer is dropped too. */
 const DRAIN_MS = 20
@@ -236,4 +239,61 @@ function lost(reason: string): NodeProxyError {
   return new NodeProxyError('NP_KERNEL_NETLINK', `netlink: ${reason}`, {
     hint: 'the request is repeated with the next change; if it persists, is the kernel overloaded?',
   })
+}
+
+/** How an attempt ended; `interrupted`: what was listed changed meanwhile. */
+type AttemptResult = 'done' | 'interrupted' | 'overrun'
+
+/** A request whose answer is awaited; its messages have the sequence numbers `first` to `last`. */
+interface Pending {
+  readonly first: number
+  readonly last: number
+  readonly onMessage: (message: NetlinkMessage) => void
+  /** Of each message that failed, by its place in the request. */
+  readonly refusals: Map<number, KernelError>
+  /** An error of the first message is the answer to all of them. */
+  readonly endsWithFirst: boolean
+  /** A list that changed meanwhile is done all the same. */
+  readonly evenIfChanged: boolean
+  interrupted: boolean
+  readonly settle: (outcome: AttemptResult) => void
+  readonly fail: (error: Error) => void
+  readonly timeout: AnswerTimeout
+}
+
+/** Takes an NLMSG_ERROR or NLMSG_DONE. */
+function finish(pending: Pending, message: NetlinkMessage): void {
+  const refusal = decodeKernelError(message)
+  if (refusal !== undefined) pending.refusals.set(message.seq - pending.first, refusal)
+  const isAll = pending.endsWithFirst && refusal !== undefined && message.seq === pending.first
+  if (isAll || message.seq === pending.last)
+    pending.settle(pending.interrupted ? 'interrupted' : 'done')
+}
+
+/** Calls `onEnd` once when no datagram of an answer arrived for `TIMEOUT_MS`; each one calls `restart`. */
+class AnswerTimeout {
+  readonly #clock: Clock
+  readonly #onEnd: () => void
+  #cancel: () => void
+
+  constructor(clock: Clock, onEnd: () => void) {
+    this.#clock = clock
+    this.#onEnd = onEnd
+    this.#cancel = this.#start()
+  }
+
+  restart(): void {
+    this.#cancel()
+    this.#cancel = this.#start()
+  }
+
+  stop(): void {
+    this.#cancel()
+  }
+
+  #start(): () => void {
+    return this.#clock.after(TIMEOUT_MS, () => {
+      this.#cancel = this.#clock.after(GRACE_MS, this.#onEnd)
+    })
+  }
 }

@@ -1,7 +1,11 @@
+import { readlinkSync } from 'node:fs'
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import { align } from '../netlink/message.ts'
 import { NFT_MSG, NFTA } from '../netlink/nf-tables.ts'
 import { NFGENMSG, NFNL_SUBSYS } from '../netlink/nfnetlink.ts'
+
+/** Inode of the initial process namespace (PROC_PID_INIT_INO). */
+const INITIAL = 'pid:[4026531836]'
 
 export const NLMSG_HEADER = 16
 
@@ -69,5 +73,18 @@ function decodeGeneration(message: Buffer): Omit<Generation<never>, 'touched'> {
     process: process.replace(/[^\x20-\x7e]/g, '?'),
     port: message.readUInt32LE(12),
     seq: message.readUInt32LE(8),
+  }
+}
+
+/**
+ * The kernel reports the process id of the rules' author as the initial
+ * namespace numbers it. In a container those are not our numbers; there the
+ * port of the author's socket serves, which is its process id in its own.
+ */
+export function authorship(): 'pid' | 'port' {
+  try {
+    return readlinkSync('/proc/self/ns/pid') === INITIAL ? 'pid' : 'port'
+  } catch {
+    return 'port'
   }
 }

@@ -10,6 +10,12 @@ import {
 } from './generation-collector.ts'
 import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from './rule-monitor.ts'
 
+/** Where no notification can be received: only verification finds foreign changes. */
+export const noopMonitor: RuleMonitor<never> = {
+  start: () => () => undefined,
+  hold: () => () => undefined,
+}
+
 const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
 const ANSWER_MS = 500
 /** Changes that wait during a hold; more are discarded, and reported as one `unknown` change. */

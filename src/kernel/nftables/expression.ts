@@ -1,4 +1,7 @@
-import type { Verdict } from './verdict.ts'
+/** What becomes of a packet; `chain` names one of the same table. */
+export type Verdict =
+  | { readonly kind: 'accept' | 'drop' | 'return' | 'continue' }
+  | { readonly kind: 'jump' | 'goto'; readonly chain: string }
 
 /**
  * A 4-byte register of the rule machine: 8 to 23 (linux/netfilter/nf_tables.h: NFT_REG32_00 to NFT_REG32_15).
@@ -35,7 +38,7 @@ export type Expression =
       readonly of: 'saddr' | 'daddr'
       readonly to: Register
     }
-  /** A random number of `modulus` numbers, the first of which is `offset` (absent: 0). */
+  /** A random number from `offset` (absent: 0) to `offset` + `modulus` - 1. */
   | {
       readonly type: 'random'
       readonly modulus: number

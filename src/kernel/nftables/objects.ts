@@ -1,6 +1,5 @@
 import type { Family } from '../../lib/ip.ts'
-import type { Expression } from './expression.ts'
-import type { Verdict } from './verdict.ts'
+import type { Expression, Verdict } from './expression.ts'
 
 /** A table of one IP family. */
 export interface Table {

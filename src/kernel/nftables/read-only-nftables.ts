@@ -1,6 +1,6 @@
 import type { Nftables } from './nftables.ts'
 
-/** The same tables, of which nothing is changed: a transaction is accepted, and dropped. */
+/** The same tables; a transaction is accepted, and changes nothing. */
 export function readOnlyNftables(nftables: Nftables): Nftables {
   return {
     commits: 0,

@@ -3,13 +3,17 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LockOwner, OwnerLocks } from './owner-lock.ts'
-import { readOwner, writeOwner } from './owner-text.ts'
-import { SocketLocks } from './socket-locks.ts'
+import { readOwner, SocketLocks, writeOwner } from './socket-locks.ts'
 import { FakeLocks } from './testing/fake-locks.ts'
 
 const OWNER: LockOwner = {
-  ...{ pid: 4711, pidNamespace: 'pid:[1]', since: '2026-01-02T03:04:05Z', version: '1.2.3' },
-  ...{ task: 'daemon', mode: 'ipvs', command: 'node-proxy --config=x' },
+  pid: 4711,
+  pidNamespace: 'pid:[1]',
+  since: '2026-01-02T03:04:05Z',
+  version: '1.2.3',
+  task: 'daemon',
+  mode: 'ipvs',
+  command: 'node-proxy --config=x',
 }
 const names = { next: 0 }
 const newName = () => `node-proxy-test-${process.pid}-${names.next++}`
@@ -88,7 +92,8 @@ test.each([
   }).listen(`\0${name}`)
   await once(squatter, 'listening')
   expect(await new SocketLocks(name).attempt(() => OWNER)).toMatchObject({
-    ...{ kind: 'taken', owner: undefined },
+    kind: 'taken',
+    owner: undefined,
     holder: { pid: process.pid },
   })
   squatter.close()

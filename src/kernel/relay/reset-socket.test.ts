@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { resetSocket } from './reset-socket.ts'
+import { resetSocket } from './tcp-relay.ts'
 import { call, endOf, serveTcp } from './testing/peers.ts'
 
 const cleanups: (() => unknown)[] = []

@@ -1,9 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { join } from './join.ts'
 import type { RelayEnvironment, RelayServer } from './relay-server.ts'
 import type { Relay, RelayAddress } from './relays.ts'
-import { resetSocket } from './reset-socket.ts'
 
 /** Idle milliseconds before TCP keepalive probes the other end. */
 const KEEP_ALIVE_MS = 30_000
@@ -83,4 +81,36 @@ function connectTo(
     target.off('close', giveUp)
     join(client, target)
   })
+}
+
+/**
+ * Makes two TCP connections one: what either end sends, the other receives, at the
+ * speed of the slower one. A FIN passes on by itself, so that
+ * either direction may close before the other; a reset or any other loss becomes
+ * a reset. Both sockets must allow half-open connections, and have a listener for errors.
+ */
+function join(one: Socket, other: Socket): void {
+  follow(one, other)
+  follow(other, one)
+  one.pipe(other)
+  other.pipe(one)
+}
+
+function follow(socket: Socket, peer: Socket): void {
+  socket.once('close', () => {
+    if (!(socket.readableEnded && socket.writableFinished)) resetSocket(peer)
+  })
+}
+
+/**
+ * Closes a connection at once, with a reset for the other end. libuv refuses that, and leaves the
+ * descriptor open, while it is sending a FIN (`uv_tcp_close_reset`), so that is awaited.
+ */
+export function resetSocket(socket: Socket): void {
+  const { writableEnded, writableFinished, writableLength } = socket
+  if (socket.destroyed) return
+  if (socket.connecting) socket.destroy()
+  else if (writableEnded && !writableFinished && writableLength === 0) {
+    socket.once('finish', () => resetSocket(socket))
+  } else socket.resetAndDestroy()
 }

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { familyOf, hostPort } from '../../lib/ip.ts'
 import type { RelayEnvironment, RelayServer } from './relay-server.ts'
 import type { Relay, RelayAddress } from './relays.ts'
-import { UdpFlow } from './udp-flow.ts'
+
+/** Datagrams that wait until the socket is connected, which takes a turn of the event loop. */
+const QUEUE = 64
 
 /**
  * Listens and gives every client a socket of its own towards the target, so that
@@ -127,5 +129,58 @@ class ClientFlows {
       this.#end(key)
     }
     this.#cancelSweep = undefined
+  }
+}
+
+/**
+ * One client's socket towards the target. A refusal by the target (ICMP) ends the
+ * flow; the client's next datagram begins another.
+ */
+class UdpFlow {
+  readonly #socket: Socket
+  #state: 'connecting' | 'connected' | 'ended' = 'connecting'
+  #queue: Buffer[] = []
+  #onEnd: () => void = () => undefined
+
+  constructor(target: RelayAddress, onAnswer: (datagram: Buffer) => void) {
+    const socket = createSocket(familyOf(target.ip) === 6 ? 'udp6' : 'udp4')
+    this.#socket = socket
+    socket.on('error', () => this.end())
+    socket.on('message', onAnswer)
+    socket.once('connect', () => this.#connected())
+    socket.connect(target.port, target.ip)
+  }
+
+  /** Calls back once, when the flow ended by itself or by `end`. */
+  onEnd(callback: () => void): void {
+    this.#onEnd = callback
+  }
+
+  send(datagram: Buffer): void {
+    if (this.#state === 'connected') this.#pass(datagram)
+    else if (this.#state === 'connecting' && this.#queue.length < QUEUE) this.#queue.push(datagram)
+  }
+
+  end(): void {
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
+    this.#queue = []
+    this.#socket.close()
+    this.#onEnd()
+  }
+
+  #connected(): void {
+    if (this.#state !== 'connecting') return
+    this.#state = 'connected'
+    const queue = this.#queue
+    this.#queue = []
+    for (const datagram of queue) this.#pass(datagram)
+  }
+
+  #pass(datagram: Buffer): void {
+    if (this.#state !== 'connected') return
+    this.#socket.send(datagram, (error) => {
+      if (error !== null) this.end()
+    })
   }
 }

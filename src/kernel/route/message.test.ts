@@ -8,7 +8,7 @@ import {
   encodeRouteAdd,
   encodeRouteDelete,
   encodeRouteDump,
-} from './route-message.ts'
+} from './netlink-routes.ts'
 import type { PolicyRoute } from './routes.ts'
 import { decodeRule, encodeRuleAdd, encodeRuleDelete, encodeRuleDump } from './rule-message.ts'
 

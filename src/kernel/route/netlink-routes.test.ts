@@ -8,8 +8,7 @@ import {
   type OutgoingMessage,
 } from '../netlink/message.ts'
 import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
-import { NetlinkRoutes } from './netlink-routes.ts'
-import { encodeRouteAdd, encodeRouteDelete } from './route-message.ts'
+import { encodeRouteAdd, encodeRouteDelete, NetlinkRoutes } from './netlink-routes.ts'
 import type { PolicyRoute } from './routes.ts'
 import { encodeRuleAdd, encodeRuleDelete } from './rule-message.ts'
 

@@ -1,6 +1,6 @@
 import type { Routes } from './routes.ts'
 
-/** The same policy routes, of which nothing is changed. */
+/** The same policy routes; a write is accepted, and changes nothing. */
 export function readOnlyRoutes(routes: Routes): Routes {
   return {
     ensure: async () => [],

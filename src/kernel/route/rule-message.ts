@@ -3,7 +3,16 @@ import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
 import { encodeAttribute, findAttribute } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import type { PolicyRoute } from './routes.ts'
-import { host32, NLM_F_CREATE, NLM_F_EXCL, OUR_PROTOCOL } from './rtnetlink.ts'
+
+/** linux/netlink.h: create the object; refuse with EEXIST if it exists. */
+export const NLM_F_EXCL = 0x200
+export const NLM_F_CREATE = 0x400
+
+/**
+ * The origin (`proto 110` in `ip rule` and `ip route`) of the rules and routes that this project creates. The kernel's own are below 5, and /etc/iproute2/rt_protos assigns
+ * this number to no program.
+ */
+export const OUR_PROTOCOL = 110
 
 /** linux/rtnetlink.h, linux/fib_rules.h. */
 const RTM_NEWRULE = 32
@@ -88,5 +97,12 @@ function header(family: Family, action: number): Buffer {
   const bytes = Buffer.alloc(HEADER)
   bytes[0] = ADDRESS_FAMILY[family]
   bytes[7] = action
+  return bytes
+}
+
+/** A number of 32 bits in the host's byte order. */
+export function host32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
   return bytes
 }

@@ -1,6 +1,45 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { HELPER_SCRIPT } from './helper-script.ts'
-import { decodeReport, type JobReport } from './job-line.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Job } from './program-runner.ts'
+
+const PROGRAM = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+const WORD = /^[A-Za-z0-9_.,:/=+@%-]+$/
+
+/** What the helper reports about a job: it started, or it ended with a status. */
+export interface JobReport {
+  readonly id: number
+  readonly pid: number
+  readonly status: number | undefined
+}
+
+/**
+ * The program of the helper process, for a POSIX shell; `$1` is the private
+ * directory. Each line on standard input is a job of safe words (no globbing,
+ * no evaluation: `read` splits them and they are used as they are). It answers
+ * `id pid` when the program runs and `id pid status` when it ended. The files
+ * of output and errors exist by then, also if the program was stopped before it
+ * opened them. At end of input, also after the daemon was killed, running
+ * programs finish and the directory is deleted.
+ */
+const HELPER_SCRIPT = `
+set -f
+cd "$1" || exit 1
+job() {
+  id=$1
+  shift
+  : >"$id.out" 2>"$id.err"
+  "$@" <"$id.in" >"$id.out" 2>"$id.err" &
+  pid=$!
+  echo "$id $pid"
+  wait "$pid"
+  echo "$id $pid $?"
+}
+while read -r line; do
+  job $line &
+done
+wait
+cd / && rm -rf -- "$1"
+`
 
 /** Where programs are looked up; the daemon's own PATH plays no part. */
 const ENVIRONMENT = {
@@ -61,4 +100,28 @@ function readReports(child: ChildProcess, events: HelperEvents): void {
       if (report !== undefined) events.onReport(report)
     }
   })
+}
+
+/** The line that requests one job of the helper: `id program args…`. */
+export function encodeJobLine(id: number, job: Job): string {
+  if (!PROGRAM.test(job.program)) throw malformed('program', job.program)
+  for (const arg of job.args) if (!WORD.test(arg)) throw malformed('args', arg)
+  if (!(job.timeoutMs > 0)) throw malformed('timeoutMs', String(job.timeoutMs))
+  return `${[id, job.program, ...job.args].join(' ')}\n`
+}
+
+/** Parses `id pid` (started) or `id pid status` (ended). */
+function decodeReport(line: string): JobReport | undefined {
+  const match = /^(\d+) (\d+)(?: (\d+))?$/.exec(line)
+  if (match === null) return undefined
+  const status = match[3] === undefined ? undefined : Number(match[3])
+  return { id: Number(match[1]), pid: Number(match[2]), status }
+}
+
+function malformed(field: string, value: string): NodeProxyError {
+  return new NodeProxyError(
+    'NP_KERNEL_JOB',
+    `${field}: ${JSON.stringify(value)} may not stand on a command line`,
+    { object: field, hint: 'pass data through standard input' },
+  )
 }

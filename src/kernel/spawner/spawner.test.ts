@@ -12,8 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startHelper } from './helper.ts'
-import type { JobReport } from './job-line.ts'
+import { type JobReport, startHelper } from './helper.ts'
 import { Spawner } from './spawner.ts'
 
 let parent: string

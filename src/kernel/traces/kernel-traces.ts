@@ -1,13 +1,14 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { IptablesVariant } from '../iptables/iptables.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
-import { type LegacyChains, openLegacyChains } from './legacy-chains.ts'
+import { READER_SIGNATURES, type ReaderLibC, TableReader } from '../xtables-watch/table-reader.ts'
+import type { TableInfo } from '../xtables-watch/xtables.ts'
 import { encodeGetChain, encodeGetTable } from './nft-message.ts'
-import { processesNamed } from './processes.ts'
 import type { ChainId, FoundProcess, Traces } from './traces.ts'
 
 /**
@@ -57,4 +58,100 @@ export class KernelTraces implements Traces {
     this.#session ??= new NetlinkSession(this.#open, this.#clock)
     return (await this.#session.request(question, () => undefined)) === undefined
   }
+}
+
+/**
+ * Processes of this network namespace by the names that the kernel keeps (15 characters). One whose
+ * namespace this process may not read counts. In a container without the host's processes there are
+ * only its own.
+ */
+async function processesNamed(
+  names: readonly string[],
+  proc = '/proc',
+): Promise<readonly FoundProcess[]> {
+  const ours = await namespaceOf(join(proc, 'self'))
+  const found: FoundProcess[] = []
+  for (const pid of await pids(proc)) {
+    const folder = join(proc, pid)
+    const name = (await readFile(join(folder, 'comm'), 'latin1').catch(() => '')).trimEnd()
+    if (!names.includes(name)) continue
+    const theirs = await namespaceOf(folder)
+    if (theirs === undefined || theirs === ours) found.push({ name, pid: Number(pid) })
+  }
+  return found
+}
+
+async function pids(proc: string): Promise<readonly string[]> {
+  const entries = await readdir(proc).catch(() => [])
+  return entries.filter((entry) => /^\d+$/.test(entry))
+}
+
+function namespaceOf(folder: string): Promise<string | undefined> {
+  return readlink(join(folder, 'ns/net')).catch(() => undefined)
+}
+
+interface Seen {
+  readonly info: TableInfo
+  readonly found: boolean
+}
+
+type Reader = Pick<TableReader, 'info' | 'entries' | 'close'>
+
+/** Tables that exist in this network namespace; a question about another one would create it. */
+type TableNames = (family: Family) => Promise<readonly string[]>
+
+/** Looks for chains of the legacy iptables, which has no request for one chain. */
+export class LegacyChains {
+  readonly #reader: Reader
+  readonly #names: TableNames
+  readonly #seen = new Map<string, Seen>()
+
+  constructor(reader: Reader, names: TableNames = tablesOf) {
+    this.#reader = reader
+    this.#names = names
+  }
+
+  async has(place: ChainId): Promise<boolean> {
+    const { family, table, chain } = place
+    const key = `${family}/${table}/${chain}`
+    const info = (await this.#names(family)).includes(table) && this.#reader.info(family, table)
+    if (!info) return this.#forget(key)
+    const before = this.#seen.get(key)
+    if (before && before.info.entries === info.entries && before.info.size === info.size) {
+      return before.found
+    }
+    const entries = this.#reader.entries(family, table)
+    if (entries === undefined) return before?.found ?? false
+    const found = entries.includes(`${chain}\0`, 0, 'latin1')
+    this.#seen.set(key, { info, found })
+    return found
+  }
+
+  close(): void {
+    this.#reader.close()
+  }
+
+  #forget(key: string): false {
+    this.#seen.delete(key)
+    return false
+  }
+}
+
+/** Undefined when this Node has no foreign function interface. */
+async function openLegacyChains(): Promise<LegacyChains | undefined> {
+  try {
+    const { default: ffi } = await import('node:ffi')
+    const libc: ReaderLibC = ffi.dlopen('libc.so.6', READER_SIGNATURES).functions
+    return new LegacyChains(new TableReader(libc))
+  } catch {
+    return undefined
+  }
+}
+
+async function tablesOf(family: Family): Promise<readonly string[]> {
+  const file = `/proc/self/net/ip${family === 4 ? '' : '6'}_tables_names`
+  return readFile(file, 'utf8').then(
+    (names) => names.split('\n'),
+    () => [],
+  )
 }

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { LegacyChains } from './legacy-chains.ts'
+import { LegacyChains } from './kernel-traces.ts'
 
 const PLACE = { family: 4, table: 'nat', chain: 'KUBE-SERVICES' } as const
 

@@ -1,6 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { digestEntries } from './entries.ts'
-import { READER_SIGNATURES, type ReaderLibC, TableReader } from './table-reader.ts'
+import { digestEntries, READER_SIGNATURES, type ReaderLibC, TableReader } from './table-reader.ts'
 import type { Xtables } from './xtables.ts'
 
 /** linux/inotify.h. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { RuleChange } from '../nftables-monitor/rule-monitor.ts'
-import { digestEntries } from './entries.ts'
+import { digestEntries } from './table-reader.ts'
 import type { Xtables } from './xtables.ts'
 import { XtablesMonitor } from './xtables-monitor.ts'
 

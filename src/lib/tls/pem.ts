@@ -38,7 +38,7 @@ function isReadable(block: string): boolean {
   }
 }
 
-/** Whether a key belongs to a certificate. Both in PEM; false also where one of them is none. */
+/** Whether a key belongs to a certificate. Both in PEM; false also where one of them cannot be read. */
 export function belongTogether(cert: string, key: string): boolean {
   try {
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))

@@ -8,7 +8,9 @@ const missing = { code: 'NP_X', what: 'no right', remedy: 'be root' }
 test('it can be configured, and reports why it cannot work', async () => {
   const driver = deniedDriver({ name: 'ipvs', periods: () => PERIODS }, missing)
   const inputs = {
-    ...{ config: configuration(), node: undefined, localAddresses: [] },
+    config: configuration(),
+    node: undefined,
+    localAddresses: [],
     facts: { families: [4], hairpin: 'rules', randomFully: false, routesLocalnet: false } as const,
   }
   expect(await driver.prepare(inputs)).toEqual({

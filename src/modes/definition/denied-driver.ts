@@ -13,7 +13,8 @@ export function deniedDriver<C>(
     facts: {},
   }
   return {
-    ...{ name, periods },
+    name,
+    periods,
     demands: () => undefined,
     prepare: async () => readiness,
     spec() {

@@ -1,10 +1,15 @@
 import type { MissingRequirement, ObjectKey } from '../mode.ts'
 import type { NetfilterConfiguration } from '../netfilter/settings/configuration.ts'
 import type { ModeInputs } from '../netfilter/settings/mode-inputs.ts'
-import type { ModeReview } from './mode-review.ts'
 import type { ModeSpec } from './mode-spec.ts'
-import type { ModeView } from './mode-view.ts'
-import type { PendingCleanup } from './pending-cleanup.ts'
+import type { ModeReview, ModeView } from './mode-view.ts'
+
+/** What a mode that does not forward any more may still have in the kernel; see `Mode.drainAndCleanup`. */
+export interface PendingCleanup {
+  drainAndCleanup(signal: AbortSignal): Promise<void>
+  /** Number of backends that keep old connections; absent: the mode has no such state. */
+  readonly draining?: number
+}
 
 /** What `prepare` found: `Probe`, with a code for each missing requirement. */
 export interface Readiness {

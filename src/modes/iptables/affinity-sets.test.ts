@@ -3,7 +3,7 @@ import type { SetCommand, SetType } from '../../kernel/ipset/sets.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ip } from '../testing/mode-fixtures.ts'
-import { AffinitySets } from './affinity-sets.ts'
+import { AffinitySets } from './mode.ts'
 import { SET_DIGEST } from './set-key.ts'
 
 const keys = ['set/NPROXY-A4-a', 'set/NPROXY-A4-b', 'set/NPROXY-A4-c'] as ObjectKey[]

@@ -70,7 +70,10 @@ async function statesOf(
   const recorders: RecordedIptables[] = []
   const { mode, sync } = fakeNode({
     settings: {
-      ...{ localTraffic: podsOf(at), families: [at.family], masqueradeAll, hairpin },
+      localTraffic: podsOf(at),
+      families: [at.family],
+      masqueradeAll,
+      hairpin,
       ...(knowsRanges ? { serviceRanges: [cidr(at.services)] } : {}),
     },
     through: (fake) => {
@@ -133,18 +136,19 @@ function packetsAt(at: Addresses): readonly Packet[] {
   return packetsOf(at, [at.pod, at.node, at.client, at.excluded, at.backends[1]!])
 }
 
-/** Services with three chains or more each, all of which differ between the two kinds. */
+/** Services with three chains or more each; every chain differs between the two kinds. */
 function crowdAt(at: Addresses, isLocal: boolean): readonly ForwardingEntry[] {
   const service: SomeService = {
-    ...{
-      weights: [1],
-      pods: isLocal ? 0 : 1,
-      isLocal,
-      isLimited: true,
-      affinity: undefined,
-      name: 0,
-    },
-    ...{ hasNodePort: false, nodePort: 0, hasExternalIP: true, drops: false },
+    weights: [1],
+    pods: isLocal ? 0 : 1,
+    isLocal,
+    isLimited: true,
+    affinity: undefined,
+    name: 0,
+    hasNodePort: false,
+    nodePort: 0,
+    hasExternalIP: true,
+    drops: false,
   }
   return neighboursOf(at, NEIGHBOURS).map((near, n) => ({
     ...entryOf(service, near),

@@ -1,4 +1,4 @@
-import type { Sets } from '../../kernel/ipset/sets.ts'
+import type { SetCommand, Sets, SetType } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import type {
@@ -6,6 +6,8 @@ import type {
   Change,
   Digest,
   ForeignChange,
+  Gap,
+  KernelError,
   Mode,
   ObjectKey,
   Probe,
@@ -14,17 +16,27 @@ import type {
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
-import { demandRemoved } from '../netfilter/chains/removal.ts'
+import { demandRemoved } from '../netfilter/chains/plan.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { AffinitySets } from './affinity-sets.ts'
 import { jumps } from './base.ts'
-import { rankOf } from './chain-rank.ts'
-import { GAPS } from './gaps.ts'
-import { OWNED_CHAINS } from './names.ts'
+import { DnatCounters } from './dnat-counters.ts'
+import { CHAIN, OWNED_CHAINS, PREFIX } from './names.ts'
 import { probeIptables } from './probe.ts'
 import { IptablesProgram } from './program.ts'
-import { isSetKey } from './set-key.ts'
-import { DnatCounters } from './traffic/dnat-counters.ts'
+import { isSetKey, SET_DIGEST, setKey, setName } from './set-key.ts'
+
+/** What this mode cannot do, and why. docs/semantics.md shows the list. */
+export const GAPS: readonly Gap[] = [
+  { scenario: 'endpoint weights', reason: 'every endpoint of a Service is equally likely' },
+  { scenario: 'IPVS schedulers', reason: 'the choice is always random' },
+]
+
+const ROOTS: ReadonlySet<string> = new Set([
+  CHAIN.vips,
+  CHAIN.nodePorts,
+  CHAIN.filterVips,
+  CHAIN.filterNodePorts,
+])
 
 /** What an instance is built on; the instance closes none of it. */
 export interface IptablesDependencies {
@@ -117,4 +129,83 @@ function jumpsIn(settings: NetfilterSettings, place: ChainLocation): readonly Ob
   return jumps(settings, place.family)
     .filter(({ table, chain }) => table === place.table && chain === place.chain)
     .map(keyOf)
+}
+
+/**
+ * Each chain leads only to chains of a lower rank, so no packet ever meets half a
+ * Service: pools, entries, firewalls; dispatch chains from the leaves up; their roots;
+ * scaffolding.
+ */
+export function rankOf(chain: string): number {
+  if (ROOTS.has(chain)) return 100
+  const kind = chain.slice(PREFIX.length, PREFIX.length + 2)
+  const service = ['C-', 'L-', 'E-', 'F-'].indexOf(kind)
+  if (service >= 0) return service
+  return kind === 'V-' || kind === 'P-' ? 60 - chain.length : 200
+}
+
+type Command = readonly [ObjectKey, SetCommand]
+type Failed = ReadonlyMap<ObjectKey, KernelError>
+
+/** The IP sets that remember which clients stick to a backend: creates, lists and destroys them. */
+export class AffinitySets {
+  readonly #sets: Sets
+  readonly #typeOf: (key: ObjectKey) => SetType | undefined
+  /** Sets in the kernel, by the last list, creation and destruction. */
+  readonly #present = new Set<ObjectKey>()
+
+  /** `typeOf` returns the type with which a set is created; undefined: it is no longer wanted. */
+  constructor(sets: Sets, typeOf: (key: ObjectKey) => SetType | undefined) {
+    this.#sets = sets
+    this.#typeOf = typeOf
+  }
+
+  /** Creates sets; the ones that the kernel refuses come back with its reason. */
+  async create(keys: readonly ObjectKey[]): Promise<Failed> {
+    const commands = keys.flatMap((key): Command[] => {
+      const type = this.#typeOf(key)
+      return type ? [[key, { do: 'create', name: setName(key), type }]] : []
+    })
+    const failed = await this.#run(commands)
+    for (const [key] of commands) if (!failed.has(key)) this.#present.add(key)
+    return failed
+  }
+
+  /** Destroys sets; one that a foreign rule still names stays, with the reason. */
+  async destroy(keys: readonly ObjectKey[]): Promise<Failed> {
+    const failed = await this.#run(keys.map((key) => [key, { do: 'destroy', name: setName(key) }]))
+    for (const key of keys) if (!failed.has(key)) this.#present.delete(key)
+    return failed
+  }
+
+  /**
+   * Our sets in the kernel: all, or these. A kernel without IP sets serves all but
+   * session affinity, so an error of ipset without sets means that there are none.
+   */
+  async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    const held = await this.#listed()
+    this.#present.clear()
+    for (const key of held) this.#present.add(key)
+    const seen = keys ? keys.filter((key) => this.#present.has(key)) : held
+    return new Map(seen.map((key) => [key, SET_DIGEST]))
+  }
+
+  async #listed(): Promise<readonly ObjectKey[]> {
+    try {
+      return (await this.#sets.names(PREFIX)).map(setKey)
+    } catch (error) {
+      if (this.#present.size > 0) throw error
+      return []
+    }
+  }
+
+  async #run(commands: readonly Command[]): Promise<Failed> {
+    const failed = new Map<ObjectKey, KernelError>()
+    if (commands.length === 0) return failed
+    for (const { index, message } of await this.#sets.run(commands.map(([, what]) => what))) {
+      const key = commands[index]?.[0]
+      if (key) failed.set(key, { code: 'NP_IPTABLES_SET', message })
+    }
+    return failed
+  }
 }

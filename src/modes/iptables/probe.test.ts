@@ -5,7 +5,9 @@ import { settings } from '../testing/mode-fixtures.ts'
 import { probeIptables } from './probe.ts'
 
 const EVERYTHING = {
-  ...{ hairpin: 'bpf', randomFully: true, matchesSockets: true },
+  hairpin: 'bpf',
+  randomFully: true,
+  matchesSockets: true,
   searchesPortsInOrder: false,
 } as const
 

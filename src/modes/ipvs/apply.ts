@@ -1,12 +1,11 @@
 import type { ApplyResult, Change, KernelError, ObjectKey } from '../mode.ts'
-import { nameOf, ofKind } from '../netfilter/objects/object-key.ts'
-import { pruneLeaving } from './draining/leaving.ts'
+import { nameOf, ofKind } from '../netfilter/object-key.ts'
+import { pruneLeaving } from './leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { serverOfMember, servicesKey } from './objects/member.ts'
-import { inOrderOfRemoval } from './objects/member-order.ts'
 import { kindOf } from './objects/object.ts'
 import type { WriteFailures } from './servers/server-writer.ts'
-import { writeServers } from './write-servers.ts'
+import { inOrderOfRemoval, writeServers } from './write-servers.ts'
 
 /**
  * Writes one change, in an order in which no packet meets half of it: what packets

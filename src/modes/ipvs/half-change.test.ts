@@ -32,7 +32,7 @@ import {
   V4,
   V6,
 } from '../../../test/support/modes/half-change/some-service.ts'
-import type { ListedService } from '../../explain/ipvs/ipvs-snapshot.ts'
+import type { ListedService } from '../../explain/ipvs-snapshot.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import { virtualServerKey } from '../../kernel/ipvs/ipvs.ts'
 import { ip, settings } from '../testing/mode-fixtures.ts'
@@ -90,7 +90,8 @@ function recording(kernel: FakeKernel) {
   const states: IpvsState[] = []
   const requests: IpvsState[][] = []
   return {
-    ...{ states, requests },
+    states,
+    requests,
     async begin() {
       requests.length = 0
       states.splice(0, states.length, await stateOf(kernel))
@@ -204,8 +205,16 @@ test.each([
 
 test('the walk knows every kind of end, and who takes the short circuit', async () => {
   const base: SomeService = {
-    ...{ weights: [1, 1], pods: 0, isLocal: false, isLimited: true, affinity: undefined, name: 0 },
-    ...{ hasNodePort: true, nodePort: 0, hasExternalIP: true, drops: true },
+    weights: [1, 1],
+    pods: 0,
+    isLocal: false,
+    isLimited: true,
+    affinity: undefined,
+    name: 0,
+    hasNodePort: true,
+    nodePort: 0,
+    hasExternalIP: true,
+    drops: true,
   }
   const endsWith = async (given: Partial<SomeService>, from: readonly string[]) => {
     const { fixed, states } = await change([undefined, { ...base, ...given }], CALM, V4)

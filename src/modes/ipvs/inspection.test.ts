@@ -13,7 +13,7 @@ import {
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { ForeignChange } from '../mode.ts'
-import { memberKey } from '../netfilter/objects/object-key.ts'
+import { memberKey } from '../netfilter/object-key.ts'
 import { ip } from '../testing/mode-fixtures.ts'
 import { ROLES } from './objects/names.ts'
 

@@ -7,16 +7,19 @@ import type { Routes } from '../../kernel/route/routes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
-import { SetMembers } from '../netfilter/sets/set-members.ts'
-import { drainMillis } from './draining/drain-time.ts'
-import { Drainer } from './draining/drainer.ts'
+import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
+import { SetMembers } from '../netfilter/set-members.ts'
+import { drainMillis } from './drain-time.ts'
+import { Drainer } from './drainer.ts'
 import { keptSets, PREFIX, SET_REFUSED } from './objects/names.ts'
-import { OWNED_CHAINS } from './objects/owned-chains.ts'
 import { IpvsProgram } from './program.ts'
 import { ServerWriter } from './servers/server-writer.ts'
 import { VirtualServers } from './servers/virtual-servers.ts'
 import type { IpvsSettings } from './settings.ts'
 import { Transit } from './transit.ts'
+
+/** mangle decides which packets come here, so it is written last. */
+export const OWNED_CHAINS: OwnedChains = { prefix: PREFIX, tables: ['nat', 'filter', 'mangle'] }
 
 /** The kernel as this mode uses it; tests pass fakes. */
 export interface IpvsDependencies {
@@ -48,21 +51,29 @@ export function createManagedState(settings: IpvsSettings, kernel: IpvsDependenc
   const millisOf = (key: ObjectKey) => drainMillis(key, settings)
   const servers = new VirtualServers(kernel.ipvs)
   const writer = new ServerWriter({
-    ...{ ipvs: kernel.ipvs, servers, clock: kernel.clock },
+    ipvs: kernel.ipvs,
+    servers,
+    clock: kernel.clock,
     specOf: (key) => program.specOf(key),
     drains: (key) => millisOf(key) > 0,
     scheduler: settings.scheduler,
   })
   const chains = new ChainKeeper({
     ...OWNED_CHAINS,
-    ...{ iptables: kernel.iptables, monitor: kernel.monitor, families },
+    iptables: kernel.iptables,
+    monitor: kernel.monitor,
+    families,
     contents: {
       rulesOf: (key) => program.rulesOf(key),
       jumpsIn: (place) => program.jumpsIn(place),
     },
   })
   return {
-    ...{ program, settings, servers, writer, chains },
+    program,
+    settings,
+    servers,
+    writer,
+    chains,
     sets: new SetMembers({
       sets: kernel.sets,
       prefix: PREFIX,

@@ -42,7 +42,10 @@ test('some objects, observed by name, are as they are', async () => {
   await sync(service('a', '172.30.0.1'))
   const all = await mode.observe()
   const keys = [
-    ...[SERVER_KEY, 'member/NPVS-4-SERVICES/172.30.0.1,tcp:80', 'route/4', '4/mangle/NPVS-TAKE'],
+    SERVER_KEY,
+    'member/NPVS-4-SERVICES/172.30.0.1,tcp:80',
+    'route/4',
+    '4/mangle/NPVS-TAKE',
     'set/NPVS-4-VIPS',
   ] as ObjectKey[]
   const some = await mode.observe(keys)

@@ -1,7 +1,16 @@
-import type { IpvsTimeouts } from '../../kernel/ipvs/ipvs.ts'
+import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
+import type {
+  Ipvs,
+  IpvsTimeouts,
+  RealServerState,
+  TrafficCounters,
+} from '../../kernel/ipvs/ipvs.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type {
   ApplyResult,
+  BackendTraffic,
   Change,
   Digest,
   ForeignChange,
@@ -9,21 +18,31 @@ import type {
   ObjectKey,
   Probe,
   ReadTraffic,
+  TrafficNumbers,
 } from '../mode.ts'
+import { addNumbers } from '../netfilter/arrival-members.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
+import { ifPresent } from '../netfilter/if-present.ts'
+import { memberOf, nameOf } from '../netfilter/object-key.ts'
+import { SetInspector } from '../netfilter/set-inspector.ts'
+import type { SetMembers } from '../netfilter/set-members.ts'
 import { applyChange } from './apply.ts'
-import { cleanUp } from './clean-up.ts'
-import { drainAndCleanup } from './drain-and-cleanup.ts'
-import { endDrained } from './draining/leaving.ts'
 import { GAPS } from './gaps.ts'
-import { Inspection } from './inspection.ts'
+import { endDrained, leavingMembersOf, pruneLeaving } from './leaving.ts'
 import { createManagedState, type IpvsDependencies, type ManagedState } from './managed-state.ts'
-import { observe } from './observe.ts'
+import { kindOf, serverKey } from './objects/object.ts'
+import { observe, observeAll } from './observe.ts'
 import { probeIpvs } from './probe.ts'
 import type { IpvsProgram } from './program.ts'
+import { digestText } from './servers/server-spec.ts'
+import type { VirtualServers } from './servers/virtual-servers.ts'
 import type { IpvsSettings } from './settings.ts'
-import { readBackends } from './traffic/read-backends.ts'
-import { readTotals } from './traffic/read-totals.ts'
+
+const LOOK_EVERY_MS = 1_000
+
+/** Virtual servers looked at in each round. */
+const PER_ROUND = 16
+const BY = 'another program'
 
 export type { IpvsDependencies } from './managed-state.ts'
 
@@ -82,7 +101,8 @@ export class IpvsMode implements Mode {
     const { servers, sets, chains, transit } = this.#state
     const inspection = new Inspection(servers, sets)
     const driftChecker = new DriftChecker({
-      ...{ clock: this.#kernel.clock, onForeignChange },
+      clock: this.#kernel.clock,
+      onForeignChange,
       exclusively: (work) => this.#mutex.run(work),
       look: async () => {
         const change = await inspection.look()
@@ -119,4 +139,198 @@ export class IpvsMode implements Mode {
     if (configured.length > 0) await this.#kernel.ipvs.setTimeouts(wanted)
     this.#hasTimeouts = true
   }
+}
+
+/** What all virtual servers of each Service counted: one dump, without their real servers. */
+async function readTotals(
+  ipvs: Pick<Ipvs, 'services'>,
+  program: EntryOwners,
+): Promise<ReadonlyMap<ServiceKey, TrafficNumbers>> {
+  const totals = new Map<ServiceKey, TrafficNumbers>()
+  for (const { id, counters } of await ipvs.services()) {
+    const service = program.entryOf(serverKey(id))?.service
+    if (service === undefined) continue
+    totals.set(service, addNumbers(totals.get(service), trafficNumbers(counters)))
+  }
+  return totals
+}
+
+interface Sources {
+  readonly servers: Pick<VirtualServers, 'known' | 'states'>
+  readonly program: EntryOwners
+}
+
+/**
+ * The real servers of the wanted Services: one request for each virtual server. A backend that several virtual servers
+ * of an entry have (one for each frontend, and one by its mark) is the sum of them.
+ */
+async function readBackends(
+  { servers, program }: Sources,
+  isWanted: (service: ServiceKey) => boolean,
+): Promise<ReadonlyMap<ServiceKey, readonly BackendTraffic[]>> {
+  const wanted = [...servers.known.keys()].filter((key) => {
+    const entry = program.entryOf(key)
+    return entry !== undefined && isWanted(entry.service)
+  })
+  const found = new Map<ServiceKey, Map<string, BackendTraffic>>()
+  for (const [key, states] of await servers.states(wanted)) {
+    const entry = program.entryOf(key)
+    if (entry === undefined) continue
+    const backends = found.get(entry.service) ?? new Map<string, BackendTraffic>()
+    found.set(entry.service, backends)
+    for (const state of states) addState(backends, entry.id, state)
+  }
+  return new Map([...found].map(([service, backends]) => [service, [...backends.values()]]))
+}
+
+function addState(
+  backends: Map<string, BackendTraffic>,
+  entry: EntryId,
+  { ip, port, activeConnections, inactiveConnections, counters }: RealServerState,
+): void {
+  const name = `${entry} ${ip} ${port}`
+  const connectionsNow = activeConnections + inactiveConnections
+  const numbers = { ...trafficNumbers(counters), connectionsNow }
+  backends.set(name, { entry, ip, port, ...addNumbers(backends.get(name), numbers) })
+}
+
+/** Finds the entry that an object is made for. */
+interface EntryOwners {
+  entryOf(key: ObjectKey): ForwardingEntry | undefined
+}
+
+/** Counters of IPVS in the words of the contract. */
+function trafficNumbers(counters: TrafficCounters): TrafficNumbers {
+  return {
+    connections: counters.connections,
+    packetsIn: counters.incomingPackets,
+    bytesIn: counters.incomingBytes,
+    packetsOut: counters.outgoingPackets,
+    bytesOut: counters.outgoingBytes,
+  }
+}
+
+/**
+ * IPVS notifies no process of changes, so this looks for them. One round checks whether the
+ * next few virtual servers are still there (a flush removes all of them), whether the sets
+ * hold as many members as we put in, and whether those virtual servers and the next set
+ * are as we left them.
+ */
+class Inspection {
+  readonly #servers: VirtualServers
+  readonly #sets: SetInspector
+  #position = 0
+
+  constructor(servers: VirtualServers, sets: SetMembers) {
+    this.#servers = servers
+    this.#sets = new SetInspector(sets)
+  }
+
+  /** One round; undefined: all that it saw is as we left it. */
+  async look(): Promise<ForeignChange | undefined> {
+    if (await this.#sets.isDisturbed()) return { keys: 'all', by: BY }
+    const { known } = this.#servers
+    const sample = this.#next([...known.keys()])
+    const texts = await this.#servers.look(sample)
+    if (sample.length > 0 && texts.size === 0) return { keys: 'all', by: BY }
+    const altered = sample.filter((key) => {
+      const [now, before] = [texts.get(key), known.get(key)]
+      return now === undefined || before === undefined || digestText(now) !== digestText(before)
+    })
+    const keys = [...altered, ...(await this.#sets.alteredInNext())]
+    return keys.length > 0 ? { keys, by: BY } : undefined
+  }
+
+  #next(keys: readonly ObjectKey[]): readonly ObjectKey[] {
+    if (this.#position >= keys.length) this.#position = 0
+    const sample = keys.slice(this.#position, this.#position + PER_ROUND)
+    this.#position += PER_ROUND
+    return sample
+  }
+}
+
+/** When and how long draining goes on. */
+interface DrainOptions {
+  /** Ends draining early; what is left is removed later. */
+  readonly signal: AbortSignal
+  readonly clock: Pick<Clock, 'after'>
+}
+
+/**
+ * Another mode serves. New connections belong to it from the moment at which the sets
+ * are empty; established ones find their virtual servers by the set LEAVING, until
+ * they end or reach their deadline. Then everything is removed.
+ */
+async function drainAndCleanup(
+  state: ManagedState,
+  { signal, clock }: DrainOptions,
+): Promise<void> {
+  if (signal.aborted) return
+  if (await isServing(state)) await leave(state)
+  while (!state.drainer.isEmpty) {
+    if (await isAbortedAfter(LOOK_EVERY_MS, { signal, clock })) return
+    await endDrained(state)
+  }
+  if (!signal.aborted) await cleanUp(state)
+}
+
+/** Whether there is anything to leave; a kernel without IPVS or sets has nothing. */
+async function isServing(state: ManagedState): Promise<boolean> {
+  await ifPresent(() => observeAll(state))
+  return state.servers.known.size > 0
+}
+
+async function leave(state: ManagedState): Promise<void> {
+  const { servers, writer, sets, drainer } = state
+  const keys = [...servers.known.keys()]
+  await sets.add(keys.flatMap((key) => leavingMembersOf(key, state)))
+  await sets.delete(sets.keys().filter((key) => !isLeaving(key)))
+  const { held } = await writer.apply([], keys)
+  for (const key of held) drainer.hold(key)
+  await pruneLeaving(state)
+  drainer.review(keys)
+}
+
+function isLeaving(key: ObjectKey): boolean {
+  return kindOf(key) === 'member' && memberOf(key).set.endsWith('-LEAVING')
+}
+
+/** Resolves to whether the signal came. */
+function isAbortedAfter(ms: number, { signal, clock }: DrainOptions): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', abort)
+      resolve(signal.aborted)
+    })
+    function abort() {
+      cancel()
+      resolve(true)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+  })
+}
+
+/**
+ * Removes every trace of this mode and of its earlier runs: first what leads packets
+ * to virtual servers, then those, and last the sets that record which ones were ours. What
+ * cannot be removed holds up nothing but what is needed to find it again; the first failure
+ * is thrown at the end (`NP_IPVS_REFUSED`: a virtual server is left).
+ */
+async function cleanUp(state: ManagedState): Promise<void> {
+  const { servers, sets, chains, transit } = state
+  const problems: unknown[] = []
+  const attempt = (work: () => Promise<unknown>) =>
+    ifPresent(work).catch((error: unknown) => problems.push(error))
+  await ifPresent(() => observeAll(state))
+  await attempt(() => chains.removeAll())
+  await attempt(() => transit.removeAll())
+  await attempt(() => servers.deleteAll([...servers.known.keys()]))
+  if (servers.known.size === 0) await attempt(() => sets.removeAll())
+  else problems.push(new NodeProxyError('NP_IPVS_REFUSED', leftBehind(servers.known)))
+  if (problems.length > 0) throw problems[0]
+}
+
+function leftBehind(servers: ReadonlyMap<ObjectKey, string>): string {
+  const names = [...servers.keys()].map(nameOf)
+  return `${names.length} virtual servers could not be removed, the first is ${names[0]}; remove them (ipvsadm -D) and clean up again`
 }

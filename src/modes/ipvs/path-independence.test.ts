@@ -38,7 +38,7 @@ type Failure =
 const commands = ['addService', 'setService', 'deleteService', 'addServer', 'deleteServer'] as const
 const failure: fc.Arbitrary<Failure> = fc.oneof(
   fc
-    .constantFrom<InjectedFailure>(...[{ kind: 'refused' } as const, { kind: 'locked' } as const], {
+    .constantFrom<InjectedFailure>({ kind: 'refused' } as const, { kind: 'locked' } as const, {
       kind: 'timeout',
       applied: true,
     })
@@ -84,7 +84,8 @@ const world: World<Kernel, Failure> = {
   heal,
   node: {
     ...node,
-    ...{ allowedExternalIPs: undefined, proxyName: undefined },
+    allowedExternalIPs: undefined,
+    proxyName: undefined,
     affinityScope: 'service',
     drainSeconds: { TCP: 60, UDP: 0, SCTP: 60 },
   },

@@ -11,8 +11,7 @@ import {
 import { NodeProxyError } from '../../lib/error.ts'
 import { settings } from '../testing/mode-fixtures.ts'
 import { markPattern } from './objects/short-circuit-mark.ts'
-import { probeIpvs } from './probe.ts'
-import { trials } from './probe-rules.ts'
+import { probeIpvs, trials } from './probe.ts'
 import { chains } from './scaffolding.ts'
 
 const probe = (kernel: FakeKernel, given = ipvsSettings()) => probeIpvs(kernel, given)
@@ -27,7 +26,10 @@ test('a kernel that can do everything lacks nothing, and keeps nothing of it', a
   expect(await probe(kernel)).toEqual({
     missing: [],
     facts: {
-      ...{ backend: 'legacy', iptables: '1.8.9', ipvs: '1.2.1', connectionTableSize: '4096' },
+      backend: 'legacy',
+      iptables: '1.8.9',
+      ipvs: '1.2.1',
+      connectionTableSize: '4096',
       masqueradePorts: 'random',
     },
   })

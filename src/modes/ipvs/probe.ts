@@ -1,11 +1,18 @@
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
+import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
+import { setMark } from '../netfilter/mark.ts'
 import { masqueradeFacts } from '../netfilter/postrouting.ts'
-import { missingRequirement, type Trials, tryNetfilter } from '../netfilter/trial.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import {
+  missingRequirement,
+  type RuleTrial,
+  type Trials,
+  tryNetfilter,
+} from '../netfilter/trial.ts'
 import type { IpvsDependencies } from './managed-state.ts'
 import { PREFIX, type SetRole, setType } from './objects/names.ts'
 import { markPattern } from './objects/short-circuit-mark.ts'
-import { trials } from './probe-rules.ts'
 import type { IpvsSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
@@ -55,8 +62,51 @@ async function tryIpvs(
 function netfilterTrials({ netfilter }: IpvsSettings, family: Family): Trials {
   const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
   return {
-    ...{ family, chain: CHAIN },
+    family,
+    chain: CHAIN,
     sets: SETS.map((role) => ({ name: nameOf(role), type: setType(family, role) })),
     rules: trials(netfilter, family, nameOf),
   }
+}
+
+/** A rule for each extension that `scaffolding.ts` uses. */
+export function trials(
+  settings: NetfilterSettings,
+  family: Family,
+  nameOf: (role: SetRole) => string,
+): readonly RuleTrial[] {
+  const load = (modules: string) => `load the kernel modules: modprobe -a ${modules}`
+  const reject = family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'
+  return [
+    {
+      what: 'rules that match sets',
+      table: 'mangle',
+      rule: `-m set --match-set ${nameOf('SERVICES')} dst,dst -m set --match-set ${nameOf('VIPS')} dst -m set ! --match-set ${nameOf('ALLOWED')} dst,dst,src -j RETURN`,
+      remedy: load('xt_set'),
+    },
+    {
+      what: 'marks from sets',
+      table: 'mangle',
+      rule: `-j SET --map-set ${nameOf('SHORTCUT')} dst,dst --map-mark`,
+      remedy: load('xt_set'),
+    },
+    {
+      what: 'packet marks',
+      table: 'nat',
+      rule: `-m addrtype --src-type LOCAL ${setMark(settings)}`,
+      remedy: load('xt_addrtype xt_mark'),
+    },
+    {
+      what: 'recognition of pods that reach themselves',
+      table: 'nat',
+      rule: `${isHairpinOffLoopback(family)}-j MASQUERADE`,
+      remedy: load('xt_bpf xt_MASQUERADE'),
+    },
+    {
+      what: 'connection states',
+      table: 'filter',
+      rule: '-p tcp -m conntrack --ctstate NEW -j REJECT --reject-with tcp-reset',
+      remedy: load(`xt_conntrack ${reject}`),
+    },
+  ]
 }

@@ -2,10 +2,11 @@ import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
-import { PRESENT, routeKey, setKey } from '../netfilter/objects/object-key.ts'
-import { WantedObjects } from '../netfilter/objects/wanted-objects.ts'
-import { describe } from './objects/describe.ts'
+import { PRESENT, routeKey, setKey } from '../netfilter/object-key.ts'
+import { describe as describeShared } from '../netfilter/rule.ts'
+import { WantedObjects } from '../netfilter/wanted-objects.ts'
 import { ROLES, setName } from './objects/names.ts'
+import { kindOf, serverIdOf } from './objects/object.ts'
 import { MarkBook, markPattern } from './objects/short-circuit-mark.ts'
 import { needsMark, type Rendered, render } from './render.ts'
 import { chains, jumps } from './scaffolding.ts'
@@ -100,4 +101,10 @@ export class IpvsProgram implements Program {
     }
     for (const jump of jumps(netfilter, family)) this.#wanted.want(keyOf(jump), digestCount(1))
   }
+}
+
+/** What an object is; `rules` counts those of a chain. */
+function describe(key: ObjectKey, rules = 0): ObjectDescription {
+  if (kindOf(key) === 'vs') return { kind: 'virtual_server', family: serverIdOf(key).family }
+  return describeShared(key, rules) ?? { kind: 'relay', family: 4 }
 }

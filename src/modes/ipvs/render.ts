@@ -2,11 +2,11 @@ import { persistenceOf } from '../../affinity/persistence.ts'
 import type { ForwardingEntry, Frontend, Masquerade, Pool } from '../../forwarding/entry.ts'
 import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
-import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival/arrival.ts'
-import { arrivalMembers, healthCheckMembers } from '../netfilter/arrival/arrival-members.ts'
+import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival.ts'
+import { arrivalMembers, healthCheckMembers } from '../netfilter/arrival-members.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
-import { memberKey, PRESENT } from '../netfilter/objects/object-key.ts'
-import type { PointClaim } from '../netfilter/objects/wanted-objects.ts'
+import { memberKey, PRESENT } from '../netfilter/object-key.ts'
+import type { PointClaim } from '../netfilter/wanted-objects.ts'
 import { type Point, pointText } from './objects/member.ts'
 import { type SetRole, setName } from './objects/names.ts'
 import { relayKey, serverKey } from './objects/object.ts'
@@ -136,8 +136,12 @@ function specOf(
   return {
     settings: { scheduler, flags: flagsOf(scheduler), persistence: persistenceOf(entry) },
     servers: backends.map(({ ip, port, weight }) => ({
-      ...{ ip, port, weight, forwarding: 'masquerade' as const },
-      ...{ upperThreshold: 0, lowerThreshold: 0 },
+      ip,
+      port,
+      weight,
+      forwarding: 'masquerade' as const,
+      upperThreshold: 0,
+      lowerThreshold: 0,
     })),
   }
 }

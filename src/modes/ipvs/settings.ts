@@ -1,6 +1,6 @@
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import type { DrainTimes } from './draining/drain-time.ts'
+import type { DrainTimes } from './drain-time.ts'
 
 /** What the ipvs mode needs to know; another value of any field needs another `IpvsMode`. */
 export interface IpvsSettings {

@@ -28,7 +28,11 @@ test('a route for each family, known by the routing bit', async () => {
   expect(await transit.set([FOUR, SIX])).toEqual(new Map())
   expect(await routes.list()).toEqual(
     [4, 6].map((family) => ({
-      ...{ family, mark: 0x2000, mask: 0x2000, table: 28_272, priority: 7 },
+      family,
+      mark: 0x2000,
+      mask: 0x2000,
+      table: 28_272,
+      priority: 7,
     })),
   )
   expect(await transit.observe()).toEqual(

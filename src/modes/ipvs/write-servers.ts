@@ -1,20 +1,26 @@
 import { inGroups } from '../../lib/groups.ts'
 import type { Change, KernelError, ObjectKey } from '../mode.ts'
-import { memberOf, nameOf, ofKind } from '../netfilter/objects/object-key.ts'
-import type { SetMembers } from '../netfilter/sets/set-members.ts'
-import { isRegistered, leavingMembersOf } from './draining/leaving.ts'
+import { memberKey, memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
+import type { SetMembers } from '../netfilter/set-members.ts'
+import { isRegistered, leavingMembersOf } from './leaving.ts'
 import type { ManagedState } from './managed-state.ts'
-import { leavingKey } from './objects/member.ts'
-import {
-  inOrderOfAddition,
-  inOrderOfRemoval,
-  isOfMasquerade,
-  isOfShortCircuit,
-} from './objects/member-order.ts'
-import { isMarked } from './objects/object.ts'
-import { changesScheduler, whilePaused } from './scheduler-change.ts'
-import { foreignAmong, foreignError, withdrawMembers } from './servers/foreign-points.ts'
+import { leavingKey, pointText, serverOfMember, servicesKey } from './objects/member.ts'
+import { type SetRole, setName } from './objects/names.ts'
+import { isMarked, kindOf, serverIdOf } from './objects/object.ts'
+import { FOREIGN } from './servers/run-plans.ts'
+import { splitText } from './servers/server-spec.ts'
 import type { WriteFailures } from './servers/server-writer.ts'
+import type { VirtualServers } from './servers/virtual-servers.ts'
+
+const RANKS: Partial<Record<SetRole, number>> = {
+  ALLOWED: 0,
+  SHORTCUT: 0,
+  RANGED: 2,
+  DROP: 2,
+  REJECT: 2,
+  SERVICES: 3,
+}
+const OTHERS = 1
 
 /** The kernel takes some milliseconds for each, and their clients wait for all of them. */
 const PAUSED_AT_ONCE = 16
@@ -172,4 +178,115 @@ function reviewDraining({ set, unset }: Change, { drainer }: ManagedState): void
   const wanted = ofKind(set, 'vs')
   for (const key of wanted) drainer.release(key)
   drainer.review([...wanted, ...ofKind(unset, 'vs')])
+}
+
+/** Virtual servers, and members about them, at points where another process has a virtual server. */
+async function foreignAmong(
+  keys: readonly ObjectKey[],
+  servers: VirtualServers,
+): Promise<ReadonlySet<ObjectKey>> {
+  if (!servers.hasForeign) return new Set()
+  const pointOf = new Map(keys.map((key) => [key, serverOfMember(key) ?? key]))
+  const foreign = await servers.foreignAmong(new Set(pointOf.values()))
+  return new Set([...pointOf].flatMap(([key, point]) => (foreign.has(point) ? [key] : [])))
+}
+
+interface Withdrawal {
+  /** Refusals of virtual servers of ours that were to be created. */
+  readonly refused: ReadonlyMap<ObjectKey, KernelError>
+  /** Members that the same change adds. */
+  readonly members: readonly ObjectKey[]
+  /** Gets an error for each of them at a foreign point. */
+  readonly failed: Map<ObjectKey, KernelError>
+}
+
+/** Where another process created its virtual server just now, before ours: deletes our members. */
+async function withdrawMembers(
+  sets: SetMembers,
+  { refused, members, failed }: Withdrawal,
+): Promise<void> {
+  const foreign = new Set(
+    [...refused].flatMap(([key, { code }]) => (code === FOREIGN ? [key] : [])),
+  )
+  if (foreign.size === 0) return
+  const lost = members.filter((key) => foreign.has(serverOfMember(key) ?? key))
+  for (const key of [...foreign, ...lost]) failed.set(key, foreignError(key))
+  const claims = [...foreign].flatMap((key) => [...servicesKey(key), ...leavingKey(key)])
+  await sets.delete([...lost, ...claims])
+}
+
+/** Of a virtual server or a member about one. */
+function foreignError(key: ObjectKey): KernelError {
+  const server = kindOf(key) === 'vs' ? nameOf(key) : memberOf(key).member
+  const message = `another process has a virtual server at ${server}; it is left alone. Remove it (ipvsadm -D), or the Service is not served there`
+  return { code: FOREIGN, message }
+}
+
+type PausingState = Pick<ManagedState, 'servers' | 'program' | 'sets'>
+
+/** Whether a virtual server that exists is about to get another scheduler. */
+function changesScheduler(server: ObjectKey, { servers, program }: PausingState): boolean {
+  const held = servers.known.get(server)
+  const wanted = program.specOf(server)?.settings.scheduler
+  return held !== undefined && wanted !== undefined && splitText(held)[0].split(' ')[0] !== wanted
+}
+
+/**
+ * Has first packets dropped while `write` gives these virtual servers another scheduler: the kernel takes the old one away,
+ * waits for all processors, and refuses new connections until the new one is there (`ip_vs_edit_service`). Clients send
+ * their first packet again.
+ */
+export async function whilePaused(
+  servers: readonly ObjectKey[],
+  state: PausingState,
+  write: () => Promise<void>,
+): Promise<void> {
+  const { sets } = state
+  const paused = [...new Set(servers.flatMap((server) => pausedKeys(server, state)))]
+  await sets.add(paused)
+  try {
+    await write()
+  } finally {
+    await sets.delete(paused)
+  }
+}
+
+/** The point of a virtual server, or all points at which the short circuit leads to its mark. */
+function pausedKeys(server: ObjectKey, { sets }: PausingState): readonly ObjectKey[] {
+  const id = serverIdOf(server)
+  const name = setName(id.family, 'PAUSED')
+  if (!('mark' in id)) return [memberKey(name, pointText(id))]
+  const led = sets.keysIn(setName(id.family, 'SHORTCUT'), id.mark)
+  return led.map((key) => memberKey(name, memberOf(key).member))
+}
+
+/**
+ * Members in the order in which they are added, so that no packet meets half of them: who may pass before all others are
+ * turned away, and what leads packets to the point after all that rules look up for them.
+ */
+function inOrderOfAddition(members: readonly ObjectKey[]): readonly ObjectKey[] {
+  return members.toSorted((a, b) => rankOf(a) - rankOf(b))
+}
+
+/** The reverse: clients are turned away no more before those are deleted who may pass. */
+export function inOrderOfRemoval(members: readonly ObjectKey[]): readonly ObjectKey[] {
+  return members.toSorted((a, b) => rankOf(b) - rankOf(a))
+}
+
+/** Whether a member says who is masqueraded: it comes before the virtual server, which would send packets on without. */
+function isOfMasquerade(member: ObjectKey): boolean {
+  return ['MASQUERADE', 'ONNODE'].includes(roleOf(member))
+}
+
+/** Whether a member leads to another virtual server than that of its point, or drops those whom none leads there. */
+function isOfShortCircuit(member: ObjectKey): boolean {
+  return ['SHORTCUT', 'DROP'].includes(roleOf(member))
+}
+
+function rankOf(member: ObjectKey): number {
+  return RANKS[roleOf(member)] ?? OTHERS
+}
+
+function roleOf(member: ObjectKey): SetRole {
+  return memberOf(member).set.replace(/^.*-/, '') as SetRole
 }

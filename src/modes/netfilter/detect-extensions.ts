@@ -1,6 +1,5 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import { isHairpin } from './hairpin.ts'
-import { linuxVersion } from './linux-version.ts'
 import type { KernelFacts } from './settings/mode-inputs.ts'
 
 const CHAIN = 'NPROXY-PROBE'
@@ -26,4 +25,10 @@ export async function detectExtensions(
     matchesSockets: await works('-m socket --nowildcard -j RETURN', 'mangle'),
     searchesPortsInOrder: linuxVersion(release) < 5_000,
   }
+}
+
+/** Major and minor of what `uname -r` prints, as one number that compares: `5.10.0-8-amd64` is 5,010. NaN: it is not a version. */
+export function linuxVersion(release: string): number {
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(release) ?? []
+  return Number(major) * 1_000 + Number(minor)
 }

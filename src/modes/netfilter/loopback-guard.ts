@@ -1,10 +1,10 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import { noopMonitor } from '../../kernel/nftables-monitor/noop-monitor.ts'
+import { noopMonitor } from '../../kernel/nftables-monitor/nftables-monitor.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { ChainKeeper } from './chains/chain-keeper.ts'
 import { digestCount, digestRules, keyOf } from './chains/object.ts'
-import { demandRemoved } from './chains/removal.ts'
+import { demandRemoved } from './chains/plan.ts'
 import { DROP_MARTIANS } from './forward.ts'
 
 /** What route_localnet was before node-proxy: 0, or 1 because another program routes loopback. */
@@ -27,7 +27,11 @@ export class LoopbackGuard {
 
   constructor(iptables: Iptables) {
     this.#chains = new ChainKeeper({
-      ...{ iptables, monitor: noopMonitor, prefix: PREFIX, tables: ['filter'], families: [4] },
+      iptables,
+      monitor: noopMonitor,
+      prefix: PREFIX,
+      tables: ['filter'],
+      families: [4],
       contents: { rulesOf: () => [DROP_MARTIANS], jumpsIn: () => [] },
     })
   }

@@ -33,7 +33,7 @@ export function clearMark(settings: MarkSettings): string {
 
 /**
  * The mark of packets that ipvs or userspace mode has taken, 1–2³¹: the bit below the
- * masquerade bit, or above it where there is none below. A packet to a Service carries it
+ * masquerade bit, or the one above it if the masquerade bit is the lowest. A packet to a Service carries it
  * from mangle PREROUTING on, so that a policy route delivers it locally. While one mode takes
  * over from the other, both modes' rules stand, and exactly one of them may handle a new
  * connection: the rules of iptables mode let pass what carries it.

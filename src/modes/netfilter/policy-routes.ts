@@ -4,7 +4,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
 import { routingBit } from './mark.ts'
-import { ALTERED, nameOf, PRESENT, routeKey } from './objects/object-key.ts'
+import { ALTERED, nameOf, PRESENT, routeKey } from './object-key.ts'
 import type { NetfilterSettings } from './settings/settings.ts'
 
 /**

@@ -109,8 +109,16 @@ test.each([
 
 test('the walk knows every kind of end', () => {
   const base: Service = {
-    ...{ weights: [1, 1], pods: 0, isLocal: false, isLimited: true, affinity: undefined, name: 0 },
-    ...{ hasNodePort: true, nodePort: 0, hasExternalIP: true, drops: true },
+    weights: [1, 1],
+    pods: 0,
+    isLocal: false,
+    isLimited: true,
+    affinity: undefined,
+    name: 0,
+    hasNodePort: true,
+    nodePort: 0,
+    hasExternalIP: true,
+    drops: true,
   }
   const endsOf = (given: Partial<Service>) => {
     const state = stateOf({ ...base, ...given }, V4)

@@ -1,5 +1,5 @@
 import type { ModeDriver } from '../definition/mode-driver.ts'
-import type { ModeReview } from '../definition/mode-review.ts'
+import type { ModeReview } from '../definition/mode-view.ts'
 import type { MissingRequirement, Mode } from '../mode.ts'
 import type { ModeInputs } from '../netfilter/settings/mode-inputs.ts'
 
@@ -35,7 +35,13 @@ export function fakeDriver<C>(name: string, options: FakeDriverOptions<C> = {}):
     return options.build()
   }
   const driver: FakeDriver<C> = {
-    ...{ name, missing: [], caveats: [], serving: false, prepared, tuned, calls },
+    name,
+    missing: [],
+    caveats: [],
+    serving: false,
+    prepared,
+    tuned,
+    calls,
     demands: options.demands ?? (() => undefined),
     async prepare(inputs) {
       prepared.push(inputs)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { balancingOf } from './balancing.ts'
+import { balancingOf } from './render.ts'
 
 test.each([
   [undefined, 'lc', true],

@@ -2,8 +2,8 @@ import type { EntryId } from '../../forwarding/entry.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 import type { KernelError, Traffic } from '../mode.ts'
+import type { RouteTraffic } from './read-traffic.ts'
 import type { Route, Side } from './route.ts'
-import type { RouteTraffic } from './traffic/route-traffic.ts'
 
 /**
  * `native`: sockets by system calls, bytes by splice(2) without a copy into this process;

@@ -6,7 +6,7 @@ import type { Routes } from '../../kernel/route/routes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
 import { PolicyRoutes, ROUTE_TABLES } from '../netfilter/policy-routes.ts'
-import { SetMembers } from '../netfilter/sets/set-members.ts'
+import { SetMembers } from '../netfilter/set-members.ts'
 import type { ForwarderState } from './forwarder-state.ts'
 import { keptSets, OWNED_CHAINS, PREFIX, SET_REFUSED } from './names.ts'
 import { type PortsByFamily, UserspaceProgram } from './program.ts'
@@ -81,7 +81,9 @@ function createRedirect(
     redirectPorts: () => redirectPorts(iptables, families),
     chains: new ChainKeeper({
       ...OWNED_CHAINS,
-      ...{ iptables, monitor, families },
+      iptables,
+      monitor,
+      families,
       contents: {
         rulesOf: (key) => program.rulesOf(key),
         jumpsIn: (place) => program.jumpsIn(place),

@@ -50,7 +50,10 @@ test('some objects, read by key, are as they are', async () => {
   await sync(at('a', '172.30.0.1'), at('b', '172.30.0.2'))
   const all = await mode.observe()
   const keys = [
-    ...['entry/a', 'member/NPUS-4-SERVICES/172.30.0.1,tcp:80', 'route/4', 'set/NPUS-4-DROP'],
+    'entry/a',
+    'member/NPUS-4-SERVICES/172.30.0.1,tcp:80',
+    'route/4',
+    'set/NPUS-4-DROP',
     '4/mangle/NPUS-DIVERT',
   ] as ObjectKey[]
   const some = await mode.observe(keys)

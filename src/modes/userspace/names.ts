@@ -1,8 +1,8 @@
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
-import type { KeptSet } from '../netfilter/sets/set-members.ts'
-import { MAX_MEMBERS, nameSet } from '../netfilter/sets/set-name.ts'
+import type { KeptSet } from '../netfilter/set-members.ts'
+import { MAX_MEMBERS, nameSet } from '../netfilter/set-text.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPUS-'
@@ -63,7 +63,7 @@ export const ROLES = [
 
 export type SetRole = (typeof ROLES)[number]
 
-/** The place of a set in `ROLES`; -1: it is none of this mode. */
+/** The place of a set in `ROLES`; -1: it is not a set of this mode. */
 export function orderOf(set: string): number {
   return ROLES.findIndex((role) => set.endsWith(`-${role}`))
 }

@@ -1,7 +1,7 @@
 import type { EntryId } from '../../forwarding/entry.ts'
 import type { ObjectDescription, ObjectKey } from '../mode.ts'
-import { describe as describeShared } from '../netfilter/describe.ts'
-import { kindOf as firstWord, nameOf } from '../netfilter/objects/object-key.ts'
+import { kindOf as firstWord, nameOf } from '../netfilter/object-key.ts'
+import { describe as describeShared } from '../netfilter/rule.ts'
 
 /**
  * Kinds of objects, the first word of their keys. `entry/shop/cart:http/TCP/4` is a route of the

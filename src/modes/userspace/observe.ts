@@ -1,5 +1,5 @@
 import type { Digest, ObjectKey } from '../mode.ts'
-import { memberOf, nameOf, ofKind } from '../netfilter/objects/object-key.ts'
+import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { ManagedState, Redirect } from './managed-state.ts'
 import { kindOf } from './object.ts'
 

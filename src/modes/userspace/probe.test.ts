@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fakeUserspaceNode, redirected } from '../../../test/support/modes/fake-userspace-node.ts'
 import { settings } from '../testing/mode-fixtures.ts'
-import { ruleTrials } from './probe-rules.ts'
+import { ruleTrials } from './probe.ts'
 import { chains } from './scaffolding.ts'
 
 const FOUR = redirected({ netfilter: settings({ families: [4] }) })
@@ -11,8 +11,11 @@ test('in a kernel that can do everything nothing is missing, and nothing is left
   expect(await mode.probe()).toEqual({
     missing: [],
     facts: {
-      ...{ dataPath: 'native', workers: '2', listening: 'transparent' },
-      ...{ backend: 'legacy', iptables: '1.8.9' },
+      dataPath: 'native',
+      workers: '2',
+      listening: 'transparent',
+      backend: 'legacy',
+      iptables: '1.8.9',
     },
   })
   expect(await kernel.sets.names('')).toEqual([])

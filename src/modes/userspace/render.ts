@@ -3,20 +3,27 @@ import { memberText } from '../../kernel/ipset/sets.ts'
 import { contentHash } from '../../lib/hash.ts'
 import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
-import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival/arrival.ts'
+import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival.ts'
 import {
   arrivalMembers,
   healthCheckMembers,
   type MemberPoint,
-} from '../netfilter/arrival/arrival-members.ts'
+} from '../netfilter/arrival-members.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
-import { memberKey, PRESENT } from '../netfilter/objects/object-key.ts'
-import type { PointClaim } from '../netfilter/objects/wanted-objects.ts'
-import { balancingOf } from './balancing.ts'
+import { memberKey, PRESENT } from '../netfilter/object-key.ts'
+import type { PointClaim } from '../netfilter/wanted-objects.ts'
 import { listeningOf } from './binding.ts'
 import { type SetRole, setName } from './names.ts'
-import type { Route, RouteListener, RouteProtocol } from './route.ts'
+import type { Balancing, Route, RouteListener, RouteProtocol } from './route.ts'
 import type { BoundListening, TransparentListening, UserspaceSettings } from './settings.ts'
+
+/** The data path weighs backends always, so that the weighted schedulers are the same as the plain ones. */
+const BALANCINGS: ReadonlyMap<string, Balancing> = new Map([
+  ['rr', 'rr'],
+  ['wrr', 'rr'],
+  ['lc', 'lc'],
+  ['wlc', 'lc'],
+])
 
 const LOOPBACK = '127.0.0.1' as IpAddress
 
@@ -65,10 +72,16 @@ function routeOf(
     readonly settings: UserspaceSettings
   },
 ): Route {
-  const { id, service, family, draining, affinity, proxyProtocol } = entry
+  const { id, service, family, affinity, proxyProtocol } = entry
   const { protocol, listeners, settings } = given
   return {
-    ...{ id, service, protocol, family, listeners, draining, affinity, proxyProtocol },
+    id,
+    service,
+    protocol,
+    family,
+    listeners,
+    affinity,
+    proxyProtocol,
     pools: { cluster: usableBackends(entry, 'cluster'), local: usableBackends(entry, 'local') },
     balancing: balancingOf(entry.scheduler, settings.balancing).balancing,
   }
@@ -83,7 +96,9 @@ function boundListeners(
   return listeningOf(entry, protocol, bindings)
     .filter(({ ip }) => familyOf(ip) === entry.family)
     .map(({ ip, port }) => ({
-      ...{ point: memberText({ ip, protocol, port }), rank: 0, objects: new Map() },
+      point: memberText({ ip, protocol, port }),
+      rank: 0,
+      objects: new Map(),
       listener: { ip, port, pools, sourceRanges: undefined },
     }))
 }
@@ -152,4 +167,18 @@ function inSetOf({ family }: ForwardingEntry): (role: SetRole, member: string) =
 
 function presentObjects(keys: readonly ObjectKey[]): ReadonlyMap<ObjectKey, Digest> {
   return new Map(keys.map((key) => [key, PRESENT]))
+}
+
+/** What the data path balances by, for one Service. */
+interface BalancingChoice {
+  readonly balancing: Balancing
+  /** False: the Service names a scheduler that only IPVS has. */
+  readonly isKnown: boolean
+}
+
+/** The scheduler that a Service names, where this mode has it; else the configured one. */
+export function balancingOf(scheduler: string | undefined, fallback: Balancing): BalancingChoice {
+  if (scheduler === undefined) return { balancing: fallback, isKnown: true }
+  const balancing = BALANCINGS.get(scheduler)
+  return { balancing: balancing ?? fallback, isKnown: balancing !== undefined }
 }

@@ -1,7 +1,7 @@
 import type { Affinity, Backend, EntryId, ServiceKey } from '../../forwarding/entry.ts'
 import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
 
-/** Protocols that sockets of this process can forward; SCTP is none of them. */
+/** Protocols that sockets of this process can forward; SCTP is not among them. */
 export type RouteProtocol = 'TCP' | 'UDP'
 
 /** `pods`: this node's pods and processes; `others`: all other clients. */

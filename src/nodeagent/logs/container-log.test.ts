@@ -5,8 +5,8 @@ import type { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { type ReadLogOptions, readLog } from '../pods/pod-access.ts'
 import { type ContainerLog, openContainerLog, previousLog } from './container-log.ts'
-import { type ReadLogOptions, readLog } from './read-log.ts'
 
 let folder: string
 let clock: FakeClock
@@ -73,7 +73,9 @@ test('a log of two files is read in order; the run before has its own', async ()
   for (const line of lines) await say(log.stdout, line)
   await log.close()
   expect((await readdir(folder)).toSorted()).toEqual([
-    ...['main.log', 'main.log.1', 'main.log.previous'],
+    'main.log',
+    'main.log.1',
+    'main.log.previous',
   ])
   expect(await read()).toBe(lines.join(''))
   expect(await read({}, previousLog(path()))).toBe('before\n')

@@ -1,9 +1,11 @@
-import { rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
 import type { Clock } from '../../lib/clock.ts'
-import { openRotatingLog, type RotatingLog } from '../process/rotating-log.ts'
+import { makeFolder } from '../../lib/files.ts'
 import { logTime, writeEntry } from './log-entry.ts'
-import { LogProgress } from './log-progress.ts'
+
+const LARGEST_BYTES = 10 * 1024 * 1024
 
 /** Where the output of one run of a container goes. */
 export interface ContainerLog {
@@ -106,4 +108,76 @@ function partsOf(line: Buffer): readonly Buffer[] {
   return Array.from({ length: count }, (_, index) =>
     line.subarray(index * MAX_PART_BYTES, (index + 1) * MAX_PART_BYTES),
   )
+}
+
+/** Notifies the readers of a log when there is more of it, and when it is complete. */
+export class LogProgress {
+  #next = Promise.withResolvers<void>()
+  #isClosed = false
+
+  /** Nothing more will be written. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Resolves at the next change. */
+  next(): Promise<void> {
+    return this.#next.promise
+  }
+
+  changed(): void {
+    const { resolve } = this.#next
+    this.#next = Promise.withResolvers<void>()
+    resolve()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.changed()
+  }
+}
+
+/** Where a container's output goes. */
+interface RotatingLog {
+  readonly stream: Writable
+  /** Writes what is left and closes the file. */
+  close(): Promise<void>
+}
+
+/**
+ * Appends to a file; one that is full is kept as `<path>.1` in place of the one
+ * before. A process that writes faster than the disk has to wait. A disk that refuses
+ * costs the text and never the container.
+ */
+export async function openRotatingLog(
+  path: string,
+  largestBytes = LARGEST_BYTES,
+): Promise<RotatingLog> {
+  makeFolder(dirname(path))
+  let file: FileHandle | undefined
+  let size = 0
+  const write = async (chunk: Buffer): Promise<void> => {
+    if (file !== undefined && size > 0 && size + chunk.length > largestBytes) {
+      await file.close()
+      file = undefined
+      await rename(path, `${path}.1`)
+    }
+    file ??= await open(path, 'a', 0o600)
+    size = (await file.stat()).size + chunk.length
+    await file.write(chunk)
+  }
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      void write(chunk).then(
+        () => done(),
+        () => done(),
+      )
+    },
+  })
+  stream.on('error', () => undefined)
+  const close = async (): Promise<void> => {
+    await new Promise<void>((resolve) => stream.end(resolve))
+    await file?.close()
+  }
+  return { stream, close }
 }

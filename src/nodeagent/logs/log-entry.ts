@@ -25,7 +25,7 @@ export function writeEntry({ time, isWhole, text }: LogEntry, stream: 'stdout' |
   return Buffer.concat([head, text, Buffer.from('\n')])
 }
 
-/** Reads a line without its end; undefined: it is none, or was cut off by a crash. */
+/** Reads a line without its end; undefined: it is malformed, or was cut off by a crash. */
 export function readEntry(line: Buffer): LogEntry | undefined {
   const first = line.indexOf(SPACE)
   const second = line.indexOf(SPACE, first + 1)

@@ -1,9 +1,24 @@
-import { mkdir, realpath, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { NodeProxyError } from '../../lib/error.ts'
 import type { MountPlan } from '../plan/mount-plan.ts'
-import { type MissingPlace, mirrorFolder, type Scratch } from './mirror-folder.ts'
+import { runCommand } from '../system/run-command.ts'
 import { hostPath, layOut, type PlacedMount, placeIn, unmountable } from './mount-layout.ts'
-import { type MountNamespace, makeMountNamespace } from './mount-namespace.ts'
+
+const PROGRAMS = process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin'
+
+const MOUNT_MEMORY = ['mount', '-t', 'tmpfs', '-o', 'mode=0755,nosuid,nodev', '--make-unbindable']
 
 /** The files that one container sees. */
 export interface ContainerMounts {
@@ -100,7 +115,7 @@ async function bind(namespace: MountNamespace, mount: PlacedMount): Promise<void
   await namespace.run(['mount', '--rbind', ...flags, '--', await sourceOf(mount), place])
 }
 
-/** What of the volume is mounted; the agent alone writes volumes of which a part can be. */
+/** The part of the volume that is mounted; only volumes that the agent writes can be mounted in part. */
 async function sourceOf({ plan, source }: PlacedMount): Promise<string> {
   const [volume, part] = await Promise.all([
     realpath(source),
@@ -113,4 +128,130 @@ async function sourceOf({ plan, source }: PlacedMount): Promise<string> {
 
 async function isFile(mount: PlacedMount): Promise<boolean> {
   return mount.plan.subPath !== '' && (await stat(await sourceOf(mount))).isFile()
+}
+
+/** A place that a folder of the machine does not have. */
+interface MissingPlace {
+  /** Relative to the folder. */
+  readonly path: string
+  readonly isFile: boolean
+}
+
+/**
+ * Gives a folder of the machine more places, in one mount namespace alone: a folder in memory with everything that is
+ * in it, each by its own mount, takes its place there. New files of the machine in the folder itself do not appear
+ * in it, those below do. `scratch`: a folder of this agent, with no link in its path.
+ */
+async function mirrorFolder(
+  namespace: MountNamespace,
+  folder: string,
+  places: readonly MissingPlace[],
+  scratch: Scratch,
+): Promise<void> {
+  const { staging, table } = scratch
+  const entries = await readdir(folder, { withFileTypes: true })
+  const own = new Set(entries.map(({ name }) => name))
+  const taken = places.find(({ path }) => own.has(path.split('/')[0] ?? path))
+  if (taken !== undefined) throw unmountable(join(folder, taken.path), 'it was made meanwhile')
+  const links = entries.filter((entry) => entry.isSymbolicLink())
+  const others = entries.filter((entry) => !entry.isSymbolicLink())
+  const at = (name: string): string => join(staging, name)
+  const named = (isFolder: boolean) =>
+    others.filter((entry) => entry.isDirectory() === isFolder).map(({ name }) => at(name))
+  const run = async (command: readonly string[], paths: readonly string[]): Promise<void> => {
+    if (paths.length > 0) await namespace.run([...command, '--', ...paths])
+  }
+  await namespace.run([...MOUNT_MEMORY, '--', 'tmpfs', staging])
+  await run(['mkdir'], named(true))
+  await run(['touch'], named(false))
+  for (const { name } of links) {
+    await run(['ln', '-s'], [await readlink(join(folder, name)), at(name)])
+  }
+  const rows = others.map(({ name }) => mountRow(join(folder, name), at(name)))
+  await writeFile(table, rows.join(''), { mode: 0o600 })
+  await namespace.run(['mount', '--all', '--fstab', table])
+  const files = places.filter(({ isFile }) => isFile).map(({ path }) => at(path))
+  const folders = places.filter(({ isFile }) => !isFile).map(({ path }) => at(path))
+  await run(['mkdir', '-p'], [...folders, ...files.map((path) => dirname(path))])
+  await run(['touch'], files)
+  await namespace.run(['mount', '--move', '--', staging, folder])
+}
+
+/** Where a mirror is prepared: an empty folder, and a file for the list of its mounts. */
+interface Scratch {
+  readonly staging: string
+  readonly table: string
+}
+
+/** A row of a table as `fstab` has it. */
+function mountRow(from: string, to: string): string {
+  return `${escaped(from)} ${escaped(to)} none rbind 0 0\n`
+}
+
+function escaped(path: string): string {
+  return path.replace(/[\s\\#"]/gu, (character) => {
+    return Buffer.from(character)
+      .toString('latin1')
+      .replace(/./gsu, (byte) => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`)
+  })
+}
+
+/** A mount namespace: a copy of the machine's mounts, in which more can be made that no other process sees. */
+interface MountNamespace {
+  /** The file by which `nsenter` enters it. */
+  readonly path: string
+  /** Runs a program in it. @throws NP_NODEAGENT_COMMAND when it does not exit 0 */
+  run(command: readonly string[]): Promise<void>
+  /** Lets go of it: it ends with the last process in it. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes a mount namespace without a process: an open file of this process keeps it. Mounts of the
+ * machine go on arriving in it, its own never leave it. Throws NP_NODEAGENT_MOUNT when the machine makes none.
+ */
+async function makeMountNamespace(): Promise<MountNamespace> {
+  const file = await openNamespace()
+  const path = `/proc/${process.pid}/fd/${file.fd}`
+  return {
+    path,
+    run: async (command) => {
+      await runCommand(['nsenter', `--mount=${path}`, '--', ...command])
+    },
+    close: () => file.close(),
+  }
+}
+
+/** `cat` answers as soon as its namespace is there, and ends with its input. */
+async function openNamespace(): Promise<FileHandle> {
+  const words = ['--mount', '--propagation', 'slave', '--', 'cat']
+  const holder = spawn('unshare', words, { stdio: 'pipe', detached: true, env: { PATH: PROGRAMS } })
+  const ended = once(holder, 'close').catch(() => undefined)
+  const errors: Buffer[] = []
+  holder.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
+  holder.stdin.on('error', () => undefined)
+  try {
+    holder.stdin.write('\n')
+    const isReady = await Promise.race([once(holder.stdout, 'data'), ended.then(() => undefined)])
+    if (isReady === undefined) throw unmade(Buffer.concat(errors).toString().trim())
+    return await openOwn(`/proc/${holder.pid}/ns/mnt`)
+  } finally {
+    holder.stdin.end()
+    await ended
+  }
+}
+
+/** A namespace that is not another one would show the mounts to the whole machine. */
+async function openOwn(path: string): Promise<FileHandle> {
+  const file = await open(path)
+  const [made, own] = [await file.stat(), await stat('/proc/self/ns/mnt')]
+  if (made.ino !== own.ino) return file
+  await file.close()
+  throw unmade('it is that of the node agent')
+}
+
+function unmade(why: string): NodeProxyError {
+  return new NodeProxyError('NP_NODEAGENT_MOUNT', `no mount namespace could be made: ${why}`, {
+    hint: 'is this root with CAP_SYS_ADMIN?',
+  })
 }

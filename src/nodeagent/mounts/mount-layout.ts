@@ -83,7 +83,7 @@ async function locate(path: string): Promise<Pick<PlacedMount, 'base' | 'rest'>>
   }
 }
 
-/** Any other error than that there is none is thrown: it would not be safe to go on above. */
+/** Any error but that the file is missing is thrown: it would not be safe to go on with the folder above. */
 function absent(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
   throw error

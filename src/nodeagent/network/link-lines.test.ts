@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
-import { bridgeLines, peerLines, podLines } from './link-lines.ts'
+import { bridgeLines, peerLines, podLines } from './pod-network.ts'
 
 const CIDRS = ['10.244.0.0/24' as Cidr, 'fd00::/64' as Cidr]
 const IPS = ['10.244.0.2' as IpAddress, 'fd00::2' as IpAddress]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NamespaceNames } from './namespace-names.ts'
+import { NamespaceNames } from './pod-network.ts'
 
 test('names that people find, and never one for two', () => {
   const names = new NamespaceNames('orch-pod')

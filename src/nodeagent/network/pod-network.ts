@@ -1,12 +1,18 @@
 import { readdir } from 'node:fs/promises'
 import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { contentHash } from '../../lib/hash.ts'
 import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { sleep } from '../../lib/sleep.ts'
+import { killProcess } from '../system/kill-process.ts'
 import { runCommand } from '../system/run-command.ts'
-import { bridgeLines, peerLines, podLines } from './link-lines.ts'
-import { NAMESPACE_FOLDER, type Namespace, namespaceNamed } from './namespace.ts'
-import { NamespaceNames, type PodName } from './namespace-names.ts'
-import { removeNamespace } from './remove-namespace.ts'
-import { shortHash } from './short-hash.ts'
+import { isOwnNamespace, NAMESPACE_FOLDER, type Namespace, namespaceNamed } from './namespace.ts'
+import { gatewayOf } from './next-address.ts'
+
+const MAX_LENGTH = 200
+
+const PAUSE_MS = 10
+const MAX_ATTEMPTS = 500
 
 export interface PodNetworkOptions {
   readonly clock: Clock
@@ -97,4 +103,145 @@ const FIRM = {
 /** The node's end of a Pod's link; names of links have 15 characters at most. */
 function peerOf(uid: string): string {
   return `veth${shortHash(uid)}`
+}
+
+/**
+ * Kills the processes in a network namespace, waits until they have ended, and
+ * removes it. The kernel reports only the end of own children, so it polls.
+ * Throws NP_NODEAGENT_NAMESPACE for a namespace that must not be removed or does not empty.
+ */
+async function removeNamespace(name: string, clock: Clock): Promise<void> {
+  if (await isOwnNamespace(name)) throw refused(name, 'it is the one that the node agent is in')
+  for (let attempt = 0; ; attempt++) {
+    const pids = (await runCommand(['ip', 'netns', 'pids', name])).split('\n').filter(Boolean)
+    if (pids.length === 0) break
+    if (attempt === MAX_ATTEMPTS) throw refused(name, `process ${pids[0]} does not end`)
+    for (const pid of pids) killProcess(Number(pid))
+    await sleep(clock, PAUSE_MS)
+  }
+  await runCommand(['ip', 'netns', 'del', name])
+}
+
+function refused(name: string, why: string): NodeProxyError {
+  return new NodeProxyError('NP_NODEAGENT_NAMESPACE', `network namespace ${name}: ${why}`, {
+    object: name,
+  })
+}
+
+/** By what a Pod is known. */
+interface PodName {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/**
+ * What the namespaces of Pods are called: `<prefix>-<namespace>-<name>`, so that
+ * people find them; with a part of the uid where that is too long, or is taken by
+ * another Pod, be it one of the same name that has not quite ended.
+ */
+export class NamespaceNames {
+  readonly #prefix: string
+  /** By uid. */
+  readonly #names = new Map<string, string>()
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  of(uid: string): string | undefined {
+    return this.#names.get(uid)
+  }
+
+  /** The Pod's name, the same one at every call until it is released. */
+  give({ uid, namespace, name }: PodName): string {
+    const known = this.#names.get(uid)
+    if (known !== undefined) return known
+    const plain = `${this.#prefix}-${namespace}-${name}`
+    const isFree = plain.length <= MAX_LENGTH && ![...this.#names.values()].includes(plain)
+    const given = isFree ? plain : `${plain.slice(0, MAX_LENGTH)}-${shortHash(uid)}`
+    this.#names.set(uid, given)
+    return given
+  }
+
+  release(uid: string): void {
+    this.#names.delete(uid)
+  }
+}
+
+/** Sub-commands of `ip` that make the bridge, with the node's address in each network. */
+export function bridgeLines({
+  bridge,
+  nodeName,
+  podCIDRs,
+}: {
+  readonly bridge: string
+  readonly nodeName: string
+  readonly podCIDRs: readonly Cidr[]
+}): readonly string[] {
+  return [
+    `link add ${bridge} address ${macOf(nodeName)} type bridge`,
+    `link set ${bridge} up`,
+    ...podCIDRs.map((cidr) => addressLine(gatewayOf(cidr), bridge)),
+  ]
+}
+
+/**
+ * The node's side of a Pod's link. Where bridged packets meet the node's rules,
+ * a Pod that meets itself needs hairpin mode on its port.
+ */
+export function peerLines({
+  peer,
+  namespace,
+  bridge,
+  ips,
+}: {
+  readonly peer: string
+  readonly namespace: string
+  readonly bridge: string
+  readonly ips: readonly IpAddress[]
+}): readonly string[] {
+  return [
+    `link add ${peer} type veth peer name eth0 netns ${namespace}`,
+    `link set ${peer} master ${bridge} up`,
+    `link set ${peer} type bridge_slave hairpin on`,
+    ...ips.map((ip) => `route replace ${bare(ip)} dev ${bridge}`),
+  ]
+}
+
+/**
+ * The Pod's side. Pods talk even to their neighbours through the node, so that
+ * replies pass its connection tracking whether or not bridged packets meet its rules.
+ */
+export function podLines(ips: readonly IpAddress[], cidrs: readonly Cidr[]): readonly string[] {
+  const gateways = cidrs.map(gatewayOf)
+  return [
+    'link set lo up',
+    'link set eth0 up',
+    ...ips.map((ip) => addressLine(ip, 'eth0')),
+    ...gateways.flatMap((ip) => [
+      `route add ${bare(ip)} dev eth0`,
+      `route add ${familyOf(ip) === 6 ? '::/0' : '0.0.0.0/0'} via ${ip} dev eth0`,
+    ]),
+  ]
+}
+
+function bare(ip: IpAddress): string {
+  return `${ip}/${familyOf(ip) === 6 ? 128 : 32}`
+}
+
+/** No other link can have the address, so duplicate address detection is off. */
+function addressLine(ip: IpAddress, link: string): string {
+  return `addr add ${bare(ip)} dev ${link}${familyOf(ip) === 6 ? ' nodad' : ''}`
+}
+
+/** Its own: one that a bridge takes from its ports changes with them, and Pods keep the old one. */
+function macOf(nodeName: string): string {
+  const pairs = shortHash(nodeName).match(/../g) ?? []
+  return ['02', ...pairs].join(':')
+}
+
+/** Ten hexadecimal digits of a hash: short enough for the name of a link. */
+function shortHash(text: string): string {
+  return contentHash(text).toString(16).padStart(13, '0').slice(-10)
 }

@@ -13,8 +13,12 @@ test('absent fields of a Pod and a probe have the defaults of Kubernetes', () =>
   const readinessProbe = { httpGet: { port: 80 } }
   expect(podPlan(containers({ readinessProbe })).containers[0]?.probes.readiness).toEqual({
     handler: { kind: 'http', port: 80, host: '', isSecure: false, path: '/', headers: [] },
-    ...{ initialDelayMs: 0, periodMs: 10_000, timeoutMs: 1_000 },
-    ...{ successThreshold: 1, failureThreshold: 3, graceMs: undefined },
+    initialDelayMs: 0,
+    periodMs: 10_000,
+    timeoutMs: 1_000,
+    successThreshold: 1,
+    failureThreshold: 3,
+    graceMs: undefined,
   })
 })
 

@@ -107,11 +107,16 @@ test('the volume that the API server adds for a token is understood', () => {
   expect([plan.volumeFault, plan.containers[0]?.fault]).toEqual([undefined, undefined])
   expect(plan.volumes).toEqual([
     {
-      ...{ kind: 'files', name: 'v0', defaultMode: 0o644 },
+      kind: 'files',
+      name: 'v0',
+      defaultMode: 0o644,
       sources: [
         { kind: 'token', path: 'token', audience: '', expirationSeconds: 3607 },
         {
-          ...{ kind: 'object', resource: 'configmaps', name: ca.name, isOptional: false },
+          kind: 'object',
+          resource: 'configmaps',
+          name: ca.name,
+          isOptional: false,
           items: [{ key: 'ca.crt', path: 'ca.crt', mode: undefined }],
         },
         {

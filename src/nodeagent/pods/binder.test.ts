@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { podObject } from '../testing/pod-story.ts'
-import { isToBind } from './binder.ts'
+import { isToBind } from './pod-fleet.ts'
 
 const LABELS = { disk: 'fast' }
 

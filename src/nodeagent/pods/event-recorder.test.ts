@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ApiResult, statusFailure } from '../../client/http/failure/failure.ts'
+import { type ApiResult, statusFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { podPlan } from '../testing/pod-story.ts'

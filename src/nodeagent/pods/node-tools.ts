@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { RequestReporter } from '../../client/http/failure/api-failures.ts'
+import type { RequestReporter } from '../../client/http/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { Random } from '../../lib/random.ts'

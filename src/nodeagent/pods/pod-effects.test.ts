@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { endLeftovers } from '../process/end-leftovers.ts'
+import { endLeftovers } from '../node-agent.ts'
 import type { PodEvent } from '../state/pod-event.ts'
 import { requireProgram } from '../system/find-program.ts'
 import { nodeTools } from '../testing/node-tools.ts'
@@ -20,7 +20,9 @@ async function stage(script: string) {
   onTestFinished(() => endLeftovers(PREFIX, systemClock))
   const clock = new FakeClock()
   const tools = nodeTools({
-    ...{ clock, logFolder, namespacePrefix: PREFIX },
+    clock,
+    logFolder,
+    namespacePrefix: PREFIX,
     programs: { nsenter: '', setpriv: await requireProgram('setpriv'), setsid: '' },
     onError: (error) => expect.fail(String(error)),
   })

@@ -1,6 +1,5 @@
 import type { PodPlan } from '../plan/pod-plan.ts'
-import type { PodAction } from '../state/pod-action.ts'
-import type { PodEvent } from '../state/pod-event.ts'
+import type { PodAction, PodEvent } from '../state/pod-event.ts'
 
 /** Type, reason and message of an Event of a Pod. */
 export interface EventText {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { statusFailure } from '../../client/http/failure/failure.ts'
+import { statusFailure } from '../../client/http/failure.ts'
 import type { Cidr } from '../../lib/ip.ts'
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'

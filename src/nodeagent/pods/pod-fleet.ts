@@ -1,10 +1,10 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
 import type { Change } from '../../client/reflector/object-tracker.ts'
-import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { PodTarget } from '../../streams/node-streams.ts'
-import { bind, isToBind } from './binder.ts'
 import type { NodeTools } from './node-tools.ts'
+import { podPath } from './pod-access.ts'
 import { PodWorker } from './pod-worker.ts'
 
 export interface PodFleetOptions {
@@ -26,7 +26,7 @@ export class PodFleet {
   readonly #options: PodFleetOptions
   /** By `namespace/name`: the one that the API knows by this name. */
   readonly #workers = new Map<string, PodWorker>()
-  /** All that have not ended, those too of which the API knows nothing any more. */
+  /** All that have not ended, including those that are gone from the API. */
   readonly #running = new Map<PodWorker, Promise<void>>()
   /** Those whose containers have ended for good: they do not count against `maxPods`. */
   readonly #over = new Set<PodWorker>()
@@ -162,4 +162,35 @@ const RETRY_MS = 5_000
 function isOver(pod: JsonObject): boolean {
   const phase = stringAt(pod, 'status', 'phase')
   return phase === 'Succeeded' || phase === 'Failed'
+}
+
+/**
+ * Whether a Pod waits for a node, and this one suits it. There is only this
+ * node, so its resources decide nothing.
+ */
+export function isToBind(pod: JsonObject, labels: Readonly<Record<string, string>>): boolean {
+  const metadata = objectAt(pod, 'metadata')
+  const spec = objectAt(pod, 'spec')
+  const scheduler = stringAt(spec, 'schedulerName')
+  if (stringAt(spec, 'nodeName') !== '' || stringAt(metadata, 'deletionTimestamp') !== '')
+    return false
+  if (scheduler !== '' && scheduler !== 'default-scheduler') return false
+  const wanted = Object.entries(objectAt(spec, 'nodeSelector'))
+  return wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)
+}
+
+/** Binds a Pod to the node, as it was seen. */
+export function bind(
+  client: Pick<ApiClient, 'patch'>,
+  pod: JsonObject,
+  nodeName: string,
+): Promise<ApiResult<unknown>> {
+  const read = (key: string): string => stringAt(pod, 'metadata', key)
+  const path = podPath({ namespace: read('namespace'), name: read('name') })
+  const metadata = { uid: read('uid'), resourceVersion: read('resourceVersion') }
+  return client.patch(
+    path,
+    { metadata, spec: { nodeName } },
+    { type: 'application/merge-patch+json' },
+  )
 }

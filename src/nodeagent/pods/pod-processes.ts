@@ -1,5 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { sleep } from '../../lib/sleep.ts'
 import {
@@ -7,8 +10,7 @@ import {
   type RunningCommand,
   StreamRefusal,
 } from '../../streams/node-streams.ts'
-import { type ContainerLog, openContainerLog } from '../logs/container-log.ts'
-import type { LogProgress } from '../logs/log-progress.ts'
+import { type ContainerLog, type LogProgress, openContainerLog } from '../logs/container-log.ts'
 import {
   type ContainerMounts,
   makeInnerPlaces,
@@ -16,6 +18,7 @@ import {
 } from '../mounts/container-mounts.ts'
 import { containerEnvironment } from '../plan/container-environment.ts'
 import type { ContainerPlan } from '../plan/container-plan.ts'
+import type { ObjectReference } from '../plan/environment-plan.ts'
 import { expand } from '../plan/expand.ts'
 import type { MountPlan } from '../plan/mount-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
@@ -26,11 +29,10 @@ import {
   type ProcessPlan,
   startProcess,
 } from '../process/container-process.ts'
-import { podMark } from '../process/pod-mark.ts'
-import { runOnce } from '../process/run-once.ts'
+import { podMark } from '../process/launch.ts'
 import type { ProbeResult } from '../state/pod-event.ts'
+import { type ObjectValues, readObjectValues } from '../volumes/object-values.ts'
 import type { PodVolumes } from '../volumes/pod-volumes.ts'
-import { EnvironmentObjects } from './environment-objects.ts'
 import type { NodeTools, Variable } from './node-tools.ts'
 
 export interface PodProcessesOptions {
@@ -246,4 +248,83 @@ const LAST_OUTPUT_MS = 1_000
 
 function unread(error: unknown): Unconfigured {
   return { problem: error instanceof Error ? error.message : String(error) }
+}
+
+/** The ConfigMaps and Secrets that the environments of one Pod refer to. */
+export class EnvironmentObjects {
+  readonly #client: Pick<ApiClient, 'get'>
+  readonly #namespace: string
+  /** What was read last, by resource and name. */
+  readonly #known = new Map<string, ObjectValues>()
+
+  constructor(client: Pick<ApiClient, 'get'>, namespace: string) {
+    this.#client = client
+    this.#namespace = namespace
+  }
+
+  /**
+   * Reads all that a container refers to, and returns how to look them up. A restart need not wait for the API
+   * server: while it does not answer, what was read before will do. Throws when it refuses, or was never reached.
+   */
+  async read({ environment, environmentSources }: ContainerPlan) {
+    const references: readonly ObjectReference[] = [
+      ...environmentSources,
+      ...environment.flatMap((entry) => ('reference' in entry ? [entry.reference] : [])),
+    ]
+    const wanted = new Map(references.map((one) => [keyOf(one), one] as const))
+    const found = await Promise.all(
+      [...wanted].map(async ([key, one]) => [key, await this.#read(one)] as const),
+    )
+    const values = new Map(found)
+    return (reference: ObjectReference) => {
+      const object = values.get(keyOf(reference))
+      return object && textsOf(object)
+    }
+  }
+
+  async #read(reference: ObjectReference): Promise<ObjectValues | undefined> {
+    const { resource, name } = reference
+    const key = keyOf(reference)
+    try {
+      const object = { namespace: this.#namespace, resource, name }
+      const values = await readObjectValues(this.#client, object)
+      if (values === undefined) this.#known.delete(key)
+      else this.#known.set(key, values)
+      return values
+    } catch (error) {
+      const known = this.#known.get(key)
+      const isRefused = error instanceof NodeProxyError && error.code === 'NP_CLIENT_REFUSED'
+      if (known === undefined || isRefused) throw error
+      return known
+    }
+  }
+}
+
+function keyOf({ resource, name }: ObjectReference): string {
+  return `${resource}/${name}`
+}
+
+function textsOf(values: ObjectValues): ReadonlyMap<string, string> {
+  return new Map([...values].map(([key, value]) => [key, value.toString('utf8')] as const))
+}
+
+/** Runs a command of a probe or a hook to its end, or to its timeout. */
+export async function runOnce(
+  plan: ProcessPlan,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<ProbeResult> {
+  const child = await startProcess(plan)
+  if (typeof child === 'string') return { outcome: 'fail', message: child }
+  let isLate = false
+  const cancel = clock.after(timeoutMs, () => {
+    isLate = true
+    child.signal('SIGKILL')
+  })
+  const { exitCode, signal } = await child.ended
+  cancel()
+  if (isLate) return { outcome: 'fail', message: `no end within ${timeoutMs / 1000} s` }
+  if (exitCode === 0 && signal === 0) return { outcome: 'pass', message: '' }
+  const how = signal === 0 ? `exit code ${exitCode}` : `signal ${signal}`
+  return { outcome: 'fail', message: `the command ended with ${how}` }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { strategicMerge } from '../../apiserver/patch/strategic-merge.ts'
-import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import type { ApiFailure } from '../../client/http/failure.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { nodeTools } from '../testing/node-tools.ts'
@@ -49,7 +49,9 @@ function wordsOf(condition: Json): string {
 }
 
 const TAKEN = {
-  ...{ type: 'Ready', status: 'False', reason: 'NodeStatusUnknown' },
+  type: 'Ready',
+  status: 'False',
+  reason: 'NodeStatusUnknown',
   message: 'The node of the Pod stopped sending heartbeats.',
 }
 

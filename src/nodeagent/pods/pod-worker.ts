@@ -1,23 +1,39 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import type { ApiFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
+import {
+  type ClusterResolver,
+  hasOwnResolver,
+  readPodDns,
+} from '../../resources/resolver/pod-dns.ts'
+import type { ContainerPlan } from '../plan/container-plan.ts'
+import type { MountPlan } from '../plan/mount-plan.ts'
 import { type PodPlan, readPod } from '../plan/pod-plan.ts'
-import { withResolver } from '../plan/with-resolver.ts'
+import type { FilesVolume } from '../plan/volume-plan.ts'
 import { advance, isFinished } from '../state/advance.ts'
-import type { PodAction } from '../state/pod-action.ts'
-import type { PodEvent } from '../state/pod-event.ts'
-import type { PodState } from '../state/pod-state.ts'
-import { receive } from '../state/receive.ts'
+import type { PodAction, PodEvent } from '../state/pod-event.ts'
+import { type ContainerState, newProbes, type PodState } from '../state/pod-state.ts'
+import { judged } from '../state/probing.ts'
+import { afterEnd, afterRefusal } from '../state/restart.ts'
 import { restorePodState } from '../state/restore.ts'
 import { podStatus } from '../status/pod-status.ts'
 import { EventRecorder } from './event-recorder.ts'
 import type { NodeTools } from './node-tools.ts'
-import type { PodAccess } from './pod-access.ts'
+import { type PodAccess, podPath } from './pod-access.ts'
 import { PodEffects } from './pod-effects.ts'
 import { faultTexts, textOfAction, textOfEvent } from './pod-events.ts'
-import { podPath } from './pod-path.ts'
 import { StatusWriter } from './status-writer.ts'
+
+const RETRY_NETWORK_MS = 5_000
+/** As long as the kubelet waits at most. */
+const MAX_VOLUMES_DELAY_MS = 122_000
+
+const PATH = '/etc/resolv.conf'
+const FILE = 'resolv.conf'
+const MODE = 0o644
+/** No volume of a Pod has such a name. */
+const VOLUME = '_resolver'
 
 export interface PodWorkerOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch' | 'remove'>
@@ -177,3 +193,114 @@ export class PodWorker {
 const RETRY_MS = 1_000
 /** A last status that cannot be written does not keep the Pod from going. */
 const LAST_STATUS_MS = 5_000
+
+/**
+ * The plan with a volume that holds the Pod's resolv.conf, mounted in each container that mounts nothing there by
+ * itself; the plan as it is where the file of the node serves.
+ */
+function withResolver(
+  plan: PodPlan,
+  object: JsonObject,
+  resolver: ClusterResolver | undefined,
+): PodPlan {
+  if (resolver === undefined) return plan
+  const dns = readPodDns(object)
+  if (!hasOwnResolver(dns, resolver)) return plan
+  const volume: FilesVolume = {
+    kind: 'files',
+    name: VOLUME,
+    defaultMode: MODE,
+    sources: [{ kind: 'resolver', path: FILE, dns, resolver }],
+  }
+  const mount: MountPlan = { volume, path: PATH, isReadOnly: true, subPath: FILE }
+  return {
+    ...plan,
+    volumes: [...plan.volumes, volume],
+    containers: plan.containers.map((container) =>
+      container.mounts.some(coversFile)
+        ? container
+        : { ...container, mounts: [...container.mounts, mount] },
+    ),
+  }
+}
+
+function coversFile({ path }: MountPlan): boolean {
+  return path === '/' || path === PATH || PATH.startsWith(`${path}/`)
+}
+
+/** The Pod's state after something happened to it. Pure. */
+export function receive(plan: PodPlan, state: PodState, event: PodEvent, now: number): PodState {
+  const { network, volumes } = state
+  if ('container' in event) {
+    return { ...state, containers: state.containers.map((one) => heard(plan, one, event, now)) }
+  }
+  switch (event.is) {
+    case 'connected':
+      return { ...state, network: { ...network, phase: 'made', ips: event.ips, problem: '' } }
+    case 'unconnected': {
+      const retryAt = now + RETRY_NETWORK_MS
+      return { ...state, network: { ...network, phase: 'none', problem: event.message, retryAt } }
+    }
+    case 'disconnected':
+      return { ...state, network: { ...network, phase: 'none' } }
+    case 'mounted':
+      return { ...state, volumes: { ...volumes, phase: 'made', problem: '' } }
+    case 'unmounted': {
+      const delayMs = Math.min(2 * volumes.delayMs, MAX_VOLUMES_DELAY_MS)
+      const waiting = { problem: event.message, delayMs, retryAt: now + volumes.delayMs }
+      return { ...state, volumes: { phase: 'none', ...waiting } }
+    }
+    case 'noticed':
+      return state
+    case 'stopped': {
+      const deadline = Math.min(now + event.graceMs, state.stop?.deadline ?? Infinity)
+      return { ...state, stop: { deadline } }
+    }
+  }
+}
+
+type ContainerEvent = Extract<PodEvent, { readonly container: string }>
+
+function heard(
+  plan: PodPlan,
+  state: ContainerState,
+  event: ContainerEvent,
+  now: number,
+): ContainerState {
+  const own = plan.containers.find(({ name }) => name === event.container)
+  if (own === undefined || state.name !== event.container) return state
+  const isNew = event.is === 'started' || event.is === 'refused'
+  if (event.run !== (isNew ? state.run + 1 : state.run)) return state
+  return changed(own, state, event, now)
+}
+
+function changed(
+  plan: ContainerPlan,
+  state: ContainerState,
+  event: ContainerEvent,
+  now: number,
+): ContainerState {
+  switch (event.is) {
+    case 'started': {
+      const { run, pid } = event
+      const probes = newProbes(plan, now)
+      return { ...state, phase: 'running', run, pid, startedAt: now, refusal: '', probes }
+    }
+    case 'refused':
+      return {
+        ...afterRefusal(state, event.message, now),
+        isUnconfigured: event.isUnconfigured === true,
+      }
+    case 'ended':
+      return afterEnd(state, event, now)
+    case 'hooked':
+      return state.stop?.stage === 'hook'
+        ? { ...state, stop: { ...state.stop, stage: 'hooked' } }
+        : state
+    case 'probed': {
+      const [probe, rule] = [state.probes[event.kind], plan.probes[event.kind]]
+      if (probe === undefined || rule === undefined) return state
+      return { ...state, probes: { ...state.probes, [event.kind]: judged(probe, rule, event) } }
+    }
+  }
+}

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure, ApiResult } from '../../client/http/failure/failure.ts'
-import { isRewound } from '../../client/reflector/resource-version.ts'
+import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
+import { isRewound } from '../../client/reflector/reflector-state.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import { podPath } from './pod-path.ts'
+import { podPath } from './pod-access.ts'
 
 export interface StatusWriterOptions {
   readonly client: Pick<ApiClient, 'patch'>

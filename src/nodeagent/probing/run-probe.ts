@@ -49,7 +49,11 @@ function probeHttp(
 ): void {
   const given = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
   const options: RequestOptions = {
-    ...{ host, port, path, signal, agent: false },
+    host,
+    port,
+    path,
+    signal,
+    agent: false,
     headers: { 'user-agent': 'node-agent-probe', ...given, connection: 'close' },
   }
   const sent = isSecure

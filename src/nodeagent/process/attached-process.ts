@@ -30,7 +30,10 @@ export async function startAttached(plan: AttachedPlan): Promise<RunningCommand 
   const { stdin, stdout, stderr } = child
   const ended = endOf(child)
   return {
-    ...{ stdin, stdout, stderr, ended },
+    stdin,
+    stdout,
+    stderr,
+    ended,
     resize: () => undefined,
     kill: () => {
       killGroup(pid)
@@ -75,7 +78,10 @@ export async function startInTerminal(
     return new StreamRefusal('failed', await failureOf(child))
   }
   return {
-    ...{ stdin: stream, stdout: output, stderr: undefined, ended },
+    stdin: stream,
+    stdout: output,
+    stderr: undefined,
+    ended,
     resize: (size) => {
       if (isOpen) terminal.resize(size)
     },

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { endLeftovers } from './end-leftovers.ts'
-import { hasMark, podMark } from './pod-mark.ts'
+import { endLeftovers } from '../node-agent.ts'
+import { hasMark, podMark } from './launch.ts'
 
 const OWN = `np-test-${process.pid}`
 

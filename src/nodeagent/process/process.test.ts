@@ -4,14 +4,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { openContainerLog } from '../logs/container-log.ts'
+import { openContainerLog, openRotatingLog } from '../logs/container-log.ts'
+import { endLeftovers } from '../node-agent.ts'
+import { runOnce } from '../pods/pod-processes.ts'
 import { findProgram, requireProgram } from '../system/find-program.ts'
 import { type ProcessPlan, startProcess } from './container-process.ts'
-import { endLeftovers } from './end-leftovers.ts'
-import { launchWords } from './launch.ts'
-import { podMark } from './pod-mark.ts'
-import { openRotatingLog } from './rotating-log.ts'
-import { runOnce } from './run-once.ts'
+import { launchWords, podMark } from './launch.ts'
 
 const NO_USER = { uid: undefined, gid: undefined, groups: [] }
 let folder: string
@@ -39,12 +37,27 @@ test('the way into a namespace, and to a user; words stay words', () => {
   expect(
     launchWords({ ...shared, user: { uid: 7, gid: undefined, groups: [] } }, ['-x', 'a b; $c']),
   ).toEqual([
-    ...['/bin/nsenter', '--net=/run/netns/pod-1', '--'],
-    ...['/bin/setpriv', '--pdeathsig', 'KILL', '--regid', '0', '--clear-groups', '--reuid', '7'],
-    ...['--', '-x', 'a b; $c'],
+    '/bin/nsenter',
+    '--net=/run/netns/pod-1',
+    '--',
+    '/bin/setpriv',
+    '--pdeathsig',
+    'KILL',
+    '--regid',
+    '0',
+    '--clear-groups',
+    '--reuid',
+    '7',
+    '--',
+    '-x',
+    'a b; $c',
   ])
   expect(launchWords({ ...shared, namespace: undefined, user: NO_USER }, ['x'])).toEqual([
-    ...['/bin/setpriv', '--pdeathsig', 'KILL', '--', 'x'],
+    '/bin/setpriv',
+    '--pdeathsig',
+    'KILL',
+    '--',
+    'x',
   ])
 })
 
@@ -52,14 +65,33 @@ test('a container enters its mounts before its folder, and has the groups of its
   const user = { uid: 7, gid: 8, groups: [9, 10] }
   const launch = { nsenter: '/n', setpriv: '/s', namespace: 'pod-1', mountNamespace: '/m', user }
   expect(launchWords(launch, ['x'], '/work')).toEqual([
-    ...['/n', '--mount=/m', '--wdns=/work', '--net=/run/netns/pod-1', '--'],
-    ...['/s', '--pdeathsig', 'KILL', '--regid', '8', '--groups', '9,10', '--reuid', '7'],
-    ...['--', 'x'],
+    '/n',
+    '--mount=/m',
+    '--wdns=/work',
+    '--net=/run/netns/pod-1',
+    '--',
+    '/s',
+    '--pdeathsig',
+    'KILL',
+    '--regid',
+    '8',
+    '--groups',
+    '9,10',
+    '--reuid',
+    '7',
+    '--',
+    'x',
   ])
   const none = { ...launch, mountNamespace: undefined, namespace: undefined }
   const groups = { ...none, user: { uid: undefined, gid: undefined, groups: [9] } }
   expect(launchWords(groups, ['x'])).toEqual([
-    ...['/s', '--pdeathsig', 'KILL', '--groups', '9', '--', 'x'],
+    '/s',
+    '--pdeathsig',
+    'KILL',
+    '--groups',
+    '9',
+    '--',
+    'x',
   ])
 })
 

@@ -1,10 +1,16 @@
 import type { PodPlan } from '../plan/pod-plan.ts'
-import { keepRunning } from './keep-running.ts'
+import { PROBE_KINDS } from '../plan/probe-plan.ts'
 import { outcomeOf } from './phase.ts'
-import type { PodAction } from './pod-action.ts'
-import type { ContainerState, NetworkState, PodState, VolumesState } from './pod-state.ts'
-import { stopContainer } from './stop-container.ts'
-import { beginTurn, type Turn } from './turn.ts'
+import type { PodAction } from './pod-event.ts'
+import type {
+  ContainerState,
+  ContainerStop,
+  NetworkState,
+  PodState,
+  VolumesState,
+} from './pod-state.ts'
+import { beginTurn, runProbes, type Turn } from './probing.ts'
+import { isToRun } from './restart.ts'
 
 /** The next state of a Pod, and what to do. */
 export interface Advance {
@@ -67,4 +73,65 @@ function withoutNetwork(state: PodState, turn: Turn): PodState {
 
 function isIdle({ phase }: ContainerState): boolean {
   return phase === 'idle'
+}
+
+/** Starts the containers that are to run, probes them, and stops those that failed. */
+function keepRunning(plan: PodPlan, container: ContainerState, turn: Turn): ContainerState {
+  const own = plan.containers.find(({ name }) => name === container.name)
+  if (own === undefined || own.fault !== undefined) return container
+  if (container.phase === 'idle') {
+    const isWanted = isToRun(plan.restartPolicy, container) && turn.isDue(container.retryAt)
+    return isWanted ? start(container, turn) : container
+  }
+  if (container.phase === 'starting') return container
+  const failed = PROBE_KINDS.find(
+    (kind) => kind !== 'readiness' && container.probes[kind]?.verdict === 'fail',
+  )
+  if (container.stop !== undefined) return stopContainer(plan, container, Infinity, turn)
+  if (failed === undefined) return runProbes(own, container, PROBE_KINDS, turn)
+  const graceMs = own.probes[failed]?.graceMs ?? plan.graceMs
+  return stopContainer(plan, container, turn.now + graceMs, turn)
+}
+
+function start(container: ContainerState, turn: Turn): ContainerState {
+  const run = container.run + 1
+  turn.actions.push({ do: 'start', container: container.name, run })
+  return { ...container, phase: 'starting' }
+}
+
+/**
+ * Brings a container to its end: its hook, SIGTERM, and SIGKILL at the deadline,
+ * which another call may only bring forward. Its readiness is probed until then,
+ * so that endpoints see it leave.
+ */
+function stopContainer(
+  plan: PodPlan,
+  container: ContainerState,
+  deadline: number,
+  turn: Turn,
+): ContainerState {
+  if (container.phase !== 'running') return container
+  const own = plan.containers.find(({ name }) => name === container.name)
+  const hasHook = own?.preStop !== undefined
+  const before = container.stop
+  const until = Math.min(deadline, before?.deadline ?? Number.POSITIVE_INFINITY)
+  const stage = nextStage(before?.stage, hasHook, () => turn.isDue(until))
+  if (stage !== before?.stage) act(container, stage, turn)
+  const stopping = { ...container, stop: { stage, deadline: until } }
+  if (own === undefined || stage === 'kill') return stopping
+  return runProbes(own, stopping, ['readiness'], turn)
+}
+
+type Stage = ContainerStop['stage']
+
+function nextStage(stage: Stage | undefined, hasHook: boolean, isLate: () => boolean): Stage {
+  if (stage === 'kill' || isLate()) return 'kill'
+  if (stage === undefined) return hasHook ? 'hook' : 'term'
+  return stage === 'hooked' ? 'term' : stage
+}
+
+function act({ name: container, run }: ContainerState, stage: Stage, turn: Turn): void {
+  if (stage === 'hook') turn.actions.push({ do: 'hook', container, run })
+  if (stage === 'term') turn.actions.push({ do: 'signal', container, run, signal: 'SIGTERM' })
+  if (stage === 'kill') turn.actions.push({ do: 'signal', container, run, signal: 'SIGKILL' })
 }

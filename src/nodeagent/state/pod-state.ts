@@ -101,7 +101,9 @@ export function newPodState(plan: PodPlan, now: number): PodState {
     network: NO_NETWORK,
     volumes: {
       phase: plan.volumes.length === 0 ? 'made' : 'none',
-      ...{ problem: '', delayMs: FIRST_VOLUMES_DELAY_MS, retryAt: 0 },
+      problem: '',
+      delayMs: FIRST_VOLUMES_DELAY_MS,
+      retryAt: 0,
     },
     containers: plan.containers.map(newContainerState),
     stop: undefined,

@@ -1,8 +1,17 @@
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { ProbeKind, ProbePlan } from '../plan/probe-plan.ts'
-import type { ProbeResult } from './pod-event.ts'
+import type { PodAction, ProbeResult } from './pod-event.ts'
 import type { ContainerState, ProbeState } from './pod-state.ts'
-import type { Turn } from './turn.ts'
+
+/** Collects the actions of one call of `advance`, and the time of the next one. */
+export interface Turn {
+  readonly now: number
+  readonly actions: PodAction[]
+  /** The earliest time that `isDue` was called with and that is in the future; Infinity: none. */
+  readonly wakeAt: number
+  /** Whether `time` has come; otherwise `wakeAt` is not later than it. */
+  isDue(time: number): boolean
+}
 
 /** Runs the probes of a running container that are due; only the startup probe until that has passed. */
 export function runProbes(
@@ -45,4 +54,21 @@ export function judged(probe: ProbeState, plan: ProbePlan, { outcome }: ProbeRes
 
 function isDue(container: ContainerState, kind: ProbeKind): boolean {
   return kind === 'startup' ? !isStarted(container) : isStarted(container)
+}
+
+/** A turn without actions. `now`: milliseconds since the epoch. */
+export function beginTurn(now: number): Turn {
+  const actions: PodAction[] = []
+  let wakeAt = Number.POSITIVE_INFINITY
+  return {
+    now,
+    actions,
+    get wakeAt() {
+      return wakeAt
+    },
+    isDue(time) {
+      if (time > now) wakeAt = Math.min(wakeAt, time)
+      return time <= now
+    },
+  }
 }

@@ -7,7 +7,10 @@ const WITH_VOLUME = { ...containers({}), volumes: [{ name: 'v', emptyDir: {} }] 
 /** The reason and the message of the first container's wait. */
 function waitOf({ plan, state }: PodStory) {
   const { containerStatuses } = podStatus(plan, state, {
-    ...{ now: 0, hostIPs: [], before: {}, isHeard: true },
+    now: 0,
+    hostIPs: [],
+    before: {},
+    isHeard: true,
   })
   return containerStatuses
 }

@@ -44,8 +44,13 @@ test('a Pod that runs', () => {
     }),
     containerStatuses: [
       {
-        ...{ name: 'main', image: 'none', imageID: '', containerID: 'process://4711' },
-        ...{ ready: true, started: true, restartCount: 0 },
+        name: 'main',
+        image: 'none',
+        imageID: '',
+        containerID: 'process://4711',
+        ready: true,
+        started: true,
+        restartCount: 0,
         state: { running: { startedAt: since } },
         lastState: {},
       },

@@ -1,4 +1,4 @@
-import { localFailure } from '../../client/http/failure/failure.ts'
+import { localFailure } from '../../client/http/failure.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import type { NodeTools } from '../pods/node-tools.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ApiResult, statusFailure } from '../../client/http/failure/failure.ts'
+import { type ApiResult, statusFailure } from '../../client/http/failure.ts'
 import { readObjectValues } from './object-values.ts'
 
 const SECRET = { namespace: 'shop', resource: 'secrets', name: 'db' } as const

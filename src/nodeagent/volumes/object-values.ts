@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import { type ApiResult, failureError } from '../../client/http/failure/failure.ts'
+import { type ApiResult, failureError } from '../../client/http/failure.ts'
 import { isJsonObject, type JsonObject, objectAt, scalarText } from '../../lib/json.ts'
 import type { ObjectResource } from '../plan/volume-plan.ts'
 

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import { failureError } from '../../client/http/failure/failure.ts'
+import { failureError } from '../../client/http/failure.ts'
 import { requestToken } from '../../client/renewal/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
@@ -39,7 +39,9 @@ export async function podToken(
   const name = pod.serviceAccountName || DEFAULT_ACCOUNT
   const from = clock.now()
   const answer = await requestToken(client, {
-    ...{ namespace, name, expirationSeconds },
+    namespace,
+    name,
+    expirationSeconds,
     audiences: audience === '' ? [] : [audience],
     boundTo: { kind: 'Pod', name: pod.name, uid: pod.uid },
   })

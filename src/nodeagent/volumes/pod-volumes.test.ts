@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type ApiResult, statusFailure } from '../../client/http/failure/failure.ts'
+import { type ApiResult, statusFailure } from '../../client/http/failure.ts'
 import { type JsonObject, objectAt } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { nodeTools } from '../testing/node-tools.ts'

@@ -1,13 +1,29 @@
-import { chmod, chown, mkdir, realpath, rm } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ApiClient } from '../../client/http/api-client.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
 import { isPathSegment } from '../../resources/names.ts'
+import { podResolvConf } from '../../resources/resolver/pod-dns.ts'
+import { formatResolvConf, parseResolvConf } from '../../resources/resolver/resolv-conf.ts'
+import { fieldValue } from '../plan/pod-field.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import type { EmptyVolume, VolumePlan } from '../plan/volume-plan.ts'
-import type { SourceTools } from './source-files.ts'
-import { VolumeFiles } from './volume-files.ts'
+import type {
+  EmptyVolume,
+  FileSource,
+  FilesVolume,
+  ObjectSource,
+  VolumePlan,
+} from '../plan/volume-plan.ts'
+import { readObjectValues } from './object-values.ts'
+import { podToken, type TokenTools } from './pod-token.ts'
 import type { VolumeFolders } from './volume-folders.ts'
+import { type WrittenFile, writeFiles } from './write-files.ts'
+
+const NOWHERE = { podIPs: [], hostIP: '' }
+
+const TOKEN_MODE = 0o600
 
 /** What volumes need of the node. */
 export interface VolumeTools extends SourceTools {
@@ -151,4 +167,187 @@ function abortable(client: SourceTools['client'], signal: AbortSignal): SourceTo
     get: (path, options) => client.get(path, { ...options, signal }),
     create: (path, body, options) => client.create(path, body, { ...options, signal }),
   }
+}
+
+/** What became of an attempt to bring the files up to date. */
+interface Refreshed {
+  /** What could not be read; its files stay as they were. */
+  readonly problems: readonly string[]
+  /** When the first token is to be replaced, milliseconds since the epoch; Infinity: never. */
+  readonly renewAt: number
+}
+
+/** The files of one volume, in a folder of its own. */
+class VolumeFiles {
+  readonly #tools: SourceTools
+  readonly #volume: FilesVolume
+  readonly #folder: string
+  /** What each source gave last, in the order of the sources. */
+  #known: readonly (SourceFiles | undefined)[] = []
+  #written: readonly WrittenFile[] | undefined
+
+  constructor(tools: SourceTools, volume: FilesVolume, folder: string) {
+    this.#tools = tools
+    this.#volume = volume
+    this.#folder = folder
+  }
+
+  /**
+   * Reads every source whose files may have changed, and writes them if they have. Throws when a source was
+   * never read, or the files cannot be written.
+   */
+  async refresh(pod: PodPlan): Promise<Refreshed> {
+    const problems: string[] = []
+    const now = this.#tools.clock.now()
+    this.#known = await Promise.all(
+      this.#volume.sources.map(async (source, index) => {
+        const known = this.#known[index]
+        if (known !== undefined && known.validUntil > now) return known
+        return readSourceFiles(this.#tools, pod, source).catch((error: unknown) => {
+          problems.push(`volume ${this.#volume.name}: ${messageOf(error)}`)
+          return known
+        })
+      }),
+    )
+    const missing = this.#known.includes(undefined)
+    if (missing) throw new Error(problems.join('; '))
+    await this.#write(pod)
+    const renewals = this.#known.map((source) => source?.validUntil ?? 0).filter((at) => at > 0)
+    return { problems, renewAt: Math.min(...renewals) }
+  }
+
+  async #write(pod: PodPlan): Promise<void> {
+    const files = this.#filesFor(pod)
+    if (this.#written !== undefined && isSame(this.#written, files)) return
+    await mkdir(this.#folder, { recursive: true })
+    await writeFiles(this.#folder, files, pod.fsGroup)
+    this.#written = files
+  }
+
+  /** Later sources take the place of earlier ones at the same path. */
+  #filesFor(pod: PodPlan): readonly WrittenFile[] {
+    const { defaultMode } = this.#volume
+    const user = userOf(pod)
+    const isPrivate = user !== undefined || pod.fsGroup !== undefined
+    const files = this.#known.flatMap((source) => source?.files ?? [])
+    const written = files.map(({ path, content, mode, isToken }): WrittenFile => {
+      if (!isToken) return { path, content, mode: mode ?? defaultMode, uid: undefined }
+      return { path, content, mode: isPrivate ? TOKEN_MODE : defaultMode, uid: user }
+    })
+    return [...new Map(written.map((file) => [file.path, file])).values()]
+  }
+}
+
+/** The user that all containers run as; undefined: they have none, or several. */
+function userOf({ containers }: PodPlan): number | undefined {
+  const [user, ...others] = new Set(containers.map(({ user: { uid } }) => uid))
+  return others.length === 0 ? user : undefined
+}
+
+function isSame(some: readonly WrittenFile[], others: readonly WrittenFile[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every((one, index) => {
+      const other = others[index]
+      return (
+        other !== undefined &&
+        one.path === other.path &&
+        one.mode === other.mode &&
+        one.uid === other.uid &&
+        one.content.equals(other.content)
+      )
+    })
+  )
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** What reads the sources of volumes. */
+interface SourceTools extends TokenTools {
+  readonly client: Pick<ApiClient, 'get' | 'create'>
+}
+
+/** A file of a volume. */
+interface VolumeFile {
+  readonly path: string
+  readonly content: Buffer
+  /** Undefined: that of the volume. */
+  readonly mode: number | undefined
+  /** A token: it is made readable for the user of the Pod alone. */
+  readonly isToken: boolean
+}
+
+/** What a source gives. */
+interface SourceFiles {
+  readonly files: readonly VolumeFile[]
+  /** Until when these need not be read again, milliseconds since the epoch; 0: they may change at any time. */
+  readonly validUntil: number
+}
+
+/** Reads one source of a volume. Throws when something of it is missing; no message holds a value. */
+async function readSourceFiles(
+  tools: SourceTools,
+  pod: PodPlan,
+  source: FileSource,
+): Promise<SourceFiles> {
+  switch (source.kind) {
+    case 'token': {
+      const { token, renewAt } = await podToken(tools, pod, source)
+      const content = Buffer.from(token)
+      const file = { path: source.path, content, mode: undefined, isToken: true }
+      return { files: [file], validUntil: renewAt }
+    }
+    case 'fields': {
+      const files = source.items.map(({ field, path, mode }) => {
+        const content = Buffer.from(fieldValue(field, pod, NOWHERE))
+        return { path, content, mode, isToken: false }
+      })
+      return { files, validUntil: 0 }
+    }
+    case 'resolver': {
+      const host = parseResolvConf(await readHostFile(source.resolver.hostFile))
+      const text = formatResolvConf(podResolvConf(source.dns, source.resolver, host))
+      const file = { path: source.path, mode: undefined, isToken: false }
+      return { files: [{ ...file, content: Buffer.from(text) }], validUntil: 0 }
+    }
+    case 'object':
+      return { files: await objectFiles(tools, pod, source), validUntil: 0 }
+  }
+}
+
+/** A node without the file resolves nothing by itself. */
+async function readHostFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+async function objectFiles(
+  { client }: SourceTools,
+  { namespace }: PodPlan,
+  source: ObjectSource,
+): Promise<readonly VolumeFile[]> {
+  const { resource, name, items, isOptional } = source
+  const object = `${resource === 'secrets' ? 'secret' : 'configmap'} ${quote(name)}`
+  const values = await readObjectValues(client, { namespace, resource, name })
+  if (values === undefined) {
+    if (isOptional) return []
+    throw missing(`${object} not found: make it, or mark it as optional`, object)
+  }
+  const wanted = items ?? [...values.keys()].map((key) => ({ key, path: key, mode: undefined }))
+  return wanted.flatMap(({ key, path, mode }) => {
+    const content = values.get(key)
+    if (content !== undefined) return [{ path, content, mode, isToken: false }]
+    if (isOptional) return []
+    throw missing(`${object} has no key ${quote(key)}`, object)
+  })
+}
+
+function missing(message: string, object: string): NodeProxyError {
+  return new NodeProxyError('NP_NODEAGENT_VOLUME', message, { object })
 }

@@ -4,9 +4,9 @@ import { StatusResponseSchema } from '../../inspection/generated/inspection_pb.t
 import { NodeProxyError } from '../../lib/error.ts'
 import type { CommandEntry } from './command/command-module.ts'
 import { COMMANDS, commandOf } from './commands.ts'
-import { parseQuery } from './explain/parse-query.ts'
+import { parseQuery } from './parse-query.ts'
 import { runCommand } from './run-command.ts'
-import { statusText } from './status/status-text.ts'
+import { statusText } from './status-command.ts'
 
 async function run(entry: CommandEntry, ...args: string[]) {
   const written = { stdout: '', stderr: '' }
@@ -76,7 +76,11 @@ test.each([
 
 test('a status names what is wrong first', () => {
   const status = create(StatusResponseSchema, {
-    ...{ version: '1', nodeName: 'a', mode: 'ipvs', startedAt: 0n, waitingMs: 700n },
+    version: '1',
+    nodeName: 'a',
+    mode: 'ipvs',
+    startedAt: 0n,
+    waitingMs: 700n,
     reasons: ['services are not listed yet'],
     warnings: ['a warning'],
     refusals: [{ object: '4/x', entries: ['ns/a:/TCP/4'], code: 'NP_X', message: 'No space' }],

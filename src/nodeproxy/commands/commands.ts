@@ -5,27 +5,27 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'explain',
     summary: 'show what happens to a connection on this node, and why',
-    load: () => import('./explain/explain-command.ts'),
+    load: () => import('./explain-command.ts'),
   },
   {
     name: 'status',
     summary: 'show whether the node-proxy of this node works, and what does not',
-    load: () => import('./status/status-command.ts'),
+    load: () => import('./status-command.ts'),
   },
   {
     name: 'entries',
     summary: 'show what the node-proxy of this node forwards',
-    load: () => import('./entries/entries-command.ts'),
+    load: () => import('./entries-command.ts'),
   },
   {
     name: 'traffic',
     summary: 'show what the Services of this node received and sent, by backend',
-    load: () => import('./traffic/traffic-command.ts'),
+    load: () => import('./traffic-command.ts'),
   },
   {
     name: 'record',
     summary: 'write what decides about packets on this node into one file, for explain elsewhere',
-    load: () => import('./record/record-command.ts'),
+    load: () => import('./record-command.ts'),
   },
   {
     name: 'plan',
@@ -36,12 +36,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'doctor',
     summary: 'show why Services do not work on this node',
-    load: () => import('./doctor/doctor-command.ts'),
+    load: () => import('./doctor-command.ts'),
   },
   {
     name: 'facts',
     summary: 'show the evidence about this node that doctor judges',
-    load: () => import('./facts/facts-command.ts'),
+    load: () => import('./facts-command.ts'),
   },
 ]
 

@@ -27,7 +27,10 @@ export function parseFlags(
 function durationProblem(text: string): Problem {
   const message = 'write a duration such as 30s or 2m'
   return {
-    ...{ code: SETTINGS_TABLE.codes.flag, at: undefined, field: '--wait', message },
+    code: SETTINGS_TABLE.codes.flag,
+    at: undefined,
+    field: '--wait',
+    message,
     value: quote(text),
   }
 }

@@ -1,5 +1,5 @@
 import type { ForwardingEntry, Protocol, ServiceKey } from '../../forwarding/entry.ts'
-import type { ExplainedPool, PoolExplanation } from '../../forwarding/explanation/explain-pool.ts'
+import type { ExplainedPool, PoolExplanation } from '../../forwarding/explain-pool.ts'
 import { ForwardingTable } from '../../forwarding/table.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { NodePortScope } from '../../modes/netfilter/settings/node-port-scope.ts'

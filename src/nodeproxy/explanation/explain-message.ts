@@ -1,18 +1,22 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import { explain, type Packet } from '../../forwarding/explanation/explain.ts'
+import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
+import { explain, type NodeFacts, type Packet } from '../../forwarding/explain.ts'
+import type { PoolExplanation } from '../../forwarding/explain-pool.ts'
 import type { ForwardingTable } from '../../forwarding/table.ts'
 import type {
   ExplainRequest,
   ExplainResponseSchema,
+  PoolExplanationSchema,
 } from '../../inspection/generated/inspection_pb.ts'
-import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { cidrContains, type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
+import { isInScope } from '../../modes/netfilter/settings/node-port-scope.ts'
+import type { LocalTraffic } from '../../modes/netfilter/settings/settings.ts'
 import type { Protocol } from '../../resources/types.ts'
-import { backendMessage } from './backend-message.ts'
 import type { DesiredRules, DesiredState, PacketRules } from './desired-state.ts'
-import { packetFacts } from './packet-facts.ts'
-import { poolMessage } from './pool-message.ts'
+
+/** Left-out endpoints of a message; the others are counted. */
+const MAX_LEFT_OUT = 100
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
@@ -31,7 +35,11 @@ export function explainMessage(
   const { frontend, pool } = found
   const why = entry && frontend && pool ? explainPool?.({ entry, frontend, pool }) : undefined
   return {
-    ...{ dst, port, protocol, outcome: found.outcome, reasons: [...found.reasons] },
+    dst,
+    port,
+    protocol,
+    outcome: found.outcome,
+    reasons: [...found.reasons],
     entry: found.entry ?? '',
     backends: found.backends.map((one) => ({
       ...backendMessage(one),
@@ -41,7 +49,8 @@ export function explainMessage(
     masquerade: found.masquerade ?? '',
     hint: found.hint ?? '',
     hasAffinity: entry?.affinity !== undefined,
-    ...{ mode: rules.mode, ownPorts: [...rules.ownPorts] },
+    mode: rules.mode,
+    ownPorts: [...rules.ownPorts],
   }
 }
 
@@ -122,4 +131,74 @@ function isNamed({ service, portName, frontends }: ForwardingEntry, wanted: stri
   if (!wanted.startsWith(`${service}:`)) return false
   const port = wanted.slice(service.length + 1)
   return portName === port || frontends.some((one) => String(one.port) === port)
+}
+
+/** The explanation of a pool in the words of the inspection service. */
+export function poolMessage({
+  pool,
+  zone,
+  chosenBy,
+  reasons,
+  leftOut,
+}: PoolExplanation): MessageInitShape<typeof PoolExplanationSchema> {
+  return {
+    name: pool,
+    zone: zone ?? '',
+    chosenBy,
+    reasons: [...reasons],
+    leftOut: leftOut
+      .slice(0, MAX_LEFT_OUT)
+      .map(({ ip, port, nodeName, reason, text }) => ({ ip, port, node: nodeName, reason, text })),
+    leftOutCount: leftOut.length,
+  }
+}
+
+/** What decides about a packet beside the forwarding table. `inInterface`: by which it comes; empty: from this node. */
+export function packetFacts(rules: PacketRules, inInterface: string): NodeFacts {
+  const local = new Set(rules.localAddresses)
+  const isLocal = (ip: IpAddress) => local.has(ip) || isLoopback(ip)
+  return {
+    masqueradeAll: rules.masqueradeAll,
+    originOf(src) {
+      if (inInterface === '' && isLocal(src)) return 'node'
+      return isPod(rules.localTraffic, src, inInterface) ? 'pod' : 'outside'
+    },
+    isOffCluster(src) {
+      return identifiesPods(rules.localTraffic, src) && !isPod(rules.localTraffic, src, inInterface)
+    },
+    refusedRange: (dst) =>
+      isLocal(dst) ? undefined : rules.refusedRanges?.find((range) => cidrContains(range, dst)),
+    servesNodePorts(dst) {
+      if (!isLocal(dst) || !isInScope(rules.nodePortScope, dst)) return false
+      return !isLoopback(dst) || (rules.localhostNodePorts && familyOf(dst) === 4)
+    },
+  }
+}
+
+/** Whether packets of the address's family are recognised as those of Pods, or of others. */
+function identifiesPods(pods: LocalTraffic, src: IpAddress): boolean {
+  if (pods.by !== 'source') return pods.by !== 'none'
+  return pods.cidrs.some((cidr) => familyOf(cidr) === familyOf(src))
+}
+
+function isPod(pods: LocalTraffic, src: IpAddress, inInterface: string): boolean {
+  switch (pods.by) {
+    case 'source':
+      return pods.cidrs.some((cidr) => cidrContains(cidr, src))
+    case 'bridge':
+      return inInterface === pods.name
+    case 'interfacePrefix':
+      return inInterface.startsWith(pods.prefix) && inInterface !== ''
+    case 'none':
+      return false
+  }
+}
+
+function isLoopback(ip: IpAddress): boolean {
+  return ip === '::1' || ip.startsWith('127.')
+}
+
+/** One backend in the words of the inspection service, without its state. */
+export function backendMessage({ ip, port, weight, local }: Backend) {
+  return { ip, port, weight, isLocal: local }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { cidr, ip } from '../../forwarding/testing/fixtures.ts'
 import { EVERY_ADDRESS } from '../../modes/netfilter/settings/node-port-scope.ts'
 import type { LocalTraffic } from '../../modes/netfilter/settings/settings.ts'
-import { packetFacts } from './packet-facts.ts'
+import { packetFacts } from './explain-message.ts'
 
 const TEN: LocalTraffic = { by: 'source', cidrs: [cidr('10.0.0.0/8')] }
 const BRIDGE: LocalTraffic = { by: 'bridge', name: 'cbr0' }

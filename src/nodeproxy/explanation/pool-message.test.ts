@@ -1,27 +1,38 @@
 import { expect, test } from 'vitest'
-import type { PoolExplanation } from '../../forwarding/explanation/explain-pool.ts'
+import type { PoolExplanation } from '../../forwarding/explain-pool.ts'
 import { ip } from '../../forwarding/testing/fixtures.ts'
-import { poolMessage } from './pool-message.ts'
+import { poolMessage } from './explain-message.ts'
 
 const EXPLAINED: PoolExplanation = {
-  ...{ pool: 'local', zone: 'zone-a', chosenBy: 'terminating', nodes: new Map() },
+  pool: 'local',
+  zone: 'zone-a',
+  chosenBy: 'terminating',
+  nodes: new Map(),
   reasons: ['because', 'therefore'],
   leftOut: [
     {
-      ...{ ip: ip('10.0.0.2'), port: 8080, nodeName: 'there' },
-      ...{ reason: 'otherNode', text: 'on node there' },
+      ip: ip('10.0.0.2'),
+      port: 8080,
+      nodeName: 'there',
+      reason: 'otherNode',
+      text: 'on node there',
     },
   ],
 }
 
 test('a message has all of an explanation but the nodes of the backends', () => {
   expect(poolMessage(EXPLAINED)).toEqual({
-    ...{ name: 'local', zone: 'zone-a', chosenBy: 'terminating' },
+    name: 'local',
+    zone: 'zone-a',
+    chosenBy: 'terminating',
     reasons: ['because', 'therefore'],
     leftOut: [
       {
-        ...{ ip: '10.0.0.2', port: 8080, node: 'there' },
-        ...{ reason: 'otherNode', text: 'on node there' },
+        ip: '10.0.0.2',
+        port: 8080,
+        node: 'there',
+        reason: 'otherNode',
+        text: 'on node there',
       },
     ],
     leftOutCount: 1,

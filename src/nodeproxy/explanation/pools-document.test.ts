@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { compileService } from '../../forwarding/compile.ts'
-import { explainPool } from '../../forwarding/explanation/explain-pool.ts'
+import { explainPool } from '../../forwarding/explain-pool.ts'
 import {
   clusterOf,
   endpoint,
@@ -72,6 +72,8 @@ test('each Service has its own pools, and one that is gone has none', () => {
     recorded({ entry, frontend: entry.frontends[0]!, pool: 'cluster' }),
   )
   expect(found.map((one) => one && [...one.nodes.keys()])).toEqual([
-    ...[['10.0.0.1'], undefined, ['10.0.0.3']],
+    ['10.0.0.1'],
+    undefined,
+    ['10.0.0.3'],
   ])
 })

@@ -1,5 +1,5 @@
 import type { ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
-import type { ExplainedPool, PoolExplanation } from '../../forwarding/explanation/explain-pool.ts'
+import type { ExplainedPool, PoolExplanation } from '../../forwarding/explain-pool.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { DesiredState } from './desired-state.ts'
 
@@ -30,7 +30,7 @@ export function* poolLines(
   }
 }
 
-/** Explains pools as that document does. Throws a SyntaxError or TypeError where it is none. */
+/** Explains pools as that document does. Throws a SyntaxError or TypeError where it is not such a document. */
 export function parsePools(text: string): ExplainPool {
   const lines = text.split('\n').filter((line) => line !== '')
   const known = new Map(

@@ -1,9 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { NodeFacts } from '../../doctor/evidence/node-facts.ts'
+import type { CounterFacts, NodeFacts } from '../../doctor/evidence/node-facts.ts'
 import type { RunCommand } from '../../explain/host/run-command.ts'
-import type { InspectionClient } from '../../inspection/client/inspection-client.ts'
-import { readTotals, type Totals } from './daemon/read-loads.ts'
-import { readCounters } from './kernel/read-counters.ts'
+import type { InspectionClient } from '../../inspection/inspection-client.ts'
+import { readTotals, type Totals } from './read-loads.ts'
 
 /** Counters read twice: what grew meanwhile happens now. */
 export interface Growth {
@@ -24,6 +24,65 @@ export async function readGrowth(
   const isCounted = first !== undefined && last !== undefined
   return {
     counters: isCounted ? { before: first, after: last, seconds } : undefined,
-    ...{ before, after },
+    before,
+    after,
   }
+}
+
+type Table = ReadonlyMap<string, number>
+
+/**
+ * Counters of this network namespace since it was made: what connection tracking lost, and what rp_filter dropped.
+ * Undefined: this kernel counts neither.
+ */
+async function readCounters(run: RunCommand): Promise<CounterFacts | undefined> {
+  const netstat = extensions(await content('/proc/self/net/netstat'))
+  const file = await content('/proc/self/net/stat/nf_conntrack')
+  const conntrack = file === '' ? await byProgram(run) : perProcessor(file)
+  if (conntrack.size === 0 && netstat.size === 0) return undefined
+  return {
+    drop: conntrack.get('drop') ?? 0,
+    earlyDrop: conntrack.get('early_drop') ?? 0,
+    insertFailed: conntrack.get('insert_failed') ?? 0,
+    clashesResolved: conntrack.get('clashres') ?? conntrack.get('clash_resolve') ?? -1,
+    reversePath: netstat.get('IPReversePathFilter') ?? 0,
+  }
+}
+
+async function content(path: string): Promise<string> {
+  return await readFile(path, 'latin1').catch(() => '')
+}
+
+/** A line of names, then one of hexadecimal numbers for each processor. */
+function perProcessor(text: string): Table {
+  const [names = [], ...rows] = linesOf(text).map((line) => line.trim().split(/\s+/))
+  return sumOf(
+    rows.flatMap((row) => names.map((name, at) => [name, parseInt(row[at] ?? '0', 16)] as const)),
+  )
+}
+
+/** `conntrack -S`: a line of `NAME=NUMBER` for each processor. A machine without that program counts nothing. */
+async function byProgram(run: RunCommand): Promise<Table> {
+  const { status, stdout } = await run('conntrack', ['-S'])
+  if (status !== 0) return new Map()
+  const pairs = [...stdout.matchAll(/(\w+)=(\d+)/g)]
+  return sumOf(pairs.map(([, name = '', value]) => [name, Number(value)] as const))
+}
+
+/** Pairs of lines: `TcpExt: NAME NAME`, `TcpExt: NUMBER NUMBER`. */
+function extensions(text: string): Table {
+  const [names = [], values = []] = linesOf(text)
+    .filter((line) => line.startsWith('TcpExt: '))
+    .map((line) => line.split(' '))
+  return new Map(names.slice(1).map((name, at) => [name, Number(values[at + 1] ?? 0)]))
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line !== '')
+}
+
+function sumOf(pairs: readonly (readonly [string, number])[]): Table {
+  const sums = new Map<string, number>()
+  for (const [name, value] of pairs) sums.set(name, (sums.get(name) ?? 0) + value)
+  return sums
 }

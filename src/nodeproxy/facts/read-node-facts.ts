@@ -1,26 +1,48 @@
 import { existsSync } from 'node:fs'
 import { hostname, release } from 'node:os'
 import { FACTS_FORMAT, type NodeFacts } from '../../doctor/evidence/node-facts.ts'
+import type { RunCommand } from '../../explain/host/run-command.ts'
+import { listNftables } from '../../explain/nftables/read-nftables.ts'
 import { openLocalReaders } from '../../explain/world/local-readers.ts'
 import { readWorld } from '../../explain/world/read-world.ts'
-import { type InspectionClient, openInspection } from '../../inspection/client/inspection-client.ts'
+import { type InspectionClient, openInspection } from '../../inspection/inspection-client.ts'
+import { ProcModules } from '../../kernel/modules/proc-modules.ts'
+import { rawTransport } from '../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
+import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { ProcSysctl } from '../../kernel/sysctl/proc-sysctl.ts'
+import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
+import { KernelTraces } from '../../kernel/traces/kernel-traces.ts'
+import { systemClock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import { type DaemonKnowledge, readDaemon } from './daemon/daemon-knowledge.ts'
-import { readConfigured } from './daemon/read-configured.ts'
-import { loadsBetween } from './daemon/read-loads.ts'
-import { type NodeSource, rememberCommands } from './kernel/node-source.ts'
-import { readInterfaces, readUplink } from './kernel/read-interfaces.ts'
-import { readMasquerades } from './kernel/read-masquerades.ts'
-import { readModules } from './kernel/read-modules.ts'
-import { readProxies } from './kernel/read-proxies.ts'
-import { readRules } from './kernel/read-rules.ts'
-import { readSettings } from './kernel/read-settings.ts'
-import { readPackets } from './packets/read-packets.ts'
-import { SampledEntries } from './packets/sampled-entries.ts'
-import { readTakenPorts } from './packets/taken-ports.ts'
-import { collectParts, type Parts } from './parts.ts'
+import { quote } from '../../lib/quote.ts'
+import type { Protocol } from '../../resources/types.ts'
+import { findProxies } from '../foreign-proxies/find-proxies.ts'
+import { type DaemonKnowledge, readDaemon } from './daemon-knowledge.ts'
+import { type NodeSource, rememberCommands } from './node-source.ts'
+import { readConfigured } from './read-configured.ts'
 import { readGrowth } from './read-growth.ts'
+import { readInterfaces, readUplink } from './read-interfaces.ts'
+import { loadsBetween } from './read-loads.ts'
+import { isOwnRule, OF_IPTABLES, readMasquerades, XTABLES } from './read-masquerades.ts'
+import { readPackets } from './read-packets.ts'
+import { SampledEntries } from './sampled-entries.ts'
+
+const MAX = 200
+
+/** Kernel settings that decide about packets to Services. */
+const SETTINGS = [
+  'net.ipv4.ip_forward',
+  'net.ipv6.conf.all.forwarding',
+  'net.ipv4.conf.all.route_localnet',
+  'net.ipv4.conf.all.rp_filter',
+  'net.ipv4.ip_local_port_range',
+  'net.ipv4.ip_local_reserved_ports',
+  'net.bridge.bridge-nf-call-iptables',
+  'net.bridge.bridge-nf-call-ip6tables',
+  'net.netfilter.nf_conntrack_count',
+  'net.netfilter.nf_conntrack_max',
+] as const
 
 /** What is read beside the usual. */
 export interface FactsOptions {
@@ -83,11 +105,21 @@ async function readFacts(
   const loads =
     growth === undefined ? [] : loadsBetween(growth.before, growth.after, sample.affinitySeconds)
   return {
-    ...{ format: FACTS_FORMAT, kernel: release(), at: Date.now() },
-    ...{ node: known?.nodeName ?? hostname(), version: known?.version ?? options.version },
-    ...{ daemon: known?.facts, daemonAbsent: typeof daemon === 'string' ? daemon : '' },
-    ...{ walks: [], connects: [], localBackends: [], loads },
-    ...{ ...kernel, ...packets, takenPorts: taken, counters: growth?.counters },
+    format: FACTS_FORMAT,
+    kernel: release(),
+    at: Date.now(),
+    node: known?.nodeName ?? hostname(),
+    version: known?.version ?? options.version,
+    daemon: known?.facts,
+    daemonAbsent: typeof daemon === 'string' ? daemon : '',
+    walks: [],
+    connects: [],
+    localBackends: [],
+    loads,
+    ...kernel,
+    ...packets,
+    takenPorts: taken,
+    counters: growth?.counters,
     unread: parts.unread,
   }
 }
@@ -104,7 +136,9 @@ async function readKernel({ config }: FactsOptions, source: NodeSource, { parts,
   const settings = await parts.read('settings', {}, () => readSettings(source.sysctl))
   const scheduler = configuration?.scheduler ?? ''
   return {
-    ...{ configuration, settings, conntrack: conntrackOf(settings) },
+    configuration,
+    settings,
+    conntrack: conntrackOf(settings),
     hasIpvs: existsSync('/proc/self/net/ip_vs'),
     modules: await parts.read('modules', {}, () => readModules(scheduler)),
     interfaces: await parts.read('interfaces', [], () => readInterfaces(source)),
@@ -119,4 +153,177 @@ function conntrackOf(settings: NodeFacts['settings']): NodeFacts['conntrack'] {
   const count = Number(settings['net.netfilter.nf_conntrack_count'])
   const max = Number(settings['net.netfilter.nf_conntrack_max'])
   return Number.isFinite(count) && Number.isFinite(max) ? { count, max } : undefined
+}
+
+/** The kernel modules without which a mode cannot work. Nothing is loaded. */
+async function readModules(scheduler: string): Promise<Readonly<Record<string, string>>> {
+  const name = /^[a-z]{1,16}$/.test(scheduler) ? scheduler : 'rr'
+  const runner = new Spawner()
+  try {
+    const names = ['ip_vs', `ip_vs_${name}`, 'ip_set', 'xt_set', 'nf_tables', 'br_netfilter']
+    return Object.fromEntries(await new ProcModules(runner).states(names))
+  } finally {
+    await runner.close()
+  }
+}
+
+/** Other Service proxies of this node. */
+async function readProxies(): Promise<NodeFacts['proxies']> {
+  const traces = new KernelTraces(rawTransport(NETLINK_NETFILTER), systemClock)
+  try {
+    const found = await findProxies(traces, [4, 6])
+    return found.map(({ signature, traces: seen, pids }) => ({
+      proxy: signature.proxy,
+      remedy: signature.remedy,
+      traces: seen,
+      pids,
+    }))
+  } finally {
+    traces.close()
+  }
+}
+
+/** By their names; those that the kernel does not have are left out. */
+export function readSettings(sysctl: Pick<Sysctl, 'read'>): Readonly<Record<string, string>> {
+  const found = SETTINGS.flatMap((name) => {
+    const value = sysctl.read(name.replaceAll('.', '/'))
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return Object.fromEntries(found)
+}
+
+/** A part of the facts that could not be read. */
+interface UnreadPart {
+  readonly what: string
+  readonly why: string
+}
+
+/** Reads parts; each may fail without the others. */
+interface Parts {
+  /** What could not be read so far. */
+  readonly unread: readonly UnreadPart[]
+  /** What `read` returns; `otherwise` when it fails. */
+  read<T>(what: string, otherwise: T, read: () => T | Promise<T>): Promise<T>
+}
+
+function collectParts(): Parts {
+  const unread: UnreadPart[] = []
+  return {
+    unread,
+    async read(what, otherwise, read) {
+      try {
+        return await read()
+      } catch (error) {
+        unread.push({ what, why: error instanceof Error ? error.message : quote(error) })
+        return otherwise
+      }
+    },
+  }
+}
+
+/** What is compared. */
+interface PortOwners {
+  readonly run: RunCommand
+  /** The inspection socket, by which the process of node-proxy is recognised. */
+  readonly socket: string
+  /** Ids of entries by `TCP/30080`. */
+  readonly owners: ReadonlyMap<string, string>
+}
+
+/** Sockets at node ports that are not node-proxy's own. Those whose process cannot be seen are left out. */
+async function readTakenPorts({
+  run,
+  socket,
+  owners,
+}: PortOwners): Promise<NodeFacts['takenPorts']> {
+  if (owners.size === 0) return []
+  const own = await processAtSocket(run, socket)
+  if (own === 0) return []
+  const listeners = await readListeners(run)
+  return listeners
+    .flatMap((one) => {
+      const entry = owners.get(`${one.protocol}/${one.port}`)
+      return entry === undefined || one.pid === 0 || one.pid === own ? [] : [{ ...one, entry }]
+    })
+    .slice(0, MAX)
+}
+
+/** A listening TCP socket or unconnected UDP socket, with its process as far as it may be seen. */
+interface ListeningProcess {
+  readonly protocol: Protocol
+  readonly address: string
+  readonly port: number
+  /** Empty: not to be seen. */
+  readonly process: string
+  /** 0: not to be seen. */
+  readonly pid: number
+}
+
+/** Columns of `ss -Hlntup`: protocol, state, two queues, local address, remote address, `users:(("NAME",pid=N,fd=N))`. */
+export async function readListeners(run: RunCommand): Promise<readonly ListeningProcess[]> {
+  const { status, stdout } = await run('ss', ['-Hlntup'])
+  if (status !== 0) return []
+  return stdout.split('\n').flatMap((line) => {
+    const [kind = '', , , , local = ''] = line.trim().split(/\s+/)
+    const port = Number(local.slice(local.lastIndexOf(':') + 1))
+    if ((kind !== 'tcp' && kind !== 'udp') || !Number.isInteger(port)) return []
+    const protocol: Protocol = kind === 'tcp' ? 'TCP' : 'UDP'
+    const address = local.slice(0, local.lastIndexOf(':'))
+    return [{ protocol, address, port, ...processOf(line) }]
+  })
+}
+
+/** The process that listens on a Unix socket; 0: it is not to be seen. */
+export async function processAtSocket(run: RunCommand, path: string): Promise<number> {
+  const { status, stdout } = await run('ss', ['-Hxlp'])
+  if (status !== 0) return 0
+  const line = stdout.split('\n').find((one) => one.split(/\s+/).includes(path))
+  return line === undefined ? 0 : processOf(line).pid
+}
+
+function processOf(line: string): Pick<ListeningProcess, 'process' | 'pid'> {
+  const [, process = '', pid = '0'] = /users:\(\("([^"]*)",pid=(\d+)/.exec(line) ?? []
+  return { process, pid: Number(pid) }
+}
+
+type RuleCount = NodeFacts['rules'][number]
+
+/** How many rules each program lists, and how many of them are of node-proxy. A program that is not there lists none. */
+export async function readRules({
+  run,
+  nftTables,
+}: Pick<NodeSource, 'run' | 'nftTables'>): Promise<readonly RuleCount[]> {
+  const counts: RuleCount[] = []
+  for (const program of XTABLES) {
+    const { status, stdout } = await run(`${program}-save`, ['-c'])
+    if (status === 0) counts.push(countXtables(program, stdout))
+  }
+  const { text } = await listNftables(run, await nftTables(), { isTerse: true })
+  counts.push(countNft(text))
+  return counts.filter(({ own, others }) => own + others > 0)
+}
+
+function countXtables(program: string, listing: string): RuleCount {
+  let own = 0
+  let others = 0
+  for (const [, rule = ''] of listing.matchAll(/^(?:\[[^\]]*\] )?-A (.*)$/gm)) {
+    if (isOwnRule('', rule)) own++
+    else others++
+  }
+  return { program, own, others }
+}
+
+/** Rules of tables that no iptables program lists. */
+function countNft(listing: string): RuleCount {
+  let own = 0
+  let others = 0
+  let table = ''
+  for (const line of listing.split('\n')) {
+    const head = /^table (\S+ \S+) \{/.exec(line)
+    if (head !== null) table = `nft ${head[1]}`
+    if (!/^\t\t.* # handle \d+$/.test(line) || OF_IPTABLES.test(table)) continue
+    if (isOwnRule(table, '')) own++
+    else others++
+  }
+  return { program: 'nft', own, others }
 }

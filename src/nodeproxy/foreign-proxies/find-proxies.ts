@@ -1,7 +1,35 @@
 import type { TableName } from '../../kernel/iptables/iptables.ts'
 import type { Traces } from '../../kernel/traces/traces.ts'
 import type { Family } from '../../lib/ip.ts'
-import { SIGNATURES, type Signature } from './signatures.ts'
+
+/** Only what they make in order to serve Services, so network policies alone are no sign. */
+const SIGNATURES: readonly Signature[] = [
+  {
+    proxy: 'kube-proxy',
+    process: 'kube-proxy',
+    chains: [{ table: 'nat', chain: 'KUBE-SERVICES' }],
+    nftTables: ['kube-proxy'],
+    devices: ['kube-ipvs0'],
+    remedy: 'stop it and run kube-proxy --cleanup',
+  },
+  {
+    proxy: 'kube-router',
+    process: 'kube-router',
+    chains: [{ table: 'filter', chain: 'KUBE-ROUTER-SERVICES' }],
+    nftTables: [],
+    devices: ['kube-dummy-if'],
+    remedy: 'start it with --run-service-proxy=false, then run kube-router --cleanup-config',
+  },
+  {
+    proxy: 'Cilium',
+    process: 'cilium-agent',
+    chains: [],
+    nftTables: [],
+    devices: ['cilium_host'],
+    remedy:
+      'Cilium translates cluster IPs of its pods itself: set kubeProxyReplacement as the page says',
+  },
+]
 
 /** Another Service proxy, by what there is of it. */
 export interface FoundProxy {
@@ -69,4 +97,17 @@ function chainText(
   variant: string,
 ): string {
   return `chain ${place.chain} in table ${place.table} of iptables-${variant} (IPv${place.family})`
+}
+
+/** How another Service proxy shows on a node. */
+interface Signature {
+  readonly proxy: string
+  /** Its process, as the kernel names it. */
+  readonly process: string
+  readonly chains: readonly { readonly table: TableName; readonly chain: string }[]
+  /** Tables of nftables, in the families `ip` and `ip6`. */
+  readonly nftTables: readonly string[]
+  readonly devices: readonly string[]
+  /** What removes it for good. */
+  readonly remedy: string
 }

@@ -26,7 +26,11 @@ beforeEach(async () => {
 function start(): void {
   stop?.()
   stop = watchProxies({
-    ...{ traces, conditions, clock, log: recordingLog().log, families: [4, 6] },
+    traces,
+    conditions,
+    clock,
+    log: recordingLog().log,
+    families: [4, 6],
     heldPorts: () => heldPorts,
   })
 }

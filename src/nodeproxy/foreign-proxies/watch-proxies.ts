@@ -4,8 +4,9 @@ import type { Family } from '../../lib/ip.ts'
 import { regularly } from '../../lib/regularly.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { describeProxies } from './describe-proxies.ts'
-import { findProxies } from './find-proxies.ts'
+import { type FoundProxy, findProxies } from './find-proxies.ts'
+
+const PAGE = 'docs/operate/take-over.md'
 
 /** Between two checks, each of about ten requests to the kernel. */
 const EVERY_MS = 10_000
@@ -47,4 +48,29 @@ async function look(parts: ProxyWatchParts, isStopped: () => boolean): Promise<v
     const message = describeProxies(found, heldPorts())
     conditions.raise(FOREIGN_PROXY, { message, blocksReadiness: false })
   }
+}
+
+/** What an operator has to know of proxies that were found; `heldPorts`: ours, by others. */
+function describeProxies(found: readonly FoundProxy[], heldPorts: readonly number[]): string {
+  const descriptions = found.map((proxy) => describeProxy(proxy, heldPorts))
+  return (
+    `another Service proxy is on this node: ${descriptions.join('; ')}. ` +
+    `The proxy that started last decides where packets go, and rules without a process go stale; see ${PAGE}`
+  )
+}
+
+function describeProxy(
+  { signature, traces, pids }: FoundProxy,
+  heldPorts: readonly number[],
+): string {
+  const { proxy, remedy } = signature
+  return `${proxy}, ${activity(pids, heldPorts)}: ${traces.join(', ')}; remedy: ${remedy}`
+}
+
+function activity(pids: readonly number[], heldPorts: readonly number[]): string {
+  if (pids.length > 0) return `at work (pid ${pids.join(', ')})`
+  if (heldPorts.length > 0) {
+    return `probably at work (another process holds port ${heldPorts.join(', ')})`
+  }
+  return 'probably left behind (no process of it is visible from here)'
 }

@@ -23,12 +23,12 @@ import type { Launch } from '../config/launch.ts'
 import { settingsTableOf } from '../config/settings-table.ts'
 import { runProgram } from '../program.ts'
 import { recordingLog } from '../testing/wiring.ts'
-import { removalsOf } from '../wiring/cleanup/clean-up.ts'
+import { checkStart } from '../wiring/check-start.ts'
+import { removalsOf } from '../wiring/clean-up.ts'
 import type { Kernel } from '../wiring/kernel/kernel.ts'
-import { LoopbackRouting } from '../wiring/loopback/loopback-routing.ts'
-import { openModes } from '../wiring/modes/open-modes.ts'
+import { LoopbackRouting } from '../wiring/loopback-routing.ts'
 import { NodeProxy } from '../wiring/node-proxy.ts'
-import { checkStart } from '../wiring/startup/check-start.ts'
+import { openModes } from '../wiring/open-modes.ts'
 import { MODES } from './mode-registry.ts'
 
 /** The registry with one more line. */
@@ -68,7 +68,8 @@ function fakeKernel(): Kernel {
   return {
     rights: { ok: true },
     netfilter: {
-      ...{ ok: true, families: [4, 6] },
+      ok: true,
+      families: [4, 6],
       parts: { iptables: new FakeIptables(), modules: new FakeModules(), sets: new FakeSets() },
     },
     families: [4, 6],
@@ -128,7 +129,12 @@ test('the daemon runs it: a Service reaches its kernel', async () => {
   const open = await openModes(kernel, config, { log, modes: all.modes })
   const metrics = createMetrics()
   const proxy = await NodeProxy.create({
-    ...{ ...open, kernel, log, clock, metrics, nodeName: 'here' },
+    ...open,
+    kernel,
+    log,
+    clock,
+    metrics,
+    nodeName: 'here',
     configuration: { current: config },
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
     apiFailures: silentReporter,
@@ -136,7 +142,10 @@ test('the daemon runs it: a Service reaches its kernel', async () => {
     loopback: new LoopbackRouting({ sysctl: kernel.sysctl, iptables: [], log }),
   })
   const watch: WatchState = {
-    ...{ synced: true, endpointsApi: 'v1', discoveryFailure: undefined, endpoints: undefined },
+    synced: true,
+    endpointsApi: 'v1',
+    discoveryFailure: undefined,
+    endpoints: undefined,
     services: createProgress('/api/v1/services', 0),
     node: createProgress('/api/v1/nodes', 0),
   }

@@ -1,20 +1,32 @@
-import type { RequestListener } from 'node:http'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { SecureContextOptions } from 'node:tls'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { InspectionHandlerParts } from '../../inspection/http/inspection-handler.ts'
-import { lazyListener } from '../../inspection/http/lazy-listener.ts'
+import { lazyListener } from '../../inspection/http/page-handler.ts'
+import { sendError } from '../../inspection/http/send-json.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { follow } from '../../lib/follow.ts'
+import { quote } from '../../lib/quote.ts'
+import { regularly } from '../../lib/regularly.ts'
+import { CertifiedConnections } from '../../lib/tls/certified-connections.ts'
+import { belongTogether, certificateFault, keyFault } from '../../lib/tls/pem.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
 import { FailureLog } from '../../telemetry/failure-log.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
+import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Launch } from '../config/launch.ts'
 import { Listener, type ListenerOptions } from '../servers/listener.ts'
-import { accessCheck } from './access/access-check.ts'
-import { apiReviews } from './access/reviews.ts'
-import { remoteHandler } from './remote-handler.ts'
-import { readServingFiles, type ServingFiles } from './tls/serving-files.ts'
-import { tlsServer } from './tls/tls-server.ts'
+import { accessCheck, type CheckAccess, type RefusedRequest } from './access-check.ts'
+import { apiReviews } from './access-reviews.ts'
+
+/** Milliseconds between two checks of a request that is still being answered. */
+const RECHECK_MS = 30_000
+
+/** Milliseconds for a TLS handshake. */
+const HANDSHAKE_MS = 5_000
 
 /** What remote inspection is started with. */
 export interface RemoteParts {
@@ -57,7 +69,9 @@ export async function serveRemote(
   const first = await read().catch(onUnusable)
   if (first !== undefined) await serving.use(first)
   const stop = follow<ServingFiles | undefined>({
-    ...{ clock, first, read },
+    clock,
+    first,
+    read,
     async onChange(files) {
       if (files === undefined) return
       await serving.use(files)
@@ -85,7 +99,8 @@ function handlerOf(
   return remoteHandler(lazyListener(load, parts.onError), {
     checkAccess: accessCheck(apiReviews(client, nodeName), { clock, nodeName }),
     refusals: new FailureLog({ clock, log }),
-    ...{ clock, onError: parts.onError },
+    clock,
+    onError: parts.onError,
   })
 }
 
@@ -104,7 +119,11 @@ function certifiedListener(address: SocketAddress, { handler, clock, report }: C
       const server = tlsServer(files)
       const openServer: ListenerOptions['open'] = (...given) => server.open(...given)
       const listener = new Listener({
-        ...{ address, handler, clock, open: openServer, maxHeaderBytes: MAX_HEADER_BYTES },
+        address,
+        handler,
+        clock,
+        open: openServer,
+        maxHeaderBytes: MAX_HEADER_BYTES,
         onBlocked: report,
         onListening: () => report(undefined),
       })
@@ -131,4 +150,145 @@ function conditionOf(conditions: Pick<Conditions, 'raise' | 'clear'>, reason: st
 function textOf(error: unknown): string {
   if (error instanceof NodeProxyError) return `${error.message}; ${error.hint}`
   return error instanceof Error ? error.message : 'unknown error'
+}
+
+/** The HTTPS server of one listener, whose files may be replaced while it serves. */
+interface TlsServer {
+  /** A server with the present files. The listener opens another one where it could not listen with the last. */
+  open(limits: ServerOptions, handler: RequestListener): Server
+  /** New connections have the new files; those whose client certificate no authority of them signed are ended. */
+  replace(files: ServingFiles): void
+}
+
+function tlsServer(first: ServingFiles): TlsServer {
+  let files = first
+  let last: { server: Server; certified: CertifiedConnections } | undefined
+  return {
+    open(limits, handler) {
+      const clients = { requestCert: files.ca !== undefined, rejectUnauthorized: false }
+      const options = { ...limits, ...contextOf(files), ...clients }
+      const server = createServer({ ...options, handshakeTimeout: HANDSHAKE_MS }, handler)
+      last = { server, certified: new CertifiedConnections(server) }
+      return server
+    },
+    replace(next) {
+      files = next
+      last?.server.setSecureContext(contextOf(files))
+      last?.certified.endOthersThan(files.ca ?? '')
+    },
+  }
+}
+
+/**
+ * A certificate that no authority signed does not end the handshake: it proves nothing. An empty list keeps Node
+ * from trusting the authorities of the machine where no others are given.
+ */
+function contextOf({ cert, key, ca }: ServingFiles): SecureContextOptions {
+  return { cert, key, ca: ca ?? [], minVersion: 'TLSv1.2' }
+}
+
+/** PEM texts of a TLS listener. */
+interface ServingFiles {
+  readonly cert: string
+  readonly key: string
+  /** The authorities of client certificates; undefined: none are accepted. */
+  readonly ca: string | undefined
+}
+
+type Paths = Pick<
+  NodeProxyConfiguration['inspection'],
+  'tlsCertFile' | 'tlsPrivateKeyFile' | 'clientCAFile'
+>
+
+/** Reads the files of the configuration. Throws NP_INSPECTION_CERTIFICATE where one cannot be used. */
+async function readServingFiles(paths: Paths): Promise<ServingFiles> {
+  const { tlsCertFile, tlsPrivateKeyFile, clientCAFile } = paths
+  const cert = await readPem('tlsCertFile', tlsCertFile, certificateFault)
+  const key = await readPem('tlsPrivateKeyFile', tlsPrivateKeyFile, keyFault)
+  if (!belongTogether(cert, key)) {
+    throw unusable('tlsCertFile', tlsCertFile, `does not belong to the key ${tlsPrivateKeyFile}`)
+  }
+  const ca =
+    clientCAFile === '' ? undefined : await readPem('clientCAFile', clientCAFile, certificateFault)
+  return { cert, key, ca }
+}
+
+async function readPem(
+  field: keyof Paths,
+  path: string,
+  faultOf: (text: string) => string | undefined,
+): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw unusable(field, path, `cannot be read: ${cause.code ?? cause.message}`)
+  })
+  const fault = faultOf(text)
+  if (fault === undefined) return text
+  throw unusable(field, path, fault)
+}
+
+function unusable(field: keyof Paths, path: string, what: string): NodeProxyError {
+  const message = `inspection.${field}: ${JSON.stringify(path)} ${what}`
+  return new NodeProxyError('NP_INSPECTION_CERTIFICATE', message, {
+    object: path,
+    hint: 'give files in PEM, a certificate first in its file and its key without a passphrase; they are read again every 10 s',
+  })
+}
+
+/** What the handler uses. */
+interface RemoteHandlerParts {
+  readonly checkAccess: CheckAccess
+  readonly clock: Pick<Clock, 'after'>
+  readonly refusals: Pick<FailureLog, 'report'>
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Passes on requests whose sender may read this node, and answers the others with the reason. An answer that goes on
+ * for long ends when its reader may not read it any more.
+ */
+function remoteHandler(
+  handler: RequestListener,
+  { checkAccess, clock, refusals, onError }: RemoteHandlerParts,
+): RequestListener {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const refusal = await checkAccess(request)
+    if (refusal !== undefined) return refuse({ request, response }, refusal, refusals)
+    if (response.destroyed) return
+    const everyMs = RECHECK_MS
+    const round = async () => {
+      if ((await checkAccess(request)) !== undefined) response.destroy()
+    }
+    response.once('close', regularly({ clock, everyMs, round, onError }))
+    handler(request, response)
+  }
+  return (request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      onError(error)
+      response.destroy()
+    })
+  }
+}
+
+function refuse(
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  { status, error, user }: RefusedRequest,
+  refusals: Pick<FailureLog, 'report'>,
+): void {
+  const client = request.socket.remoteAddress ?? ''
+  const path = quote(request.url?.split('?', 1)[0])
+  refusals.report(String(status), {
+    level: 'warn',
+    fields: {
+      client,
+      path,
+      status,
+      code: error.code,
+      ...(user === undefined ? {} : { user: quote(user) }),
+    },
+    message: `a remote inspection request was refused: ${error.message}`,
+    subject: client,
+    summary: (clients) => ({ clients: clients.slice(0, 10), status, code: error.code }),
+  })
+  const headers = status === 401 ? { 'WWW-Authenticate': 'Bearer realm="node-proxy"' } : {}
+  sendError({ request, response }, error, { status, headers })
 }

@@ -6,7 +6,7 @@ import { freePort } from '../../lib/testing/free-port.ts'
 import type { NodePortScope } from '../../modes/netfilter/settings/node-port-scope.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { request } from '../testing/request.ts'
-import { healthCheckAddresses } from '../wiring/health/health-check-addresses.ts'
+import { healthCheckAddresses } from '../wiring/health-checks.ts'
 import { HealthCheckPorts } from './health-check-ports.ts'
 
 const CART = 'shop/cart' as ServiceKey

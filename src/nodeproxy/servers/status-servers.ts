@@ -2,10 +2,24 @@ import type { RequestListener } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
-import { serveRoutes } from '../../telemetry/pages/routes.ts'
+import { healthzAnswer, livezAnswer, readyzAnswer } from '../../telemetry/health/answers.ts'
+import type { Health } from '../../telemetry/health/health.ts'
+import type { Readiness } from '../../telemetry/health/readiness.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import { jsonPage, type Routes, serveRoutes, textPage } from '../../telemetry/pages-routes.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { Listener } from './listener.ts'
-import { healthRoutes, metricsRoutes, type PageSources } from './pages.ts'
+
+/** The sources of the pages, read at each request. */
+export interface PageSources {
+  readonly health: Pick<Health, 'report'>
+  readonly readiness: () => Readiness
+  readonly metrics: Metrics
+  /** JSON text, see configzBody. */
+  readonly configz: () => string
+  /** For example `iptables`. */
+  readonly mode: () => string
+}
 
 /** A server of status pages, by the field of its address. */
 export type StatusPage = 'healthz' | 'metrics'
@@ -74,4 +88,41 @@ export async function startStatusServers(options: StatusServersOptions): Promise
     },
     close: async () => void (await Promise.all(open.map((listener) => listener.close()))),
   }
+}
+
+/** Port 10256: for load balancers and the node's supervisor. */
+function healthRoutes({ health, readiness, metrics }: PageSources): Routes {
+  return {
+    '/healthz': () => {
+      const { code, body } = healthzAnswer(health.report())
+      metrics.healthz.inc({ code })
+      return jsonPage(code, body)
+    },
+    '/livez': () => {
+      const { code, body } = livezAnswer(health.report())
+      metrics.livez.inc({ code })
+      return jsonPage(code, body)
+    },
+    '/readyz': () => readyPage(readiness),
+  }
+}
+
+/** Port 10249: for monitoring and operators. */
+function metricsRoutes(sources: PageSources): Routes {
+  return {
+    '/metrics': async () => ({
+      code: 200,
+      contentType: sources.metrics.contentType,
+      body: await sources.metrics.text(),
+    }),
+    '/healthz': () => textPage(200, 'ok'),
+    '/readyz': () => readyPage(sources.readiness),
+    '/configz': () => ({ code: 200, contentType: 'application/json', body: sources.configz() }),
+    '/proxyMode': () => textPage(200, sources.mode()),
+  }
+}
+
+function readyPage(readiness: () => Readiness) {
+  const { code, body } = readyzAnswer(readiness())
+  return jsonPage(code, body)
 }

@@ -1,14 +1,14 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { RequestReporter } from '../../client/http/failure/api-failures.ts'
+import type { RequestReporter } from '../../client/http/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { KernelFacts } from '../../modes/netfilter/settings/mode-inputs.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import type { Configuration } from './configuration/configuration.ts'
+import type { Configuration } from './configuration.ts'
 import type { Kernel } from './kernel/kernel.ts'
-import type { LoopbackRouting } from './loopback/loopback-routing.ts'
-import type { Modes } from './modes/modes.ts'
+import type { LoopbackRouting } from './loopback-routing.ts'
+import type { Modes } from './modes.ts'
 
 /** The parts of the kernel that every mode needs. */
 export type NodeKernel = Pick<

@@ -20,12 +20,12 @@ import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
-import { LoopbackRouting } from './loopback/loopback-routing.ts'
+import { LoopbackRouting } from './loopback-routing.ts'
 import { NodeProxy } from './node-proxy.ts'
 
 const LOCALNET = 'net/ipv4/conf/all/route_localnet'
 
-/** A daemon between watch and pages, with two modes of which the first is at work. */
+/** A daemon between watch and pages, with two modes; the first is at work. */
 async function rig(
   prepare: (
     drivers: { one: FakeDriver<NodeProxyConfiguration>; two: FakeDriver<NodeProxyConfiguration> },
@@ -75,14 +75,24 @@ async function rig(
   const metrics = createMetrics()
   const conditions = new Conditions({ log, metrics })
   const proxy = await NodeProxy.create({
-    ...{ modes, kernel, log, clock, nodeName: 'here', configuration: config },
+    modes,
+    kernel,
+    log,
+    clock,
+    nodeName: 'here',
+    configuration: config,
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
     apiFailures: silentReporter,
-    ...{ metrics, conditions, loopback },
+    metrics,
+    conditions,
+    loopback,
     facts: { families: [4, 6], hairpin: 'rules', randomFully: true },
   })
   const watch: WatchState = {
-    ...{ synced: true, endpointsApi: 'v1', discoveryFailure: undefined, endpoints: undefined },
+    synced: true,
+    endpointsApi: 'v1',
+    discoveryFailure: undefined,
+    endpoints: undefined,
     services: createProgress('/api/v1/services', 0),
     node: createProgress('/api/v1/nodes', 0),
   }
@@ -271,7 +281,8 @@ test('bindings that name nothing are a condition while their mode is at work', a
       ...listenErrors,
       services: (conditions, { config, isAtWork, serviceOf }) =>
         reviewBindings(conditions, {
-          ...{ config, serviceOf },
+          config,
+          serviceOf,
           bindings: isAtWork ? config.userspace.bindMap : undefined,
         }),
     }
@@ -295,7 +306,13 @@ test('one record says that the rules are in the kernel for the first time', asyn
   expect(records()).toHaveLength(1)
   const [record = ''] = records()
   expect(JSON.parse(record.slice(record.indexOf('{')))).toEqual({
-    ...{ mode: 'one', services: 1, entries: 1, frontends: 1, endpoints: 1, objects: 1, refused: 0 },
+    mode: 'one',
+    services: 1,
+    entries: 1,
+    frontends: 1,
+    endpoints: 1,
+    objects: 1,
+    refused: 0,
     secondsSinceStart: expect.any(Number),
   })
   modes.current = drivers.two

@@ -1,10 +1,14 @@
 import type { ClusterEvent } from '../../cluster/cluster-event.ts'
-import type { ClusterView } from '../../forwarding/cluster-view.ts'
-import type { ChangeHistory } from '../../inspection/history/change-history.ts'
+import type { ClusterView } from '../../forwarding/node-context.ts'
+import type { ChangeHistory } from '../../inspection/change-history.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { regularly } from '../../lib/regularly.ts'
 import type { Node } from '../../resources/types.ts'
 import type { Health } from '../../telemetry/health/health.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
-import type { WatchProblem } from '../../watch/problem.ts'
+import type { WatchProblem } from '../../watch/feed.ts'
 import { type Composition, compose } from './compose.ts'
 import type { Running } from './engine/engine.ts'
 import { applySysctls } from './kernel/sysctls.ts'
@@ -12,8 +16,8 @@ import { isEligible } from './node/node-identity.ts'
 import type { ThisNode } from './node/this-node.ts'
 import type { NodeProxyParts } from './node-proxy-parts.ts'
 import type { ChangeTimes } from './observation/change-times.ts'
-import { countChanges } from './observation/count-changes.ts'
-import { summariseHourly } from './observation/hourly-summary.ts'
+
+const HOUR_MS = 3_600_000
 
 /** Turns cluster events into kernel state, Events and health. */
 export class NodeProxy {
@@ -162,5 +166,81 @@ export class NodeProxy {
     if (eligible !== undefined) this.health.setNodeEligible(eligible)
     healthChecks.updateListeners()
     reviews.node()
+  }
+}
+
+/** Where changes are counted. */
+interface CountChangesParts {
+  readonly metrics: Pick<Metrics, 'serviceChanges' | 'endpointChanges'>
+  readonly changeTimes: Pick<ChangeTimes, 'note'>
+  /** Milliseconds since the epoch. The times of earlier changes are ignored, as they do not measure this daemon. */
+  readonly startedAt: number
+}
+
+/** Counts changes of Services and endpoints, and notes when they happened. */
+function countChanges(
+  events: readonly ClusterEvent[],
+  { metrics, changeTimes, startedAt }: CountChangesParts,
+): void {
+  for (const event of events) {
+    if (event.kind === 'service') {
+      metrics.serviceChanges.inc()
+      changeTimes.note('service')
+    }
+    if (event.kind !== 'endpoints') continue
+    metrics.endpointChanges.inc()
+    const at = event.value?.triggeredAt
+    changeTimes.note('endpoints', at !== undefined && at > startedAt ? at : undefined)
+  }
+}
+
+/** What the summary is made of. */
+interface SummaryParts {
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info'>
+  readonly metrics: Pick<
+    Metrics,
+    'serviceChanges' | 'endpointChanges' | 'applyFailures' | 'driftRepairs' | 'apiFailures'
+  >
+  /** Numbers of objects that are served now, and the mode: fields of the record. */
+  readonly now: () => Readonly<Record<string, unknown>>
+}
+
+type Counts = Readonly<Record<keyof SummaryParts['metrics'], number>>
+
+/**
+ * Logs once an hour what was done in it, although nothing needs attention: a log without a line says neither that the node
+ * follows the cluster nor that it does not. The returned function ends it.
+ */
+export function summariseHourly({ clock, log, metrics, now }: SummaryParts): () => void {
+  let before: Counts = {
+    serviceChanges: 0,
+    endpointChanges: 0,
+    applyFailures: 0,
+    driftRepairs: 0,
+    apiFailures: 0,
+  }
+  const round = async (): Promise<void> => {
+    const counts = await read(metrics)
+    const of = (name: keyof Counts): number => counts[name] - before[name]
+    const changes = `${of('endpointChanges')} changes of endpoints and ${of('serviceChanges')} of Services`
+    const failures = `${of('applyFailures')} refusals of the kernel, ${of('driftRepairs')} repairs, ${of('apiFailures')} failed requests to the API server`
+    before = counts
+    log.info(now(), `in the last hour: ${changes}; ${failures}`)
+  }
+  return regularly({ clock, everyMs: HOUR_MS, round, onError: () => {} })
+}
+
+async function read(metrics: SummaryParts['metrics']): Promise<Counts> {
+  const total = async (name: keyof Counts): Promise<number> => {
+    const { values } = await metrics[name].get()
+    return values.reduce((sum, { value }) => sum + value, 0)
+  }
+  return {
+    serviceChanges: await total('serviceChanges'),
+    endpointChanges: await total('endpointChanges'),
+    applyFailures: await total('applyFailures'),
+    driftRepairs: await total('driftRepairs'),
+    apiFailures: await total('apiFailures'),
   }
 }

@@ -1,26 +1,35 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import { ApiFailures } from '../../client/http/failure/api-failures.ts'
-import { causeOf } from '../../client/http/failure/failure.ts'
+import { ApiFailures } from '../../client/http/api-failures.ts'
+import { type ApiFailure, causeOf } from '../../client/http/failure.ts'
+import type { ReflectorState } from '../../client/reflector/reflector-state.ts'
+import { serveInspection } from '../../inspection/serve-inspection.ts'
+import type { IptablesVariant } from '../../kernel/iptables/iptables.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
-import type { NodeProxyError } from '../../lib/error.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
+import { assessReadiness, type ReadinessFacts } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
+import { createClusterWatcher, type WatchState } from '../../watch/cluster-watcher.ts'
+import { PROBE } from '../../watch/server-probe.ts'
+import { watchedResources } from '../../watch/watched-resources.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Launch } from '../config/launch.ts'
 import { watchProxies } from '../foreign-proxies/watch-proxies.ts'
-import { type StatusPage, startStatusServers } from '../servers/status-servers.ts'
-import { Configuration } from './configuration/configuration.ts'
-import { startInspection } from './inspection/start-inspection.ts'
+import { type RemoteParts, serveRemote } from '../remote/serve-remote.ts'
+import { type PageSources, type StatusPage, startStatusServers } from '../servers/status-servers.ts'
+import { Configuration } from './configuration.ts'
+import { type Inspected, nodeInspection } from './inspection/node-inspection.ts'
+import { type HttpParts, handlerParts, servePage } from './inspection/serve-page.ts'
 import type { Kernel } from './kernel/kernel.ts'
-import type { LoopbackRouting } from './loopback/loopback-routing.ts'
-import type { OpenModes } from './modes/open-modes.ts'
+import type { LoopbackRouting } from './loopback-routing.ts'
 import { NodeProxy } from './node-proxy.ts'
-import type { Ownership } from './ownership/take-ownership.ts'
-import { applyProcessSettings } from './startup/process-settings.ts'
-import { type StatusParts, statusPages } from './status-pages.ts'
+import { refreshGauges } from './observation/gauges.ts'
+import type { OpenModes } from './open-modes.ts'
+import { applyProcessSettings } from './process-settings.ts'
+import type { Ownership } from './take-ownership.ts'
+import { ServiceTrafficGauges } from './traffic/service-traffic-gauges.ts'
 import { TrafficCounters } from './traffic/traffic-counters.ts'
 
 /** The opened parts of a daemon. */
@@ -92,15 +101,16 @@ async function follow(
   const { log, config } = launch
   const { proxy, configuration, conditions, metrics, kernel, apiFailures: reporter } = parts
   const watcher = createClusterWatcher({
-    ...{ client, clock, random, nodeName, reporter },
+    client,
+    clock,
+    random,
+    nodeName,
+    reporter,
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
     onEvents: (events) => proxy.take(events, () => watcher.state()),
     onSynced: () => proxy.start(),
     onProblem: (problem) => proxy.takeProblem(problem),
-    onRangesRefused: (failure) => {
-      if (configuration.current.serviceCIDRs.length > 0) return
-      log.info({ cause: causeOf(failure) }, RANGES_UNKNOWN)
-    },
+    onRangesRefused: (failure) => logUnknownRanges(failure, configuration, launch),
   })
   const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
   const sources = statusPages({ ...parts, traffic, watch: () => watcher.state() })
@@ -112,21 +122,25 @@ async function follow(
     onError: (error) => log.error({ err: error }, 'answering a request for a status page failed'),
   })
   const stopLooking = watchProxies({
-    ...{ ...kernel, conditions, clock, log },
+    ...kernel,
+    conditions,
+    clock,
+    log,
     heldPorts: () => servers.waitingPorts,
   })
   const inspection = await startInspection({
-    ...{ launch, client, nodeName, proxy, conditions, traffic, pages: sources },
+    launch,
+    client,
+    nodeName,
+    proxy,
+    conditions,
+    traffic,
+    pages: sources,
   })
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   const stopSampling = sampleEventLoopDelay(metrics.eventLoopDelay)
-  let before = config
-  configuration.follow(() => {
-    void applyProcessSettings(configuration.current, { log, before })
-    before = configuration.current
-    proxy.reconfigure()
-  })
+  followConfiguration(proxy, configuration, launch)
   return {
     reread: () => configuration.reread(),
     async close() {
@@ -139,6 +153,28 @@ async function follow(
   }
 }
 
+function logUnknownRanges(
+  failure: ApiFailure,
+  configuration: Configuration,
+  { log }: Pick<Launch, 'log'>,
+): void {
+  if (configuration.current.serviceCIDRs.length > 0) return
+  log.info({ cause: causeOf(failure) }, RANGES_UNKNOWN)
+}
+
+function followConfiguration(
+  proxy: NodeProxy,
+  configuration: Configuration,
+  { log, config }: Pick<Launch, 'log' | 'config'>,
+): void {
+  let before = config
+  configuration.follow(() => {
+    void applyProcessSettings(configuration.current, { log, before })
+    before = configuration.current
+    proxy.reconfigure()
+  })
+}
+
 /** Conditions for pages that cannot be served. They do not block readiness, because traffic does not depend on pages. */
 function pageConditions(conditions: Conditions) {
   const reasonOf = (page: StatusPage) => `${page}-not-served`
@@ -149,5 +185,150 @@ function pageConditions(conditions: Conditions) {
         blocksReadiness: false,
       }),
     onListening: (page: StatusPage) => conditions.clear(reasonOf(page)),
+  }
+}
+
+/** What the service reads of the node proxy, each time anew. */
+interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | 'history' | 'cluster'> {
+  readonly modeName: string
+  readonly running: ReturnType<Inspected['running']>
+  readonly health: { report(): ReturnType<Inspected['health']> }
+}
+
+/** What the service is started with. */
+interface InspectionParts extends Pick<RemoteParts, 'client'> {
+  readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
+  readonly nodeName: string
+  readonly proxy: InspectedProxy
+  readonly conditions: Pick<Conditions, 'raise' | 'clear'>
+  readonly traffic: TrafficCounters
+  readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
+    readonly metrics: { text(): Promise<string> }
+  }
+}
+
+/** Serves inspection where the configuration says. Where that fails it is a condition, because traffic does not need it. */
+async function startInspection(parts: InspectionParts): Promise<{ close(): Promise<void> }> {
+  const { launch, conditions } = parts
+  const shared = { launch, conditions, source: sourceOf(parts) }
+  const http = handlerParts(shared)
+  const open = await Promise.all([
+    serveSocket(shared),
+    servePage(http, shared),
+    serveRemote(http, { ...parts, clock }),
+  ])
+  return {
+    async close() {
+      for (const one of open) await one?.close()
+    },
+  }
+}
+
+async function serveSocket({ launch, conditions, source }: HttpParts) {
+  const { socket, gid } = launch.config.inspection
+  if (socket === '') return undefined
+  const onError = (error: unknown) =>
+    launch.log.error({ err: error }, 'the inspection service failed')
+  try {
+    return await serveInspection({ socket, gid }, source, onError)
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    const message = `${error.message}; ${error.hint}`
+    conditions.raise('inspection-not-served', { message, blocksReadiness: false })
+    return undefined
+  }
+}
+
+function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) {
+  const { history, node, startedAt, cluster } = proxy
+  return nodeInspection({
+    version: launch.version,
+    nodeName,
+    startedAt,
+    node,
+    history,
+    cluster,
+    traffic: (service) => traffic.read(service),
+    readiness: () => pages.readiness(),
+    describe: () => pages.configz(),
+    metrics: () => pages.metrics.text(),
+    modeName: () => proxy.modeName,
+    running: () => proxy.running,
+    health: () => proxy.health.report(),
+  })
+}
+
+/** What the status pages read. */
+interface StatusParts {
+  readonly proxy: NodeProxy
+  readonly metrics: Metrics
+  readonly configuration: Configuration
+  readonly conditions: Pick<Conditions, 'current'>
+  readonly apiFailures: Pick<ApiFailures, 'describe'>
+  /** The iptables variant; `none`: there is no iptables, or no right to use it. */
+  readonly backend: IptablesVariant | 'none'
+  readonly watch: () => WatchState
+  readonly traffic: Pick<TrafficCounters, 'totals'>
+}
+
+/** The sources of the daemon's status pages, which are read at each request. */
+function statusPages({ watch, traffic, ...parts }: StatusParts): PageSources {
+  const { proxy, metrics, configuration, conditions, apiFailures, backend } = parts
+  const serviceTraffic = new ServiceTrafficGauges(metrics)
+  return {
+    health: proxy.health,
+    readiness: () =>
+      assessReadiness({
+        ...watchReadiness(watch(), apiFailures),
+        applied: proxy.isApplied,
+        kernel: proxy.health.report(),
+        conditions: conditions.current(),
+      }),
+    metrics: {
+      ...metrics,
+      async text() {
+        const state = watch()
+        proxy.mark(state)
+        refreshGauges(metrics, {
+          running: proxy.running,
+          watch: state,
+          changeTimes: proxy.changeTimes,
+          health: proxy.health.report(),
+          mode: { name: proxy.modeName, backend, draining: proxy.draining },
+        })
+        serviceTraffic.refresh(await traffic.totals().catch(() => undefined))
+        return metrics.text()
+      },
+    },
+    configz: () => configuration.describe(),
+    mode: () => modeText(proxy),
+  }
+}
+
+/** `iptables`; in userspace mode with the data path: `userspace (native)`. */
+function modeText({ modeName, running }: Pick<NodeProxy, 'modeName' | 'running'>): string {
+  const traffic = running?.mode.traffic
+  return traffic === undefined ? modeName : `${modeName} (${traffic.dataPath})`
+}
+
+/** What readiness depends on of the watches. A Node that can only be fetched, not watched, counts as connected. */
+export function watchReadiness(
+  watch: WatchState,
+  apiFailures: Pick<ApiFailures, 'describe'>,
+): Pick<ReadinessFacts, 'connected' | 'synced' | 'apiFailures' | 'silence'> {
+  const resources = watchedResources(watch)
+  const of = (has: (feed: ReflectorState) => boolean) =>
+    new Map(resources.map(({ resource, state }) => [resource, state !== undefined && has(state)]))
+  const causes = resources.flatMap(({ resource }) => {
+    // A failure before the discovery of the endpoints API counts for either of them.
+    const either = resource === 'endpoints' ? apiFailures.describe('endpointslices') : undefined
+    const cause = apiFailures.describe(resource) ?? either
+    return cause === undefined ? [] : [[resource, cause] as const]
+  })
+  return {
+    connected: of((feed) => feed.connected || feed.polled),
+    synced: of((feed) => feed.listedAt !== undefined),
+    apiFailures: new Map(causes),
+    silence: apiFailures.describe(PROBE.resource),
   }
 }

@@ -1,11 +1,17 @@
-import { type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { jsonText } from '../output/documents.ts'
+import { columns } from '../output/server-table.ts'
 import { oneLine } from '../output/terminal-text.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
-import { listRules } from './list-rules.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { resourceOf } from './resource-of.ts'
 
 /** The flags of `orchctl auth can-i`. */
@@ -40,7 +46,8 @@ export async function canI(
     method: 'POST',
     path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
     body: {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' },
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
       spec: await specOf({ verb, resource, name }, flags, context),
     },
   })
@@ -85,10 +92,78 @@ async function specOf(
   const isInside = found.namespaced && flags.allNamespaces !== true
   return {
     resourceAttributes: {
-      ...{ verb, group: found.group, resource: found.plural },
+      verb,
+      group: found.group,
+      resource: found.plural,
       name: inside ?? name ?? '',
       subresource: flags.subresource ?? '',
       namespace: isInside ? session.namespace : '',
     },
   }
+}
+
+interface ListFlags {
+  readonly output?: string
+  readonly quiet?: boolean
+  readonly headers: boolean
+}
+
+/** `orchctl auth can-i --list`: all that is allowed in the namespace. */
+async function listRules(flags: ListFlags, context: CommandContext): Promise<ExitCode> {
+  const { api, namespace } = await context.session()
+  const review = await api.send({
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectRulesReview',
+      spec: { namespace },
+    },
+  })
+  if (valueAt(review, 'status', 'incomplete') === true) {
+    const why = stringAt(review, 'status', 'evaluationError')
+    context.notice(`warning: the list may be incomplete: ${why}`)
+  }
+  if (flags.quiet === true) return 0
+  if (flags.output === 'json') {
+    context.print(jsonText(review, { isTerminal: true }))
+    return 0
+  }
+  const rows = [
+    ...arrayAt(review, 'status', 'resourceRules').flatMap(resourceRows),
+    ...arrayAt(review, 'status', 'nonResourceRules').flatMap((rule) =>
+      arrayAt(rule, 'nonResourceURLs').map((url) => {
+        return ['', `[${scalarText(url)}]`, '[]', listText(rule, 'verbs')]
+      }),
+    ),
+  ]
+  const header = flags.headers
+    ? [['Resources', 'Non-Resource URLs', 'Resource Names', 'Verbs']]
+    : []
+  const unique = new Map(rows.map((row) => [row.join('\0'), row]))
+  const sorted = [...unique]
+    .sort(([a], [b]) => (order(a) < order(b) ? -1 : 1))
+    .map(([, row]) => row)
+  context.print(columns([...header, ...sorted]))
+  return 0
+}
+
+/** Resources first, then paths. */
+function order(key: string): string {
+  return key.startsWith('\0') ? `\uffff${key}` : key
+}
+
+function resourceRows(rule: Json): readonly (readonly string[])[] {
+  const groups = arrayAt(rule, 'apiGroups')
+  return arrayAt(rule, 'resources').flatMap((resource) =>
+    groups.map((group) => {
+      const name = scalarText(resource)
+      const full = group === '' ? name : `${name}.${scalarText(group)}`
+      return [full, '[]', listText(rule, 'resourceNames'), listText(rule, 'verbs')]
+    }),
+  )
+}
+
+function listText(rule: Json, field: string): string {
+  return `[${arrayAt(rule, field).map(String).join(' ')}]`
 }

@@ -1,5 +1,5 @@
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import type { ApiResource } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 

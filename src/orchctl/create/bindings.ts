@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { quote } from '../../lib/quote.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
-import type { CommandContext } from '../command/context.ts'
-import { collect } from '../usage/collect.ts'
-import { usageError } from '../usage/usage-error.ts'
+import type { CommandContext } from '../command/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface BindingFlags {

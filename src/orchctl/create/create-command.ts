@@ -1,21 +1,17 @@
 import type { Command } from 'commander'
 import { type FileFlags, readManifests } from '../../manifests/manifests.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { eachManifest } from '../writing/each-manifest.ts'
 import { manifestTarget } from '../writing/manifest-target.ts'
 import { manifestRefusal } from '../writing/refusal-lines.ts'
 import { showWritten } from '../writing/show-written.ts'
 import { addFileFlags, addWriteFlags, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
 import { defineBindings } from './bindings.ts'
-import { defineConfigMap } from './config-map.ts'
-import { defineNamespace } from './namespace.ts'
+import { defineConfigMap, defineSecrets } from './data-objects.ts'
+import { generates } from './generates.ts'
 import { defineRoles } from './roles.ts'
-import { defineSecrets } from './secrets.ts'
-import { defineServiceAccount } from './service-account.ts'
 import { defineServices } from './services.ts'
 import { defineToken } from './token.ts'
 
@@ -25,8 +21,14 @@ export function define(command: Command, context: CommandContext): void {
   addWriteFlags(addFileFlags(command))
   runs<FileFlags & WriteFlags>(command, context, createFiles)
   for (const defineKind of [
-    ...[defineNamespace, defineServiceAccount, defineToken, defineSecrets, defineConfigMap],
-    ...[defineServices, defineRoles, defineBindings],
+    defineNamespace,
+    defineServiceAccount,
+    defineToken,
+    defineSecrets,
+    defineConfigMap,
+    defineServices,
+    defineRoles,
+    defineBindings,
   ]) {
     defineKind(command, context)
   }
@@ -56,4 +58,27 @@ async function createFiles(
     await showWritten(answer.value.body, 'created', flags, context)
     return []
   })
+}
+
+/** `orchctl create namespace NAME`. */
+function defineNamespace(create: Command, context: CommandContext): void {
+  const command = create.command('namespace').alias('ns').description('Create a Namespace.')
+  generates(command, context, (name) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name },
+  }))
+}
+
+/** `orchctl create serviceaccount NAME`. */
+function defineServiceAccount(create: Command, context: CommandContext): void {
+  const command = create
+    .command('serviceaccount')
+    .alias('sa')
+    .description('Create a ServiceAccount.')
+  generates(command, context, (name) => ({
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name },
+  }))
 }

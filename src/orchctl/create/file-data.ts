@@ -2,8 +2,8 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { quote } from '../../lib/quote.ts'
-import { collect } from '../usage/collect.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 
 /** The flags by which Secrets and ConfigMaps get their data. */
 export interface DataFlags {

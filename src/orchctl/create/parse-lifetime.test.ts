@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseLifetime } from './parse-lifetime.ts'
+import { parseLifetime } from './token.ts'
 
 test.each([
   ['24h', 86_400],

@@ -2,10 +2,10 @@ import { type Command, Option } from 'commander'
 import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { collect } from '../usage/collect.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface RoleFlags {
@@ -66,7 +66,9 @@ async function rulesOf(flags: RoleFlags, context: CommandContext): Promise<Json[
   }
   const resourceNames = split(flags.resourceName)
   return [...groups].map(([group, names]) => ({
-    ...{ verbs, apiGroups: [group], resources: names },
+    verbs,
+    apiGroups: [group],
+    resources: names,
     ...(resourceNames.length === 0 ? {} : { resourceNames }),
   }))
 }

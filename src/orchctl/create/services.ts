@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
-import { collect } from '../usage/collect.ts'
-import { usageError } from '../usage/usage-error.ts'
+import type { CommandContext } from '../command/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface ServiceFlags {
@@ -45,7 +45,9 @@ function serviceObject(name: string, type: string, flags: ServiceFlags): JsonObj
     ...(nodePort === undefined ? {} : { nodePort: Number(nodePort) }),
   }))
   return {
-    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, labels } },
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, labels },
     spec: {
       type,
       selector: labels,

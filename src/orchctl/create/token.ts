@@ -1,16 +1,17 @@
 import { type Command, Option } from 'commander'
+import { parseDuration } from '../../lib/duration.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { documentText } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
-import { collect } from '../usage/collect.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
-import { parseLifetime } from './parse-lifetime.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
+
+/** Seconds of the units that durations of Go do not have. A year has 365 days. */
+const DAYS: Readonly<Record<string, number>> = { d: 86_400, w: 7 * 86_400, y: 365 * 86_400 }
 
 interface TokenFlags {
   readonly duration?: string
@@ -71,7 +72,8 @@ function tokenRequest(flags: TokenFlags): JsonObject {
   }
   const reference = boundObject(flags)
   return {
-    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
     spec: {
       ...(seconds === undefined ? {} : { expirationSeconds: seconds }),
       ...(audience.length === 0 ? {} : { audiences: [...audience] }),
@@ -88,4 +90,18 @@ function boundObject(flags: TokenFlags): JsonObject | undefined {
   }
   if (name === undefined) throw usageError('--bound-object-name is missing')
   return { apiVersion: 'v1', kind, name, ...(uid === undefined ? {} : { uid }) }
+}
+
+/** Seconds of a duration as Go writes it, also with whole days, weeks and years first: `24h`, `30d`, `1y6h`. */
+export function parseLifetime(text: string): number | undefined {
+  const [, long = '', rest = ''] = /^((?:\d{1,5}[dwy])*)(.*)$/su.exec(text) ?? []
+  const days = [...long.matchAll(/(\d+)([dwy])/g)]
+  const seconds = days.reduce((sum, [, count, unit]) => {
+    return sum + Number(count) * (DAYS[unit ?? ''] ?? 0)
+  }, 0)
+  if (rest === '') return days.length === 0 || seconds === 0 ? undefined : seconds
+  const ms = parseDuration(rest)
+  if (ms === undefined) return undefined
+  const total = seconds + Math.floor(ms / 1_000)
+  return total > 0 ? total : undefined
 }

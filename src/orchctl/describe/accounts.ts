@@ -44,7 +44,7 @@ export const describeSecret: Describer = (secret) => {
   ]
 }
 
-/** A ConfigMap with its texts, and the sizes of what is none. */
+/** A ConfigMap with its texts, and the sizes of its binary data. */
 export const describeConfigMap: Describer = (map) => {
   const texts = Object.entries(objectAt(map, 'data')).map(
     ([key, value]): Row => [key, { lines: scalarText(value).replace(/\n$/, '').split('\n') }],

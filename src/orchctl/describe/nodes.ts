@@ -125,8 +125,10 @@ function podRows(pods: Read, allocatable: JsonObject, now: number): readonly Row
     const created = Date.parse(stringAt(pod, 'metadata', 'creationTimestamp'))
     return [
       ...['namespace', 'name'].map((field) => stringAt(pod, 'metadata', field)),
-      ...[share('cpu', requests), share('cpu', limits)],
-      ...[share('memory', requests), share('memory', limits)],
+      share('cpu', requests),
+      share('cpu', limits),
+      share('memory', requests),
+      share('memory', limits),
       Number.isNaN(created) ? '<unknown>' : shortDuration((now - created) / 1_000),
     ]
   })

@@ -22,7 +22,9 @@ export function readAggregated(document: Json): readonly ApiResource[] | undefin
 function readResource(entry: Json, group: string, version: string): ApiResource {
   const kind = stringAt(entry, 'responseKind', 'kind')
   return {
-    ...{ group, version, kind },
+    group,
+    version,
+    kind,
     plural: stringAt(entry, 'resource'),
     singular: stringAt(entry, 'singularResource') || kind.toLowerCase(),
     shortNames: texts(entry, 'shortNames'),
@@ -44,4 +46,14 @@ function readSubresource(entry: Json): Subresource {
 /** The strings of a list. */
 export function texts(entry: Json, field: string): readonly string[] {
   return arrayAt(entry, field).filter((item) => typeof item === 'string')
+}
+
+/**
+ * Each resource once: in the version that the server prefers, else in the first that has it. In order of groups, the core
+ * first, and of names.
+ */
+export function preferredResources(resources: readonly ApiResource[]): readonly ApiResource[] {
+  const first = new Map<string, ApiResource>()
+  for (const one of resources) first.getOrInsert(`${one.group} ${one.plural}`, one)
+  return [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
 }

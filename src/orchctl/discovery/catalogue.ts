@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import type { ApiResource } from './api-resource.ts'
 import { discover } from './discover.ts'
 import { readDiscoveryCache, writeDiscoveryCache } from './discovery-cache.ts'

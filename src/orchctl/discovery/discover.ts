@@ -1,8 +1,8 @@
+import { arrayAt, type Json, stringAt, valueAt } from '../../lib/json.ts'
 import type { Api } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
-import { DISCOVERY_ACCEPT, readAggregated } from './aggregated.ts'
+import { DISCOVERY_ACCEPT, readAggregated, texts } from './aggregated.ts'
 import type { ApiResource } from './api-resource.ts'
-import { groupVersionsOf, readResourceList, resourceListPath } from './plain.ts'
 
 /**
  * All resources of a server: from two documents where it has aggregated discovery, else from one for each group and
@@ -22,4 +22,48 @@ export async function discover(api: Api): Promise<readonly ApiResource[]> {
     return []
   })
   return (await Promise.all(lists)).flat()
+}
+
+/** The groups and versions of `/api` and `/apis`, the preferred version of each group first. */
+function groupVersionsOf(core: Json, groups: Json): readonly string[] {
+  const others = arrayAt(groups, 'groups').flatMap((group) => {
+    const preferred = stringAt(group, 'preferredVersion', 'groupVersion')
+    const all = arrayAt(group, 'versions').map((version) => stringAt(version, 'groupVersion'))
+    return [...new Set([preferred, ...all])].filter((one) => one !== '')
+  })
+  return [...texts(core, 'versions'), ...others]
+}
+
+/** The path of the APIResourceList of a group and version. */
+function resourceListPath(groupVersion: string): string {
+  return groupVersion.includes('/') ? `/apis/${groupVersion}` : `/api/${groupVersion}`
+}
+
+/** The resources of an APIResourceList. */
+function readResourceList(document: Json, groupVersion: string): readonly ApiResource[] {
+  const [version = '', group = ''] = groupVersion.split('/').toReversed()
+  const entries = arrayAt(document, 'resources')
+  const named = (entry: Json): string => stringAt(entry, 'name')
+  const subresourcesOf = (plural: string) =>
+    entries
+      .filter((entry) => named(entry).startsWith(`${plural}/`))
+      .map((entry) => ({
+        name: named(entry).slice(plural.length + 1),
+        kind: stringAt(entry, 'kind'),
+        verbs: texts(entry, 'verbs'),
+      }))
+  return entries
+    .filter((entry) => !named(entry).includes('/'))
+    .map((entry) => ({
+      group,
+      version,
+      kind: stringAt(entry, 'kind'),
+      plural: named(entry),
+      singular: stringAt(entry, 'singularName') || stringAt(entry, 'kind').toLowerCase(),
+      shortNames: texts(entry, 'shortNames'),
+      namespaced: valueAt(entry, 'namespaced') === true,
+      verbs: texts(entry, 'verbs'),
+      categories: texts(entry, 'categories'),
+      subresources: subresourcesOf(named(entry)),
+    }))
 }

@@ -58,8 +58,11 @@ function cachePath({ env, serverKey }: CacheOptions): string | undefined {
 function readResource(entry: Json): ApiResource {
   const text = (field: string): string => stringAt(entry, field)
   return {
-    ...{ group: text('group'), version: text('version'), kind: text('kind') },
-    ...{ plural: text('plural'), singular: text('singular') },
+    group: text('group'),
+    version: text('version'),
+    kind: text('kind'),
+    plural: text('plural'),
+    singular: text('singular'),
     shortNames: texts(entry, 'shortNames'),
     namespaced: valueAt(entry, 'namespaced') === true,
     verbs: texts(entry, 'verbs'),

@@ -1,17 +1,17 @@
+import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
+import type { Finding } from '../../doctor/evidence/finding.ts'
+import { accountOf, type InspectedObject } from '../../doctor/evidence/inspected-object.ts'
 import {
   type Action,
   reasonOf,
   refusedAccess,
   resourceAttributes,
   userOf,
-} from '../../doctor/access/refused-access.ts'
-import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
-import type { Finding } from '../../doctor/evidence/finding.ts'
-import { accountOf, type InspectedObject } from '../../doctor/evidence/inspected-object.ts'
+} from '../../doctor/refused-access.ts'
 import { type JsonObject, valueAt } from '../../lib/json.ts'
 import { resourceOf } from '../auth/resource-of.ts'
-import type { CommandContext } from '../command/context.ts'
-import { usageError } from '../usage/usage-error.ts'
+import type { CommandContext } from '../command/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** Whether the account of the inspected object may do `VERB RESOURCE [NAME]`, by the API server itself. */
 export async function accessFindings(
@@ -28,11 +28,13 @@ export async function accessFindings(
     method: 'POST',
     path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
     body: {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' },
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
       spec: {
         user: userOf(account),
         groups: [
-          ...['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+          'system:serviceaccounts',
+          `system:serviceaccounts:${namespace}`,
           'system:authenticated',
         ],
         resourceAttributes: resourceAttributes(action),
@@ -63,7 +65,11 @@ async function actionOf(words: readonly string[], context: CommandContext): Prom
   const { group, plural, namespaced } = await resourceOf(type, context)
   const { namespace } = await context.session()
   return {
-    ...{ verb, group, resource: plural, subresource, name },
+    verb,
+    group,
+    resource: plural,
+    subresource,
+    name,
     namespace: namespaced ? namespace : '',
   }
 }

@@ -3,9 +3,9 @@ import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { queryServer } from '../resolve/query-server.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** A Service that every cluster has. */
 const KNOWN = 'kubernetes.default.svc'
@@ -76,7 +76,9 @@ function finding(
 ): Finding {
   const isOfCluster = check === 'dns-answers'
   return {
-    ...{ check, symptom: 'DNS resolution fails', affects: [] },
+    check,
+    symptom: 'DNS resolution fails',
+    affects: [],
     object: `dns/${server}`,
     cause: isOfCluster
       ? `the DNS server ${server} does not answer for the cluster`

@@ -1,27 +1,54 @@
 import type { Command } from 'commander'
-import { diagnose } from '../../doctor/diagnose.ts'
+import { type ForeignToken, foreignTokens } from '../../doctor/checks/api-token.ts'
+import { sessionAffinity } from '../../doctor/checks/session-affinity.ts'
+import { diagnose, diagnoseNodes, findingsText } from '../../doctor/diagnose.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
-import { type InspectedObject, inspectedKind } from '../../doctor/evidence/inspected-object.ts'
-import { findingsText } from '../../doctor/finding-text.ts'
+import {
+  accountOf,
+  type InspectedObject,
+  inspectedKind,
+} from '../../doctor/evidence/inspected-object.ts'
+import {
+  type BackendConnections,
+  decodeNodeFacts,
+  type NodeFacts,
+  type TrafficFacts,
+} from '../../doctor/evidence/node-facts.ts'
+import { nameOf } from '../../doctor/evidence/objects.ts'
+import { unbalancedLoad } from '../../doctor/node-checks/unbalanced-load.ts'
+import { hostPort, parseIp } from '../../lib/ip.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
+import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
+import { readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
+import { listObjects } from '../reading/list-pages.ts'
 import { selectedObject } from '../selection/selected.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { accessFindings } from './access-findings.ts'
-import { concerning, diagnoseClusterNodes, unexplained } from './diagnose-cluster-nodes.ts'
 import { dnsFindings } from './dns-findings.ts'
-import { tokenFindings } from './inspected-token.ts'
+import { reviewToken, tokenFindings } from './inspected-token.ts'
 import { ownCredential } from './own-credential.ts'
 import { type ReadEvidence, readEvidence } from './read-evidence.ts'
-import { withTraffic } from './read-traffic.ts'
-import { reviewAudiences } from './review-audiences.ts'
+
+/** Milliseconds for the facts of one node, which lists all rules of its kernel. */
+const TIMEOUT_MS = 65_000
+
+/** So many audiences are queried. */
+const MAX_AUDIENCES = 3
+/** The shortest life of a token, in seconds. */
+const LIFETIME = 600
 
 const ABOUT = `
 Exit code 0: nothing was found; 1: something was. What you may not read is not checked, and
@@ -130,7 +157,10 @@ async function allFindings(
   const ofObjects = diagnose(counted, inspected)
   // A broken binding explains a refusal: it comes before.
   return [
-    ...[...ofToken, ...ofDns, ...ofObjects, ...ofAccess],
+    ...ofToken,
+    ...ofDns,
+    ...ofObjects,
+    ...ofAccess,
     ...unexplained(ofInspected(onNodes, inspected), ofObjects),
   ]
 }
@@ -156,4 +186,157 @@ async function inspectedObject(
   const { api, namespace } = await context.session()
   await api.send({ path: objectPath(resource, namespace, name) })
   return { kind, key: `${namespace}/${name}` }
+}
+
+/**
+ * Which audiences of the tokens that Pods send to the API server it accepts. It publishes its issuer alone, so it is
+ * queried with a token like theirs, which is bound to the Pod and forgotten.
+ */
+async function reviewAudiences(
+  evidence: ClusterEvidence,
+  context: CommandContext,
+): Promise<ClusterEvidence> {
+  const { server } = evidence
+  const byAudience = Map.groupBy(foreignTokens(evidence), ({ audience }) => audience)
+  if (server === undefined || byAudience.size === 0) return evidence
+  const samples = [...byAudience.values()].flatMap(([first]) => first ?? [])
+  const reviewed = await Promise.all(
+    samples.slice(0, MAX_AUDIENCES).map(async (sample) => {
+      return { audience: sample.audience, isAccepted: await isAccepted(sample, context) }
+    }),
+  )
+  const those = (wanted: boolean): readonly string[] =>
+    reviewed.filter((one) => one.isAccepted === wanted).map(({ audience }) => audience)
+  const audiences = [...server.audiences, ...those(true)]
+  return evidence.with({ server: { ...server, audiences, rejectedAudiences: those(false) } })
+}
+
+/** Undefined: the user may not query it. */
+async function isAccepted(
+  { pod, audience }: ForeignToken,
+  context: CommandContext,
+): Promise<boolean | undefined> {
+  const { api } = await context.session()
+  const [namespace = '', account = ''] = accountOf(pod).split('/')
+  const bound = { name: nameOf(pod), uid: stringAt(pod, 'metadata', 'uid') }
+  const answer = await api.request({
+    method: 'POST',
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(account)}/token`,
+    body: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {
+        audiences: [audience],
+        expirationSeconds: LIFETIME,
+        boundObjectRef: { apiVersion: 'v1', kind: 'Pod', ...bound },
+      },
+    },
+  })
+  const token = answer.ok ? stringAt(answer.value.body, 'status', 'token') : ''
+  if (token !== '') return reviewToken(token, [], context)
+  const why = answer.ok ? 'the server issued no token' : answer.failure.message
+  context.notice(`not checked: whether tokens for ${quote(audience)} are accepted: ${why}`)
+  return undefined
+}
+
+/**
+ * The evidence with the connections of the inspected Service by backend, as the node-proxy of each node counts them. Nodes
+ * that cannot be read count nothing; that they cannot is said where their facts are read.
+ */
+async function withTraffic(
+  evidence: ClusterEvidence,
+  inspected: InspectedObject | undefined,
+  context: CommandContext,
+  flags: NodeFlags,
+): Promise<ClusterEvidence> {
+  if (inspected?.kind !== 'service') return evidence
+  const traffic = await readTraffic(inspected.key, evidence.all('nodes'), context, flags)
+  return evidence.with({ traffic })
+}
+
+async function readTraffic(
+  service: string,
+  nodes: readonly JsonObject[],
+  context: CommandContext,
+  flags: NodeFlags,
+): Promise<readonly TrafficFacts[]> {
+  const answers = await readLinesOfNodes(nodes, context, {
+    path: '/inspection/v1/traffic',
+    query: { service },
+    ...nodeFlagsOf(flags),
+  })
+  return answers.flatMap(({ node, result }) =>
+    result.ok ? result.lines.flatMap((line) => trafficOf(node, service, line)) : [],
+  )
+}
+
+/** One for each port and family: their backends are others. Ports whose connections are not counted are left out. */
+function trafficOf(node: string, service: string, line: JsonObject): readonly TrafficFacts[] {
+  if (stringAt(line, 'service') !== service) return []
+  const byEntry = Map.groupBy(arrayAt(line, 'backends'), (one) => stringAt(one, 'entry'))
+  return [...byEntry.values()].flatMap((all): TrafficFacts[] => {
+    const backends = all.flatMap(connectionsOf)
+    return backends.length === all.length ? [{ node, service, backends }] : []
+  })
+}
+
+function connectionsOf(backend: Json): readonly BackendConnections[] {
+  const ip = parseIp(stringAt(backend, 'ip'))
+  const port = valueAt(backend, 'port')
+  const connections = scalarText(valueAt(backend, 'traffic', 'connections'))
+  if (ip === undefined || typeof port !== 'number' || !/^[0-9]{1,15}$/.test(connections)) return []
+  return [{ backend: hostPort(ip, port), connections: Number(connections) }]
+}
+
+/**
+ * What is wrong on the nodes of the cluster, by what their node-proxies read there. Nodes that cannot be read are
+ * notices. @throws what the server refuses
+ */
+async function diagnoseClusterNodes(
+  context: CommandContext,
+  flags: NodeFlags,
+): Promise<readonly Finding[]> {
+  const { api } = await context.session()
+  const nodes = await listObjects(api, { path: '/api/v1/nodes' })
+  const options = {
+    path: '/inspection/v1/facts',
+    timeoutMs: TIMEOUT_MS,
+    ...nodeFlagsOf(flags),
+  }
+  const known = new Map<string, NodeFacts>()
+  for (const { node, result } of await readNodes(nodes, context, options)) {
+    const facts = result.ok ? decodeNodeFacts(result.body) : undefined
+    if (facts !== undefined) known.set(node, facts)
+    const notices = result.ok
+      ? unreadOf(facts)
+      : [`${result.error.message}; ${result.error.hint ?? ''}`]
+    for (const why of notices) context.notice(`not checked: node ${node}: ${why}`)
+  }
+  return diagnoseNodes(known)
+}
+
+function unreadOf(facts: NodeFacts | undefined): readonly string[] {
+  if (facts === undefined) return ['its node-proxy sends facts of another version']
+  return facts.unread.map(({ what, why }) => `${what}: ${why}`)
+}
+
+/** Findings that concern a Service, and those that concern the whole node. */
+function concerning(findings: readonly Finding[], key: string): readonly Finding[] {
+  return findings.filter(
+    ({ affects }) =>
+      affects.includes(`service/${key}`) || !affects.some((one) => one.startsWith('service/')),
+  )
+}
+
+/** Findings of nodes without the unbalanced load of Services whose session affinity was found by their counters. */
+function unexplained(
+  findings: readonly Finding[],
+  ofObjects: readonly Finding[],
+): readonly Finding[] {
+  const sticky = ofObjects.filter(({ check }) => check === sessionAffinity.name)
+  const explained = new Set(sticky.map(({ object }) => object))
+  return findings.filter(
+    ({ check, affects }) =>
+      check !== unbalancedLoad.name || !affects.some((one) => explained.has(one)),
+  )
 }

@@ -12,7 +12,7 @@ import type { Finding } from '../../doctor/evidence/finding.ts'
 import { healthyNode, outcome, walk } from '../../doctor/testing/healthy-node.ts'
 import { ServiceTrafficSchema } from '../../inspection/generated/inspection_pb.ts'
 import { fakeSource } from '../../inspection/http/testing/source.ts'
-import type { InspectionSource } from '../../inspection/service/inspection-source.ts'
+import type { InspectionSource } from '../../inspection/inspection-source.ts'
 import { runOrchctl } from '../program.ts'
 
 const FIREWALLED = healthyNode({
@@ -33,7 +33,9 @@ async function start(facts: unknown, source: Partial<InspectionSource> = {}) {
   const cluster = await startCluster()
   const words: (readonly string[])[] = []
   const node = await startRemoteNode({
-    ...{ cluster, serving: await authority.server(), source: fakeSource(source) },
+    cluster,
+    serving: await authority.server(),
+    source: fakeSource(source),
     readDocument: async (command) => {
       words.push(command)
       return { json: JSON.stringify(facts) }
@@ -50,11 +52,20 @@ async function start(facts: unknown, source: Partial<InspectionSource> = {}) {
   writeFileSync(server, certificates.ca)
   writeFileSync(nodes, authority.cert)
   const flags = [
-    ...['--server', cluster.url, '--certificate-authority', server, '--token', 'reader'],
-    ...['--inspection-port', String(node.port), '--inspection-certificate-authority', nodes],
+    '--server',
+    cluster.url,
+    '--certificate-authority',
+    server,
+    '--token',
+    'reader',
+    '--inspection-port',
+    String(node.port),
+    '--inspection-certificate-authority',
+    nodes,
   ]
   return {
-    ...{ words, cluster },
+    words,
+    cluster,
     doctor: (...more: readonly string[]) => orchctl(folder, ['doctor', ...more, ...flags]),
   }
 }
@@ -65,7 +76,9 @@ async function orchctl(home: string, words: readonly string[]) {
     stdin: (async function* () {})(),
     stdout: { write: (text) => (out += text) },
     stderr: { write: (text) => (err += text) },
-    ...{ env: { HOME: home }, version: '1', signal: new AbortController().signal },
+    env: { HOME: home },
+    version: '1',
+    signal: new AbortController().signal,
   })
   return { code, out, err }
 }
@@ -102,9 +115,14 @@ const ENTRY = 'shop/web:web/TCP/4'
 const STICKY = healthyNode({
   loads: [
     {
-      ...{ entry: ENTRY, service: 'shop/web', affinitySeconds: 10_800 },
+      entry: ENTRY,
+      service: 'shop/web',
+      affinitySeconds: 10_800,
       backends: [120, 0].map((connections, index) => ({
-        ...{ ip: `10.0.0.${index + 1}`, port: 8080, connections, connectionsNow: 0 },
+        ip: `10.0.0.${index + 1}`,
+        port: 8080,
+        connections,
+        connectionsNow: 0,
       })),
     },
   ],
@@ -119,7 +137,8 @@ async function makeStickyService({ api }: Awaited<ReturnType<typeof startCluster
   })
   await api.make('/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices', {
     metadata: { name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
-    ...{ addressType: 'IPv4', ports: [{ port: 8080 }] },
+    addressType: 'IPv4',
+    ports: [{ port: 8080 }],
     endpoints: ['10.0.0.1', '10.0.0.2'].map((address) => ({ addresses: [address] })),
   })
 }
@@ -145,7 +164,10 @@ test('session affinity is judged by the counters of the nodes, each port by itse
     async *traffic(service) {
       queried.push(service)
       const backend = (entry: string, ip: string, port: number, connections?: bigint) => ({
-        ...{ entry, ip, port, traffic: connections === undefined ? {} : { connections } },
+        entry,
+        ip,
+        port,
+        traffic: connections === undefined ? {} : { connections },
       })
       yield create(ServiceTrafficSchema, {
         service,

@@ -2,12 +2,11 @@ import { open } from 'node:fs/promises'
 import { decodeJwt } from 'jose'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
-import { judgeToken } from '../../doctor/token/judge-token.ts'
+import { judgeToken } from '../../doctor/judge-token.ts'
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
-import { usageError } from '../usage/usage-error.ts'
-import { reviewToken } from './review-token.ts'
+import type { CommandContext } from '../command/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** A token has no more bytes. */
 const LIMIT = 64 * 1024
@@ -39,7 +38,7 @@ export async function tokenFindings(
   return found === undefined ? [] : [found]
 }
 
-/** The claims of a JSON Web Token, which are not verified; undefined: it is none. */
+/** The claims of a JSON Web Token, not verified; undefined: it is no JSON Web Token. */
 export function claimsOf(token: string): JsonObject | undefined {
   try {
     const payload = decodeJwt(token) as Json
@@ -67,4 +66,25 @@ async function fileBytes(file: string): Promise<AsyncIterable<Uint8Array | strin
     throw usageError(`--token-file ${quote(file)} cannot be read: ${code}`)
   })
   return opened.createReadStream()
+}
+
+/** Whether the API server accepts a token, for its own audiences unless others are given; undefined: it could not be queried. */
+export async function reviewToken(
+  token: string,
+  audiences: readonly string[],
+  context: CommandContext,
+): Promise<boolean | undefined> {
+  const { api } = await context.session()
+  const answer = await api.request({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/tokenreviews',
+    body: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token, ...(audiences.length > 0 && { audiences: [...audiences] }) },
+    },
+  })
+  if (answer.ok) return valueAt(answer.value.body, 'status', 'authenticated') === true
+  context.notice(`the API server was not queried about the token: ${answer.failure.message}`)
+  return undefined
 }

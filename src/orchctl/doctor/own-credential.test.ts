@@ -8,7 +8,7 @@ import {
 import { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import { issueClient } from '../../orchserver/certificates/issue.ts'
 import { newKey } from '../../orchserver/certificates/pem.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { ownCredential } from './own-credential.ts'
 
 const NOW = Date.now()

@@ -1,8 +1,8 @@
 import { invalidTime } from '../../client/connection/credential/validity.ts'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
-import { judgeToken } from '../../doctor/token/judge-token.ts'
-import type { CommandContext } from '../command/context.ts'
+import { judgeToken } from '../../doctor/judge-token.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { claimsOf } from './inspected-token.ts'
 
 /**
@@ -23,7 +23,10 @@ export async function ownCredential(
   const pem = certificate?.cert ?? (await connection.tls?.material())?.cert
   const fault = pem === undefined ? undefined : invalidTime(pem, now)
   return {
-    ...{ check: 'own-credential', symptom: 'Permission denied', object: 'kubeconfig', affects: [] },
+    check: 'own-credential',
+    symptom: 'Permission denied',
+    object: 'kubeconfig',
+    affects: [],
     cause:
       fault?.replace(/^our /, 'the ') ??
       (authorization === undefined && pem === undefined

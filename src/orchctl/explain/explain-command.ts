@@ -1,18 +1,25 @@
 import type { Command } from 'commander'
+import { hostPort } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
 import { severalLines } from '../output/terminal-text.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
-import { clusterFacts } from './cluster/cluster-facts.ts'
-import { factsText } from './cluster/facts-text.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
+import {
+  type ClusterFacts,
+  clusterFacts,
+  type NamedBackend,
+  type NamedEnd,
+} from './cluster/cluster-facts.ts'
+import { policyLines } from './cluster/policy-lines.ts'
 import { clusterReader } from './connection/cluster-reader.ts'
 import { connectionQuery } from './connection/connection-query.ts'
+
+/** Backends, and endpoints that are left out, that are shown to people. */
+const MAX_SHOWN = 10
 
 const ABOUT = `
 The node on which the connection begins explains it; that of a client outside is the one
@@ -97,4 +104,59 @@ async function explanationOf(
   const result = answer!.result
   if (!result.ok) throw result.error
   return result.body
+}
+
+/** What the API says of a connection, for people. */
+function factsText({
+  source,
+  service,
+  backends,
+  leftOut,
+  networkPolicies,
+  unread,
+}: ClusterFacts): string {
+  const from = source.ip ?? 'a process of the node'
+  return [
+    'The cluster:',
+    `  source    ${from}${namesText(source)}`,
+    ...(service === undefined ? [] : [`  service   ${serviceText(service)}`]),
+    ...shown(backends, (one) => `  backend   ${endText(one)}`),
+    ...shown(leftOut, (one) => `  left out  ${endText(one)}: ${one.text}`),
+    '',
+    ...policyLines(networkPolicies, MAX_SHOWN),
+    ...(unread.length === 0 ? [] : ['']),
+    ...unread.map((one) => `Not read: ${one}`),
+    '',
+  ].join('\n')
+}
+
+function shown<T>(all: readonly T[], text: (one: T) => string): readonly string[] {
+  const rest = all.length - MAX_SHOWN
+  return [
+    ...all.slice(0, MAX_SHOWN).map(text),
+    ...(rest > 0 ? [`            and ${rest} more`] : []),
+  ]
+}
+
+function endText(end: NamedBackend): string {
+  return `${hostPort(end.ip, end.port)}${namesText(end)}`
+}
+
+/** `, pod shop/web-1, node node-7, zone a` */
+function namesText({ pod, node, zone }: Omit<NamedEnd, 'ip'>): string {
+  const named = Object.entries({ pod, node, zone })
+  return named.map(([what, name]) => (name === undefined ? '' : `, ${what} ${name}`)).join('')
+}
+
+function serviceText(service: NonNullable<ClusterFacts['service']>): string {
+  const { name, internalTrafficPolicy, externalTrafficPolicy } = service
+  return [
+    name,
+    `internalTrafficPolicy ${internalTrafficPolicy}`,
+    `externalTrafficPolicy ${externalTrafficPolicy}`,
+    ...(service.trafficDistribution === ''
+      ? []
+      : [`trafficDistribution ${service.trafficDistribution}`]),
+    ...(service.topologyMode === '' ? [] : [`topology-mode ${service.topologyMode}`]),
+  ].join(', ')
 }

@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { outputFormat } from '../output/output-format.ts'
 import { type Selected, selectedBy } from '../selection/selected.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { addGetFlags, type GetFlags } from './get-flags.ts'
 
 const EXAMPLES = `

@@ -1,4 +1,4 @@
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import {
   type ApiResource,
   collectionPath,
@@ -6,8 +6,7 @@ import {
   qualifiedKind,
 } from '../discovery/api-resource.ts'
 import { readTable, type ServerTable, TABLE_ACCEPT } from '../output/server-table.ts'
-import { listPages } from '../reading/list-pages.ts'
-import { namespaceOf, selectorQuery } from '../reading/scope.ts'
+import { listPages, namespaceOf, selectorQuery } from '../reading/list-pages.ts'
 import type { Selected } from '../selection/selected.ts'
 import type { Call } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
@@ -38,7 +37,9 @@ export async function getTables(
     const rows = tables.flatMap((table) => table.rows)
     if (first === undefined || rows.length === 0) continue
     const style = {
-      ...{ flags, isWide, showEvents: false },
+      flags,
+      isWide,
+      showEvents: false,
       prefix: isPrefixed ? qualifiedKind(resource) : '',
       showNamespace: flags.allNamespaces === true && resource.namespaced,
     }

@@ -1,6 +1,5 @@
 import { objectAt, scalarText, stringAt, valueAt } from '../../lib/json.ts'
-import { columns } from '../output/columns.ts'
-import type { ServerTable, TableRow } from '../output/server-table.ts'
+import { columns, type ServerTable, type TableRow } from '../output/server-table.ts'
 import type { GetFlags } from './get-flags.ts'
 
 /** How tables are printed. */

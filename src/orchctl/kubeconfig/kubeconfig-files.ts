@@ -1,12 +1,11 @@
 import { access } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import type { Document } from 'yaml'
 import {
   kubeconfigValue,
   readKubeconfigDocument,
 } from '../../client/connection/kubeconfig-document.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { kubeconfigPaths, type Where } from './paths.ts'
 
 /** One file of the kubeconfig. */
 export interface KubeconfigFile {
@@ -43,4 +42,26 @@ function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+interface Where {
+  /** `--kubeconfig`. */
+  readonly flag: string | undefined
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** The files of the kubeconfig, in the order in which their entries count. */
+interface KubeconfigPaths {
+  readonly paths: readonly string[]
+  /** Whether a missing file is an error: true for the flag alone. */
+  readonly isRequired: boolean
+}
+
+/** `--kubeconfig`, else the files of `KUBECONFIG`, else `~/.kube/config`. */
+function kubeconfigPaths({ flag, env }: Where): KubeconfigPaths {
+  if (flag !== undefined && flag !== '') return { paths: [flag], isRequired: true }
+  const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
+  if (listed.length > 0) return { paths: [...new Set(listed)], isRequired: false }
+  const home = env['HOME'] ?? ''
+  return { paths: home === '' ? [] : [join(home, '.kube', 'config')], isRequired: false }
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** The port at which node-proxies serve other machines unless they are configured otherwise. */
 const DEFAULT_PORT = 10_246

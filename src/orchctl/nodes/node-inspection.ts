@@ -1,20 +1,34 @@
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import type { Connection } from '../../client/connection/connection.ts'
 import { noObserver } from '../../client/http/client-observer.ts'
+import { networkFailure } from '../../client/http/network-failure.ts'
 import type { Query } from '../../client/http/query.ts'
 import { createTransport } from '../../client/http/transport.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { TlsTrust } from '../../lib/tls/first-connection.ts'
-import type { CommandContext } from '../command/context.ts'
+import {
+  CONNECT_MS,
+  type FailedAttempt,
+  firstConnection,
+  LATE_CONNECTION,
+  MAX_ADDRESSES,
+  type TlsTrust,
+} from '../../lib/tls/first-connection.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { createApi } from '../session/api.ts'
 import type { CallFailure } from '../session/call-failure.ts'
-import { usageError } from '../usage/usage-error.ts'
-import { connectToNode } from './connect-to-node.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { type NodeFlags, portOf } from './node-flags.ts'
-import { nodeTrust } from './node-trust.ts'
-import { type AddressFailure, unreachableNode } from './unreachable-node.ts'
+
+const TURN_ON =
+  'set inspection.bindAddress of its node-proxy (docs/operate/inspection.md), or check --inspection-port'
+const CERTIFY =
+  'give the authority that signed its inspection.tlsCertFile by --inspection-certificate-authority; the certificate must name the InternalIP of the node'
 
 /** The answer of a node-proxy, or why there is none. */
 export type NodeResult =
@@ -135,4 +149,108 @@ function nodeError(
   if (code === 0) return unreachableNode(node, [...failures, failure])
   const text = `the node-proxy of node ${quote(node)} refuses: ${message} (HTTP ${code})`
   return new NodeProxyError('NP_ORCHCTL_NODE', text)
+}
+
+/**
+ * By which orchctl and a node verify each other: the authority of the flags, or that of the API server, and the client
+ * certificate for the API server.
+ * @throws NP_ORCHCTL_USAGE, NP_CLIENT_CREDENTIAL
+ */
+async function nodeTrust(
+  { tls, credentials }: Connection,
+  { inspectionCertificateAuthority: file }: NodeFlags,
+): Promise<TlsTrust> {
+  const material = await tls?.material()
+  const ca = file === undefined ? material?.ca : await readAuthority(file)
+  if (ca === undefined) {
+    const hint =
+      'give --inspection-certificate-authority FILE; nothing is sent to a node unverified'
+    throw usageError('no authority of the nodes is known: the kubeconfig has none', hint)
+  }
+  const { certificate } = await credentials.current()
+  return { ca, cert: material?.cert, key: material?.key, ...certificate }
+}
+
+async function readAuthority(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const message = `--inspection-certificate-authority ${quote(file)} cannot be read: ${error.code}`
+    throw usageError(message)
+  })
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text
+  throw usageError(`--inspection-certificate-authority ${quote(file)} holds no certificate in PEM`)
+}
+
+/** A connection to the node-proxy of a node. */
+interface ConnectedNode {
+  /** With the address that was reached: `https://192.0.2.7:10246`. */
+  readonly origin: string
+  readonly socket: TLSSocket
+  /** Of the addresses before. */
+  readonly failures: readonly AddressFailure[]
+}
+
+/**
+ * Connects to the first InternalIP of a Node object that is reached, as `firstConnection` does.
+ * @throws NP_ORCHCTL_NODE where it has none, NP_ORCHCTL_NODE_UNREACHABLE
+ */
+async function connectToNode(
+  node: JsonObject,
+  port: number,
+  trust: TlsTrust,
+): Promise<ConnectedNode> {
+  const name = stringAt(node, 'metadata', 'name')
+  const addresses = internalAddresses(node)
+  if (addresses.length === 0) {
+    throw new NodeProxyError('NP_ORCHCTL_NODE', `node ${quote(name)} has no InternalIP`, {
+      hint: 'see its status.addresses, which the program that registers the node writes',
+    })
+  }
+  const target = { addresses, port, trust, connect: (host: string) => connect({ host, port }) }
+  const result = await firstConnection(target, { clock: systemClock })
+  const attempts = 'socket' in result ? result.failed : result
+  const failures = addresses
+    .flatMap((one) => attempts.filter(({ address }) => address === one))
+    .map((attempt) => addressFailure(attempt, port))
+  if (!('socket' in result)) throw unreachableNode(name, failures)
+  const { address, socket } = result
+  return { origin: `https://${hostPort(address, port)}`, socket, failures }
+}
+
+/** Why a node was not read at one of its addresses, which the message names. */
+type AddressFailure = Pick<CallFailure, 'errorCode' | 'message'>
+
+/** What a connection that was not made met. */
+function addressFailure({ address, error }: FailedAttempt, port: number): AddressFailure {
+  const origin = `https://${hostPort(address, port)}`
+  if (!('code' in error) || error.code !== LATE_CONNECTION) return networkFailure(error, origin)
+  const message = `no TLS connection to ${origin} within ${CONNECT_MS / 1000} s`
+  return { errorCode: 'NP_CLIENT_TIMEOUT', message }
+}
+
+/** Names each address with its reason, and then each remedy once. */
+function unreachableNode(node: string, failures: readonly AddressFailure[]): NodeProxyError {
+  const reasons = failures.map(({ message }) => message).join('; ')
+  const remedies = failures.map(({ errorCode }) =>
+    errorCode === 'NP_CLIENT_TLS' ? CERTIFY : TURN_ON,
+  )
+  const text = `the node-proxy of node ${quote(node)} cannot be read: ${reasons}`
+  const hint = [...new Set(remedies)].join('; ')
+  return new NodeProxyError('NP_ORCHCTL_NODE_UNREACHABLE', text, { hint })
+}
+
+/** The addresses of a Node object, those of its own network first. */
+export function nodeAddresses(node: JsonObject): readonly IpAddress[] {
+  const all = arrayAt(node, 'status', 'addresses')
+  const ofType = (type: string) => all.filter((one) => stringAt(one, 'type') === type)
+  return [...ofType('InternalIP'), ...ofType('ExternalIP')].flatMap(
+    (one) => parseIp(stringAt(one, 'address')) ?? [],
+  )
+}
+
+/** The addresses at which other machines of the cluster reach the node, in its order; those beyond four are left out. */
+export function internalAddresses(node: JsonObject): readonly IpAddress[] {
+  const found = arrayAt(node, 'status', 'addresses')
+    .filter((one) => stringAt(one, 'type') === 'InternalIP')
+    .flatMap((one) => parseIp(stringAt(one, 'address')) ?? [])
+  return [...new Set(found)].slice(0, MAX_ADDRESSES)
 }

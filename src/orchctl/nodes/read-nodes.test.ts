@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { anonymous } from '../../client/connection/credential/credential.ts'
 import { certificates } from '../../client/testing/test-certificates.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { readNodes } from './read-nodes.ts'
 
 /** All nodes of these tests have one address. */
@@ -15,12 +15,10 @@ const node = (name: string, address = '127.0.0.1') => ({
 
 const material = async () => ({ ca: certificates.ca, cert: undefined, key: undefined })
 const connection = {
-  ...{
-    origin: 'https://unused',
-    basePath: '/unused',
-    socketPath: '/unused.sock',
-    source: 'a test',
-  },
+  origin: 'https://unused',
+  basePath: '/unused',
+  socketPath: '/unused.sock',
+  source: 'a test',
   credentials: anonymous,
   tls: { material, serverName: 'unused', insecureSkipVerify: true },
 }

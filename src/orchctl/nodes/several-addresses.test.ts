@@ -5,8 +5,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { expect, onTestFinished, test } from 'vitest'
 import { anonymous } from '../../client/connection/credential/credential.ts'
 import { certificates } from '../../client/testing/test-certificates.ts'
-import type { CommandContext } from '../command/context.ts'
-import { internalAddresses } from './node-address.ts'
+import type { CommandContext } from '../command/command-module.ts'
+import { internalAddresses } from './node-inspection.ts'
 import { readNodes } from './read-nodes.ts'
 
 /** The only address that the certificate of the node names. */
@@ -15,8 +15,11 @@ const NAMED = '127.0.0.1'
 const material = async () => ({ ca: certificates.ca, cert: undefined, key: undefined })
 const tls = { material, serverName: undefined, insecureSkipVerify: false }
 const connection = {
-  ...{ origin: 'https://unused', basePath: '', source: 'a test' },
-  ...{ credentials: anonymous, tls },
+  origin: 'https://unused',
+  basePath: '',
+  source: 'a test',
+  credentials: anonymous,
+  tls,
 }
 const context = {
   session: async () => ({ connection, impersonation: undefined }),

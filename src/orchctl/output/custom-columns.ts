@@ -5,7 +5,7 @@ import { valueText } from '../jsonpath/expand.ts'
 import { parseSinglePath } from '../jsonpath/parse-template.ts'
 import { TemplateError } from '../jsonpath/scanner.ts'
 import type { Path } from '../jsonpath/template.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** A column of `-o custom-columns`. */
 export interface CustomColumn {

@@ -1,9 +1,8 @@
 import { type Json, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { expand } from '../jsonpath/expand.ts'
-import { sortedValue } from '../jsonpath/sorted-value.ts'
-import { columns } from './columns.ts'
+import { expand, sortedValue } from '../jsonpath/expand.ts'
 import { customCells } from './custom-columns.ts'
 import type { OutputFormat } from './output-format.ts'
+import { columns } from './server-table.ts'
 import { escaped, oneLine } from './terminal-text.ts'
 
 /** Every format but a table of the server. */

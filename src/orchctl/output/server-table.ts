@@ -8,6 +8,9 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { oneLine } from './terminal-text.ts'
+
+const GAP = 3
 
 /** The Accept header of tables, which the server renders (meta.k8s.io/v1). */
 export const TABLE_ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
@@ -67,4 +70,31 @@ function plainTable(body: JsonObject): Pick<ServerTable, 'columns' | 'rows'> {
       cells: ['name', 'creationTimestamp'].map((field) => stringAt(object, 'metadata', field)),
     })),
   }
+}
+
+/**
+ * Rows of cells as lines with columns three spaces apart, as kubectl prints tables. `widths` of earlier rows keep
+ * the columns of a watch in line; they grow with these rows.
+ */
+export function columns(rows: readonly (readonly string[])[], widths: number[] = []): string {
+  const safe = rows.map((row) => row.map(oneLine))
+  for (const row of safe) {
+    for (const [index, cell] of row.entries()) {
+      widths[index] = Math.max(widths[index] ?? 0, length(cell))
+    }
+  }
+  return safe.map((row) => line(row, widths)).join('')
+}
+
+function line(row: readonly string[], widths: readonly number[]): string {
+  const cells = row.map((cell, index) => {
+    if (index === row.length - 1) return cell
+    return cell + ' '.repeat(Math.max((widths[index] ?? 0) - length(cell), 0) + GAP)
+  })
+  return `${cells.join('').trimEnd()}\n`
+}
+
+/** Characters as code points; one may take two units of a string. */
+function length(text: string): number {
+  return Array.from(text).length
 }

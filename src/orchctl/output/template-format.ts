@@ -3,7 +3,7 @@ import { quote } from '../../lib/quote.ts'
 import { parseTemplate } from '../jsonpath/parse-template.ts'
 import { TemplateError } from '../jsonpath/scanner.ts'
 import type { Template } from '../jsonpath/template.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { type CustomColumn, parseCustomColumns } from './custom-columns.ts'
 
 /** The formats with an argument. */

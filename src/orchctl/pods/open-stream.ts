@@ -1,10 +1,9 @@
 import type { Connection, TlsSettings } from '../../client/connection/connection.ts'
 import type { Credential } from '../../client/connection/credential/credential.ts'
-import type { UpgradeOptions } from '../../streams/client/open-upgraded.ts'
-import { type OpenWebSocket, openWebSocket } from '../../streams/client/open-web-socket.ts'
+import type { UpgradeOptions } from '../../streams/open-upgraded.ts'
+import { type OpenWebSocket, openWebSocket } from '../../streams/open-web-socket.ts'
 import { failureError, refused } from '../session/call-failure.ts'
-import { impersonationHeaders } from '../session/impersonation.ts'
-import type { Session } from '../session/session.ts'
+import { impersonationHeaders, type Session } from '../session/open-session.ts'
 
 export interface StreamRequest {
   /** Absolute, without a query. */
@@ -30,7 +29,9 @@ export async function openStream(
     const credential = isPrivate ? await credentials.current() : {}
     const { authorization } = credential
     return openWebSocket({
-      ...{ url, signal, protocols: [protocol] },
+      url,
+      signal,
+      protocols: [protocol],
       connection: await socketOptions(connection, credential),
       headers: {
         'User-Agent': userAgent,

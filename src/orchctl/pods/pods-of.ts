@@ -1,7 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
 import { objectName } from '../output/documents.ts'
@@ -35,7 +35,8 @@ export async function podsOf(operand: string, context: CommandContext): Promise<
     })
   }
   return {
-    ...{ name: objectName(owner), owner },
+    name: objectName(owner),
+    owner,
     list: () => podsBySelector(selector, catalogue, context),
   }
 }

@@ -1,12 +1,9 @@
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import {
-  createForwardingClient,
-  type ForwardingClient,
-} from '../../streams/port-forward/forwarding-client.ts'
-import { TUNNELLED_PORT_FORWARD } from '../../streams/port-forward/protocol.ts'
-import type { CommandContext } from '../command/context.ts'
+import { createForwardingClient, type ForwardingClient } from '../../streams/forwarding-client.ts'
+import { TUNNELLED_PORT_FORWARD } from '../../streams/serve-forwarding.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { openStream } from '../pods/open-stream.ts'
 import { isReady, type NamedPods, podPath } from '../pods/pods-of.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
@@ -89,7 +86,8 @@ export class PodConnection {
     const { host } = this.#context
     const { messages } = await openStream(await this.#context.session(), {
       path: `${await podPath(pod, this.#context)}/portforward`,
-      ...{ protocol: TUNNELLED_PORT_FORWARD, userAgent: `orchctl/${host.version}` },
+      protocol: TUNNELLED_PORT_FORWARD,
+      userAgent: `orchctl/${host.version}`,
       signal: AbortSignal.any([host.signal, this.#closing.signal]),
     })
     if (this.#last !== undefined && nameOf(this.#last) !== nameOf(pod)) {

@@ -1,6 +1,15 @@
+import type { Query } from '../../client/http/query.ts'
 import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
 import type { Api, Call } from '../session/api.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'
+import type { Session } from '../session/open-session.ts'
+
+/** Flags that select objects of a collection. */
+export interface ScopeFlags {
+  readonly allNamespaces?: boolean
+  readonly selector?: string
+  readonly fieldSelector?: string
+}
 
 /** How many objects a page has unless the user wants another number; 0: one page. */
 export const PAGE_SIZE = 500
@@ -48,4 +57,17 @@ export function objectsOf(page: JsonObject): readonly JsonObject[] {
   return arrayAt(page, 'items')
     .filter(isJsonObject)
     .map((object) => ({ apiVersion, kind, ...object }))
+}
+
+/** The namespace of a collection; undefined: all of them. */
+export function namespaceOf(session: Session, { allNamespaces }: ScopeFlags): string | undefined {
+  return allNamespaces === true ? undefined : session.namespace
+}
+
+/** The parameters of a request for a collection. */
+export function selectorQuery({ selector, fieldSelector }: ScopeFlags): Query {
+  return {
+    ...(selector === undefined ? {} : { labelSelector: selector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  }
 }

@@ -14,7 +14,7 @@ import { listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
 import type { Api } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
 import { type EndpointFact, endpointFacts } from './endpoint-facts.ts'
-import { zoneNameOf } from './zone-name.ts'
+import { zoneNameOf } from './question.ts'
 
 export interface ClusterObjectsOptions {
   readonly api: Api

@@ -26,7 +26,9 @@ export function endpointFacts(object: JsonObject): readonly EndpointFact[] {
     const [address] = arrayAt(endpoint, 'addresses')
     const condition = (key: string): Json | undefined => valueAt(endpoint, 'conditions', key)
     return factOf(address, endpoint, {
-      ...{ kind: 'EndpointSlice', name, field: `endpoints[${index}]` },
+      kind: 'EndpointSlice',
+      name,
+      field: `endpoints[${index}]`,
       isReady: condition('ready') !== false,
       isTerminating: condition('terminating') === true,
     })
@@ -38,8 +40,11 @@ function factsOfSubsets(object: JsonObject, name: string): readonly EndpointFact
     (['addresses', 'notReadyAddresses'] as const).flatMap((list) =>
       arrayAt(subset, list).flatMap((address, index) =>
         factOf(valueAt(address, 'ip'), address, {
-          ...{ kind: 'Endpoints', name, field: `subsets[${at}].${list}[${index}]` },
-          ...{ isReady: list === 'addresses', isTerminating: false },
+          kind: 'Endpoints',
+          name,
+          field: `subsets[${at}].${list}[${index}]`,
+          isReady: list === 'addresses',
+          isTerminating: false,
         }),
       ),
     ),

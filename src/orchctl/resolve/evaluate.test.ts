@@ -2,14 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Upstream } from '../../dns/forward/upstream/upstream.ts'
 import { openScene, type Scene } from '../../dns/testing/dns-scene.ts'
 import { goldenQuestions } from '../../dns/testing/golden-questions.ts'
-import { openSession } from '../session/open-session.ts'
-import type { Session } from '../session/session.ts'
+import { openSession, type Session } from '../session/open-session.ts'
 import { ClusterObjects } from './cluster-objects.ts'
-import { comparedReply } from './compare-reply.ts'
 import { evaluate } from './evaluate.ts'
 import { queryServer } from './query-server.ts'
 import { QUERY_TYPES, type QueryType } from './question.ts'
 import { type GoldenApi, openGoldenApi } from './testing/golden-api.ts'
+import { comparedReply } from './walk.ts'
 
 let golden: GoldenApi
 let session: Session
@@ -30,16 +29,25 @@ afterAll(async () => {
 })
 
 const SLICES = {
-  ...{ group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice' },
-  ...{ plural: 'endpointslices', singular: 'endpointslice', shortNames: [], namespaced: true },
-  ...{ verbs: ['list'], categories: [], subresources: [] },
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  singular: 'endpointslice',
+  shortNames: [],
+  namespaced: true,
+  verbs: ['list'],
+  categories: [],
+  subresources: [],
 }
 
 /** Nothing is read yet. */
 function unread(): ClusterObjects {
   const api = session.api
   return new ClusterObjects({
-    ...{ api, endpoints: SLICES, domain: 'cluster.local' },
+    api,
+    endpoints: SLICES,
+    domain: 'cluster.local',
     serverAddresses: [],
   })
 }

@@ -23,16 +23,23 @@ export interface ReplyRecord {
 }
 
 const TYPE_NUMBERS: Readonly<Record<QueryType, number>> = {
-  ...{ A: 1, CNAME: 5, PTR: 12, TXT: 16, AAAA: 28, SRV: 33 },
+  A: 1,
+  CNAME: 5,
+  PTR: 12,
+  TXT: 16,
+  AAAA: 28,
+  SRV: 33,
 }
 const INTERNET = 1
-/** As libc: two attempts, each of which may take some seconds. */
+/** As libc: two attempts of some seconds each. */
 const MAX_ATTEMPTS = 2
 const ATTEMPT_MS = 2_500
 const NO_SUCH_NAME = 3
 
 const STATUS: Readonly<Partial<Record<AttemptFault, string>>> = {
-  ...{ servfail: 'SERVFAIL', refused: 'REFUSED', aborted: 'timeout' },
+  servfail: 'SERVFAIL',
+  refused: 'REFUSED',
+  aborted: 'timeout',
 }
 const REPLIED: ReadonlySet<AttemptFault> = new Set(['servfail', 'refused', 'rcode', 'truncated'])
 
@@ -50,7 +57,10 @@ export async function queryServer(
   for (let attempt = 0; attempt < MAX_ATTEMPTS && !signal.aborted; attempt++) {
     const either = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
     const found = await runAttempt({
-      ...{ upstream, query, random: systemRandom, signal: either },
+      upstream,
+      query,
+      random: systemRandom,
+      signal: either,
       onDiscard: () => undefined,
     })
     if (typeof found !== 'string') {

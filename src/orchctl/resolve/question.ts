@@ -2,7 +2,23 @@ import { ipBytes, parseIp } from '../../lib/ip.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import { isDnsName } from '../../resources/names.ts'
-import { usageError } from '../usage/usage-error.ts'
+import type { ServiceKey } from '../../resources/types.ts'
+import { usageError } from '../usage/exit-code.ts'
+
+/** What a name is in the cluster domain, or that it lies outside of it. */
+export type ZoneName =
+  | { readonly kind: 'outside' }
+  /** `DOMAIN`, `svc.DOMAIN`, `dns-version.DOMAIN` and everything else that names no namespace. */
+  | { readonly kind: 'zone'; readonly branch: string }
+  | { readonly kind: 'namespace'; readonly namespace: string }
+  | {
+      readonly kind: 'service'
+      readonly namespace: string
+      readonly service: string
+      readonly key: ServiceKey
+      /** What the name has before that of the Service. */
+      readonly below: readonly string[]
+    }
 
 /** The types of records that can be queried for. */
 export const QUERY_TYPES = ['A', 'AAAA', 'SRV', 'PTR', 'CNAME', 'TXT'] as const
@@ -54,4 +70,17 @@ function reverseName(text: string): string | undefined {
   const bytes = ipBytes(ip)
   if (bytes.length === 4) return `${[...bytes].toReversed().join('.')}.in-addr.arpa`
   return `${bytes.toHex().split('').toReversed().join('.')}.ip6.arpa`
+}
+
+/** Reads a name in lower case, without the final dot. */
+export function zoneNameOf(name: string, domain: string): ZoneName {
+  if (name === domain) return { kind: 'zone', branch: '' }
+  if (!name.endsWith(`.${domain}`)) return { kind: 'outside' }
+  const labels = name.slice(0, -domain.length - 1).split('.')
+  const branch = labels.pop() ?? ''
+  const [namespace, service] = [labels.at(-1), labels.at(-2)]
+  if (branch !== 'svc' || namespace === undefined) return { kind: 'zone', branch }
+  if (service === undefined) return { kind: 'namespace', namespace }
+  const key = `${namespace}/${service}` as ServiceKey
+  return { kind: 'service', namespace, service, key, below: labels.slice(0, -2) }
 }

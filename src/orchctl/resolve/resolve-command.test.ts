@@ -43,7 +43,9 @@ async function resolve(...args: readonly string[]) {
     stdin: (async function* () {})(),
     stdout: { write: (text) => (out += text) },
     stderr: { write: (text) => (err += text) },
-    ...{ env: { HOME: home }, version: '1', signal: new AbortController().signal },
+    env: { HOME: home },
+    version: '1',
+    signal: new AbortController().signal,
   })
   return { code, out, err }
 }
@@ -98,14 +100,17 @@ test('a Pod with a search list of its own finds another Service', async () => {
     resolver: { servers: 'pod', nameservers: ['10.96.0.53'], options: ['ndots:1'] },
     candidates: [{ name: 'web.test.svc.cluster.local' }, { name: 'web', queried: true }],
     // Whether 10.96.0.53 knows the cluster is not in the API.
-    ...{ code: 1, resolved: '' },
+    code: 1,
+    resolved: '',
   })
   golden.add('/api/v1/namespaces/kube-system/services', {
     metadata: { namespace: 'kube-system', name: 'cluster-dns' },
     spec: { clusterIP: '10.96.0.53' },
   })
   expect(await resolution('web', '--from', 'alone')).toMatchObject({
-    ...{ code: 0, resolved: 'web.test.svc.cluster.local', resolver: { servers: 'cluster' } },
+    code: 0,
+    resolved: 'web.test.svc.cluster.local',
+    resolver: { servers: 'cluster' },
   })
   expect((await resolve('web')).out).toContain('Nameservers:   10.96.0.53\n')
 })

@@ -1,24 +1,25 @@
 import { type Command, Option } from 'commander'
 import { parseUpstream, type Upstream } from '../../dns/forward/upstream/upstream.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { isDnsName } from '../../resources/names.ts'
-import { runs } from '../command/command-module.ts'
-import type { CommandContext } from '../command/context.ts'
-import { objectPath } from '../discovery/api-resource.ts'
+import { type CommandContext, runs } from '../command/command-module.ts'
+import { type ApiResource, objectPath } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
-import { endpointsResource } from '../discovery/endpoints-resource.ts'
 import { jsonText } from '../output/documents.ts'
+import { columns } from '../output/server-table.ts'
+import { oneLine } from '../output/terminal-text.ts'
 import { selectedObject } from '../selection/selected.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import { usageError } from '../usage/usage-error.ts'
+import type { Api } from '../session/api.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { ClusterObjects } from './cluster-objects.ts'
-import { hintsOf } from './hints.ts'
 import { findClusterServer, podResolver } from './pod-resolver.ts'
-import { QUERY_TYPES, type Question, readQuestion } from './question.ts'
-import type { Resolution } from './resolution.ts'
-import { resolutionText } from './resolution-text.ts'
-import { walk } from './walk.ts'
+import { QUERY_TYPES, type Question, readQuestion, zoneNameOf } from './question.ts'
+import type { Candidate, Origin, Resolution, ShownResolver, TypeAnswer } from './resolution.ts'
+import { type Walked, walk } from './walk.ts'
+
+/** Namespaces that are named. */
+const SHOWN = 5
 
 const ABOUT = `
 The answers follow from Services and endpoints, as the DNS server of the cluster computes
@@ -118,7 +119,11 @@ async function resolutionOf(lookup: Lookup, context: CommandContext): Promise<Re
   const { file, shown } = podResolver(pod, domain, clusterServer)
   const isOfCluster = shown.servers === 'cluster'
   const walked = await walk({
-    ...{ question, file, objects, isOfCluster, server },
+    question,
+    file,
+    objects,
+    isOfCluster,
+    server,
     signal: context.host.signal,
   })
   const hints = await hintsOf(question.name, walked, objects, api)
@@ -139,4 +144,142 @@ async function readPod(
     throw usageError(`--from ${quote(from)} is no Pod`, 'write --from pod/NAME')
   }
   return api.send({ path: objectPath(resource, namespace, name) })
+}
+
+/** What helps where a name has no records, or not those that the user expects. */
+async function hintsOf(
+  name: string,
+  walked: Walked,
+  objects: ClusterObjects,
+  api: Api,
+): Promise<string[]> {
+  const own = walked.resolved === '' ? await elsewhere(name, api) : ofResolved(walked, objects)
+  const answers = walked.candidates.flatMap((candidate) => candidate.answers)
+  const isUnread = answers.some(({ status }) => status === 'UNKNOWN')
+  const isRefused = answers.some(
+    ({ status, server }) => server?.status === 'REFUSED' && status !== 'FORWARDED',
+  )
+  return [
+    ...own,
+    ...(isUnread
+      ? ['some objects cannot be read: orchctl auth can-i --list shows the rights']
+      : []),
+    ...(isRefused ? ['the server answers only clients of its --dns-client-networks'] : []),
+    ...objects.problems,
+  ]
+}
+
+/** Services of that name in other namespaces, as far as the caller may list them. */
+async function elsewhere(name: string, api: Api): Promise<readonly string[]> {
+  const service = name.split('.').find((label) => !label.startsWith('_')) ?? ''
+  const query = { fieldSelector: `metadata.name=${service}`, limit: '50' }
+  const answer = await api.request({ path: '/api/v1/services', query })
+  if (!answer.ok) return []
+  const namespaces = arrayAt(answer.value.body, 'items').map((one) =>
+    stringAt(one, 'metadata', 'namespace'),
+  )
+  if (namespaces.length === 0) return []
+  const names = namespaces.slice(0, SHOWN).map((namespace) => `${service}.${namespace}`)
+  return [`a Service ${service} has the name ${names.join(', ')}`]
+}
+
+function ofResolved({ candidates, resolved }: Walked, objects: ClusterObjects): readonly string[] {
+  const hints: string[] = []
+  const earlier = candidates.find(
+    ({ name, queried, answers }) =>
+      queried && name !== resolved && answers.every(({ status }) => status === 'NODATA'),
+  )
+  if (earlier !== undefined) {
+    hints.push(
+      `musl (Alpine) ends its search at ${earlier.name}, which exists without such records`,
+    )
+  }
+  const part = zoneNameOf(resolved, objects.domain)
+  const service = part.kind === 'service' ? objects.service(part.key) : undefined
+  if (service === undefined || service.clusterIPs.length === 0) return hints
+  if (!objects.factsOf(service.key).some(({ isReady }) => isReady)) {
+    hints.push(`Service ${service.key} has no ready endpoint: the name resolves, connections fail`)
+  }
+  return hints
+}
+
+/** The resolution for people: the resolver, each name with its records or the reason, and what follows. */
+function resolutionText({ name, resolver, candidates, resolved, hints }: Resolution): string {
+  const result =
+    resolved === '' ? unresolved(name, candidates) : `${name} resolves, as ${resolved}.`
+  const lines = [result, ...hints.map((hint) => `  ${hint}`)]
+  const names = candidates.map(candidateText).join('')
+  return `${resolverText(resolver)}\n${names}\n${lines.map((line) => `${oneLine(line)}\n`).join('')}`
+}
+
+function unresolved(name: string, candidates: readonly Candidate[]): string {
+  const isForwarded = candidates.some(({ answers }) =>
+    answers.some(({ status, server }) => status === 'FORWARDED' && server === null),
+  )
+  return isForwarded
+    ? `${name} does not resolve in the cluster; of other names other servers decide.`
+    : `${name} does not resolve.`
+}
+
+function resolverText(resolver: ShownResolver): string {
+  const { pod, node, dnsPolicy, nameservers, searches, options, notes } = resolver
+  const place = node === '' ? '' : ` on node ${node}`
+  const servers = { cluster: 'that of the cluster', node: 'those of the node', pod: 'none' }
+  const rows = [
+    ['Pod:', pod === '' ? 'any of the namespace' : `${pod}${place}`],
+    ['DNS policy:', dnsPolicy],
+    ['Nameservers:', nameservers.join(' ') || servers[resolver.servers]],
+    ['Search:', searches.join(' ') || '<none>'],
+    ['Options:', options.join(' ') || '<none>'],
+    ...notes.map((note) => ['Note:', note]),
+  ]
+  return columns(rows)
+}
+
+function candidateText({ name, queried, answers }: Candidate): string {
+  if (!queried) return `${oneLine(name)}.   not queried\n`
+  const rows = folded(answers).flatMap((answer) => rowsOf(answer, name))
+  const table = columns(rows)
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => `  ${line}\n`)
+  return `${oneLine(name)}.\n${table.join('')}`
+}
+
+/** A and AAAA are one row when both are denied for the same reason. */
+function folded(answers: readonly TypeAnswer[]): readonly TypeAnswer[] {
+  const [first, ...more] = answers
+  const isSame = (one: TypeAnswer): boolean =>
+    one.records.length === 0 && one.server === null && one.reason === first?.reason
+  if (first === undefined || !answers.every(isSame)) return answers
+  return [{ ...first, type: [first, ...more].map(({ type }) => type).join(' ') }]
+}
+
+function rowsOf(answer: TypeAnswer, candidate: string): readonly (readonly string[])[] {
+  const { type, status, records, reason, server } = answer
+  const own = records.map((record) => {
+    const alias = record.name === candidate ? '' : `${record.name}: `
+    return [record.type, record.data, alias + originText(record.origin)]
+  })
+  const denial = status === 'NOERROR' ? [] : [[type, status, reason]]
+  return [...own, ...denial, ...(server === null ? [] : serverRows(type, server))]
+}
+
+function serverRows(
+  type: string,
+  { status, records, difference }: NonNullable<TypeAnswer['server']>,
+): readonly (readonly string[])[] {
+  const verdict = difference === '' ? 'as it should be' : `DIFFERENT: ${difference}`
+  return [[type, `server: ${status}`, `${records.length} records, ${verdict}`]]
+}
+
+function originText({ kind, name, field, pod }: Origin): string {
+  const place = field === '' ? '' : ` ${field}`
+  return `${kind} ${name}${place}${pod === '' ? '' : `, Pod ${pod}`}`
+}
+
+/** The resource with the endpoints of Services: EndpointSlices, or v1 Endpoints where the server has none. */
+async function endpointsResource(catalogue: Catalogue): Promise<ApiResource> {
+  const slices = (await catalogue.all()).find(({ plural }) => plural === 'endpointslices')
+  return slices ?? catalogue.named('endpoints')
 }

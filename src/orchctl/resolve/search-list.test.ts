@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseResolvConf } from '../../resources/resolver/resolv-conf.ts'
 import { readQuestion } from './question.ts'
-import { searchList } from './search-list.ts'
+import { searchList } from './walk.ts'
 
 const FIFTEEN_DOTS = `a${'.a'.repeat(15)}`
 const CLUSTER = 'search shop.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n'

@@ -1,12 +1,14 @@
 import type { Upstream } from '../../dns/forward/upstream/upstream.ts'
 import type { ResolvConf } from '../../resources/resolver/resolv-conf.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
-import { comparedReply } from './compare-reply.ts'
 import { evaluate } from './evaluate.ts'
 import { queryServer, type Reply } from './query-server.ts'
 import type { QueryType, Question } from './question.ts'
-import type { Candidate, TypeAnswer } from './resolution.ts'
-import { searchList } from './search-list.ts'
+import type { Candidate, ServerReply, TypeAnswer } from './resolution.ts'
+
+const MAX_NAME = 253
+/** What libc takes at most (RES_MAXNDOTS). */
+const MAX_NDOTS = 15
 
 /** What a search goes through. */
 export interface Walk {
@@ -63,4 +65,66 @@ function serverQuery({ server, signal }: Walk) {
     if (!reply.isReply) silence = reply
     return reply
   }
+}
+
+/** The reply of a server, and how it differs from the answer that follows from the objects. */
+export function comparedReply(reply: Reply, answer: TypeAnswer): ServerReply {
+  return {
+    status: reply.status,
+    records: reply.records.map(({ name, type, data }) => `${name} ${type} ${data}`).sort(),
+    difference: differenceOf(reply, answer),
+  }
+}
+
+/** In a sentence; empty: none, or nothing is known to compare with. Times to live and the order are not compared. */
+function differenceOf(reply: Reply, answer: TypeAnswer): string {
+  if (!reply.isReply) return `no reply: ${reply.status}`
+  if (answer.status === 'FORWARDED' && reply.status === 'SERVFAIL') {
+    return 'its upstream brings no answer'
+  }
+  if (answer.status === 'FORWARDED' || answer.status === 'UNKNOWN') return ''
+  const code = answer.status === 'NXDOMAIN' ? 'NXDOMAIN' : 'NOERROR'
+  const isCode = reply.status === code || leavesZone(answer)
+  const codes = isCode ? [] : [`it says ${reply.status}, by the objects it is ${code}`]
+  const wanted = new Set(answer.records.map(({ name, type, data }) => `${name} ${type} ${data}`))
+  const held = new Set(reply.records.map(({ name, type, data }) => `${name} ${type} ${data}`))
+  const missing = [...wanted].filter((one) => !held.has(one))
+  const more = leavesZone(answer) ? [] : [...held].filter((one) => !wanted.has(one))
+  return [
+    ...codes,
+    ...(missing.length === 0 ? [] : [`it does not have ${missing.join(', ')}`]),
+    ...(more.length === 0 ? [] : [`only it has ${more.join(', ')}`]),
+  ].join('; ')
+}
+
+/** Whether another server knows what follows the last alias. */
+function leavesZone({ type, status, records }: TypeAnswer): boolean {
+  return status === 'NOERROR' && !records.some((record) => record.type === type)
+}
+
+/** The dots from which on a name is queried as it is, first (resolv.conf(5)). */
+function ndotsOf({ options }: ResolvConf): number {
+  const text = options.get('ndots')
+  if (text === undefined) return 1
+  return Math.min(Math.max(Number.parseInt(text, 10) || 0, 0), MAX_NDOTS)
+}
+
+/**
+ * The names that libc queries for, one after the other until one has records: with each domain of the search list,
+ * and as it is; first as it is when it has enough dots (resolv.conf(5), res_nsearch of glibc). Names that are longer
+ * than a name may be are left out.
+ */
+export function searchList(question: Question, file: ResolvConf): readonly string[] {
+  const { name, isAbsolute } = question
+  if (isAbsolute) return [name]
+  const dots = name.split('.').length - 1
+  const searched = file.searches.map((domain) => joined(name, domain))
+  const all = dots >= ndotsOf(file) ? [name, ...searched] : [...searched, name]
+  return [...new Set(all)].filter((one) => one.length <= MAX_NAME)
+}
+
+/** `.` is the root, so the name as it is. */
+function joined(name: string, domain: string): string {
+  const end = domain.replace(/\.$/, '').toLowerCase()
+  return end === '' ? name : `${name}.${end}`
 }

@@ -1,7 +1,7 @@
 import { quote } from '../../lib/quote.ts'
 import type { ApiResource } from '../discovery/api-resource.ts'
 import type { Catalogue } from '../discovery/catalogue.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** What the operands of a command name: an object, or a collection. */
 export interface Selected {

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createDeadline } from '../../client/http/deadline.ts'
-import { type ApiFailure, localFailure } from '../../client/http/failure/failure.ts'
+import { type ApiFailure, localFailure } from '../../client/http/failure.ts'
 import { networkFailure, timeoutFailure } from '../../client/http/network-failure.ts'
 import { type Query, queryText } from '../../client/http/query.ts'
 import type { HttpResponse, Transport } from '../../client/http/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { type CallFailure, failureError, refused, unanswered } from './call-failure.ts'
-import { readText } from './read-text.ts'
 
 /** One request. */
 export interface Call {
@@ -203,7 +202,9 @@ function failed(failure: ApiFailure): Failed {
 function transportRequest(call: Call, { headers }: ApiOptions, signal: AbortSignal) {
   const { method = 'GET', path, query = {}, body, contentType = 'application/json', accept } = call
   return {
-    ...{ method, signal, path: path + queryText(query) },
+    method,
+    signal,
+    path: path + queryText(query),
     headers: { ...headers, ...(accept === undefined ? {} : { accept }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body), contentType }),
   }
@@ -228,4 +229,19 @@ function warningsOf({ headers }: HttpResponse, warned: Set<string>): readonly st
   const found = [...text.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)]
   const fresh = found.map((match) => (match[1] ?? '').replaceAll(/\\(.)/g, '$1'))
   return fresh.filter((one) => !warned.has(one) && warned.add(one))
+}
+
+/** The body as text; undefined when it is longer than `limit` bytes. */
+async function readText(
+  body: AsyncIterable<Uint8Array>,
+  limit: number,
+): Promise<string | undefined> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of body) {
+    size += part.length
+    if (size > limit) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
 }

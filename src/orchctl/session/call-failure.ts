@@ -1,4 +1,4 @@
-import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import type { ApiFailure } from '../../client/http/failure.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { arrayAt, type Json, stringAt } from '../../lib/json.ts'
 

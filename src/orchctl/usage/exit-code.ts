@@ -26,3 +26,8 @@ const CAUSES: ReadonlyMap<string, ExitCode> = new Map([
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof NodeProxyError ? (CAUSES.get(error.code) ?? 1) : 1
 }
+
+/** The command line is wrong: exit code 2. `hint` says what to write instead. */
+export function usageError(message: string, hint?: string): NodeProxyError {
+  return new NodeProxyError('NP_ORCHCTL_USAGE', message, hint === undefined ? {} : { hint })
+}

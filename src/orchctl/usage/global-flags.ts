@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import { collect } from './collect.ts'
 
 /** The flags that every command accepts, before or behind its name. */
 export interface GlobalFlags {
@@ -41,4 +40,9 @@ export function addGlobalFlags(program: Command): void {
 export function takesNextArgument(arg: string): boolean {
   const flag = FLAGS.find(({ long, short }) => arg === long || arg === short)
   return flag?.required === true
+}
+
+/** The parser of a repeated flag: all its values, in their order. */
+export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value]
 }

@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Manifest } from '../../manifests/manifests.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { type ExitCode, exitCodeOf } from '../usage/exit-code.ts'
 
 /** Does something with one manifest. @returns the errors; none: it is done */

@@ -3,7 +3,7 @@ import { quote } from '../../lib/quote.ts'
 import { type Manifest, manifestError } from '../../manifests/manifests.ts'
 import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
 import type { Catalogue } from '../discovery/catalogue.ts'
-import type { Session } from '../session/session.ts'
+import type { Session } from '../session/open-session.ts'
 
 /** Where the object of a manifest belongs. */
 export interface ManifestTarget {
@@ -38,7 +38,10 @@ export async function manifestTarget(
     ...(namespace !== undefined && { namespace }),
   }
   return {
-    ...{ resource, name, namespace, object: { ...object, metadata } },
+    resource,
+    name,
+    namespace,
+    object: { ...object, metadata },
     collection: collectionPath(resource, namespace),
     path: objectPath(resource, namespace, name),
   }

@@ -40,7 +40,8 @@ function fieldsOf({ causes, message }: CallFailure): readonly FieldFailure[] {
   const elements = [...message.matchAll(/\s\.(\S+): element (\d+): (.+)$/gmu)]
   return [
     ...elements.map(([, list = '', index = '', what = '']) => ({
-      ...{ field: `${list}[${index}]`, message: what },
+      field: `${list}[${index}]`,
+      message: what,
     })),
     ...quoted.map(([, what = '', field = '']) => ({ field, message: what })),
     ...undeclared.map(([, field = '', what = '']) => ({ field, message: what })),

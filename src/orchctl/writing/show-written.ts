@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { CommandContext } from '../command/context.ts'
+import type { CommandContext } from '../command/command-module.ts'
 import { documentText, objectName } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
 import { oneLine } from '../output/terminal-text.ts'
-import { usageError } from '../usage/usage-error.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { dryRunSuffix, type WriteFlags } from './write-flags.ts'
 
 /** Prints what happened to an object: `service/web created`, or the object in the format of `-o`. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Query } from '../../client/http/query.ts'
-import { collect } from '../usage/collect.ts'
+import { collect } from '../usage/global-flags.ts'
 
 /** Flags of commands that write. */
 export interface WriteFlags {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { SETTINGS_TABLE } from './settings-table.ts'
+import { SETTINGS_TABLE } from '../program.ts'
 
 test('docs/operate/dns.md has a row for each setting', async () => {
   const page = new URL('../../../docs/operate/dns.md', import.meta.url)

@@ -1,7 +1,7 @@
 import type { ServiceAccountName } from '../../auth/service-account-name.ts'
 import type { Connection } from '../../client/connection/connection.ts'
 import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure } from '../../client/http/failure/failure.ts'
+import type { ApiFailure } from '../../client/http/failure.ts'
 import { requestToken } from '../../client/renewal/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
@@ -35,7 +35,8 @@ export async function accountToken(
   clock: Clock,
 ): Promise<AccountToken> {
   const client = createApiClient({
-    ...{ connection, clock },
+    connection,
+    clock,
     userAgent: `orch-server/${packageVersion()}`,
   })
   try {
@@ -60,16 +61,22 @@ async function permitRenewal(
   const group = 'rbac.authorization.k8s.io'
   const metadata = { name: renewalRole(account), namespace }
   const role = {
-    ...{ apiVersion: `${group}/v1`, kind: 'Role', metadata },
+    apiVersion: `${group}/v1`,
+    kind: 'Role',
+    metadata,
     rules: [
       {
-        ...{ apiGroups: [''], resources: ['serviceaccounts/token'] },
-        ...{ resourceNames: [account.name], verbs: ['create'] },
+        apiGroups: [''],
+        resources: ['serviceaccounts/token'],
+        resourceNames: [account.name],
+        verbs: ['create'],
       },
     ],
   }
   const binding = {
-    ...{ apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata },
+    apiVersion: `${group}/v1`,
+    kind: 'RoleBinding',
+    metadata,
     roleRef: { apiGroup: group, kind: 'Role', name: metadata.name },
     subjects: [{ kind: 'ServiceAccount', ...account }],
   }

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { createComponentTokens } from './component-tokens.ts'
-import { controllerUser, nodeAgentUser } from './component-users.ts'
+import { controllerUser, createComponentTokens, nodeAgentUser } from './component-tokens.ts'
 
 const ENDPOINTS = controllerUser('endpoint-controller')
 const NODE = nodeAgentUser('n1')

@@ -1,6 +1,14 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
-import type { User } from '../../auth/user.ts'
+import { NODES, nodeUserName } from '../../auth/node/node-authorizer.ts'
+import { accountGroups, accountUserName } from '../../auth/service-account-name.ts'
+import { AUTHENTICATED, type User } from '../../auth/user.ts'
+
+/** The namespace of the accounts of controllers. */
+const NAMESPACE = 'kube-system'
+
+/** The server of DNS names. */
+export const dnsUser: User = { name: 'system:cluster-dns', groups: [AUTHENTICATED] }
 
 /** How the clients of this server that run in its own process prove who they are. */
 export interface ComponentTokens {
@@ -48,4 +56,17 @@ export function createComponentTokens(): ComponentTokens {
 
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
+}
+
+/** A controller, by the name of its account: `endpoint-controller`. */
+export function controllerUser(account: string): User {
+  return {
+    name: accountUserName({ namespace: NAMESPACE, name: account }),
+    groups: accountGroups(NAMESPACE),
+  }
+}
+
+/** The agent of a node. */
+export function nodeAgentUser(node: string): User {
+  return { name: nodeUserName(node), groups: [NODES, AUTHENTICATED] }
 }

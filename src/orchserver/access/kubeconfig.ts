@@ -1,7 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
+import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { writePrivateFile } from '../system/private-file.ts'
 
 export interface Kubeconfig {
@@ -112,4 +114,12 @@ function credentialFields({ credential }: KubeconfigUser): Readonly<Record<strin
     'client-certificate-data': btoa(credential.cert),
     'client-key-data': btoa(credential.key),
   }
+}
+
+/** Where clients of this server find its address and its authority. */
+export function kubeconfigPath({
+  kubeconfig,
+  dataDir,
+}: Pick<OrchServerConfiguration, 'kubeconfig' | 'dataDir'>): string {
+  return kubeconfig || join(dataDir, 'admin.kubeconfig')
 }

@@ -3,8 +3,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { followNodeCredentials } from '../server.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { followNodeCredentials } from './node-credentials.ts'
 
 const DAY = 86_400_000
 const START = Date.UTC(2030, 0, 1)

@@ -6,8 +6,12 @@ import type { User } from '../../auth/user.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { type Json, valueAt } from '../../lib/json.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { type ComponentTokens, createComponentTokens } from './component-tokens.ts'
-import { controllerUser, nodeAgentUser } from './component-users.ts'
+import {
+  type ComponentTokens,
+  controllerUser,
+  createComponentTokens,
+  nodeAgentUser,
+} from './component-tokens.ts'
 import { openOwnSocket } from './own-socket.ts'
 
 const server = { listen: () => Promise.reject(new Error('permission denied')) }

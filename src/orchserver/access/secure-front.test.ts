@@ -7,12 +7,11 @@ import { expect, it, onTestFinished } from 'vitest'
 import { createApiServer } from '../../apiserver/api-server.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { createMemoryStore } from '../../storage/memory/memory-store.ts'
+import { createMemoryStore } from '../../storage/memory-store.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { adminCertificate } from '../certificates/admin-certificate.ts'
 import { openAuthority } from '../certificates/authority.ts'
-import { madeCertificate } from '../certificates/made-certificate.ts'
-import type { CertificateSource } from '../certificates/serving-certificate.ts'
+import { type CertificateSource, madeCertificate } from '../certificates/made-certificate.ts'
 import type { Followed } from '../identity/followed-files.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { openSecureFront } from './secure-front.ts'
@@ -42,7 +41,15 @@ async function open(given?: CertificateSource) {
   }
   const admin = adminCertificate({ folder, clock })
   const front = await openSecureFront({
-    ...{ server, address, advertised, clientAuthorities, source, admin, kubeconfig, clock, log },
+    server,
+    address,
+    advertised,
+    clientAuthorities,
+    source,
+    admin,
+    kubeconfig,
+    clock,
+    log,
   })
   const logged = (change: () => Promise<void>): Promise<string> =>
     new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { ADMIN } from '../certificates/admin-certificate.ts'
 import type { ClientCertificateSource } from '../certificates/client-certificate.ts'
-import type { CertificateSource } from '../certificates/serving-certificate.ts'
+import type { CertificateSource } from '../certificates/made-certificate.ts'
 import type { Followed } from '../identity/followed-files.ts'
 import { createFailureLog } from '../system/failure-log.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
@@ -55,14 +55,16 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
   // One after the other: both may make the authority.
   const first = { serving: await source.current(), admin: await admin.current() }
   const listener = await server.listen({
-    ...{ ...address, tls: first.serving },
+    ...address,
+    tls: first.serving,
     clientAuthorities: clientAuthorities.current(),
   })
   clientAuthorities.onChange((next) => listener.replaceClientAuthorities(next))
   const url = `https://${hostOf(advertised)}:${listener.port}`
   const publish = ({ serving, admin: credential }: typeof first): Promise<void> =>
     writeKubeconfig(kubeconfig, {
-      ...{ server: url, authority: serving.authority },
+      server: url,
+      authority: serving.authority,
       user: { name: ADMIN, credential },
     })
   await publish(first)
@@ -84,7 +86,8 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
   )
   let served = first.serving
   const unfollow = follow({
-    ...{ clock, first },
+    clock,
+    first,
     read: async () => ({ serving: await serving(), admin: await adminOrLast() }),
     onChange: async (next) => {
       const isNew = !isDeepEqual(next.serving, served)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
+import { reachableAddress } from '../server.ts'
 import type { Interfaces } from '../system/machine-addresses.ts'
-import { reachableAddress } from './server-addresses.ts'
 
 const INTERFACES = {
   lo: [{ address: '127.0.0.1', internal: true }],

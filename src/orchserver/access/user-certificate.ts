@@ -1,7 +1,7 @@
 import type { InstalledAuthority } from '../certificates/authority.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { newKey } from '../certificates/pem.ts'
-import { requireLife } from './certificate-life.ts'
+import { requireLife } from './node-certificate.ts'
 
 export interface UserCertificateRequest {
   readonly user: string

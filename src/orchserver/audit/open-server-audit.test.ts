@@ -23,8 +23,12 @@ test('metrics count events, failed attempts and losses, by level and by output',
   const log = await createLogger({ verbosity: 0, pretty: false, stream })
   const audit = await openServerAudit(
     {
-      ...{ policyFile, webhookConfigFile, logPath: join(folder, 'audit.log') },
-      ...{ logMaxMegabytes: 1, logMaxBackups: 0, logMaxAgeDays: 0 },
+      policyFile,
+      webhookConfigFile,
+      logPath: join(folder, 'audit.log'),
+      logMaxMegabytes: 1,
+      logMaxBackups: 0,
+      logMaxAgeDays: 0,
     },
     { clock: systemClock, log, version: '1', processMetrics },
   )

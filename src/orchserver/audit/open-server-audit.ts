@@ -24,7 +24,9 @@ export function openServerAudit(
   { clock, log, version, processMetrics }: ServerAuditContext,
 ): Promise<AuditLog> {
   return openAuditLog(settings, {
-    ...{ clock, log, observer: countingObserver(processMetrics) },
+    clock,
+    log,
+    observer: countingObserver(processMetrics),
     onError: createFailureLog({ clock, log }, () => ({
       level: 'error',
       message: 'the audit log failed because of a bug',

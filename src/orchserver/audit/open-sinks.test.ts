@@ -15,11 +15,14 @@ import { base64, certificates } from '../../client/testing/test-certificates.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { type AuditOutputs, openAuditSinks } from './open-sinks.ts'
-import { createEventsPoster } from './post-events.ts'
+import { type AuditOutputs, createEventsPoster, openAuditSinks } from './open-sinks.ts'
 
 const NOWHERE: AuditOutputs = {
-  ...{ logPath: '', logMaxMegabytes: 1, logMaxBackups: 0, logMaxAgeDays: 0, webhookConfigFile: '' },
+  logPath: '',
+  logMaxMegabytes: 1,
+  logMaxBackups: 0,
+  logMaxAgeDays: 0,
+  webhookConfigFile: '',
 }
 const PROCESS = { stdout: new Writable({ write: () => undefined }), userAgent: 'orch-server/1' }
 
@@ -103,7 +106,9 @@ test('events arrive as an EventList, at the path and with the credentials of the
   for (let serial = 0; serial < 500; serial++) sink!.write(JSON.stringify({ serial }))
   await sink!.close()
   expect(JSON.parse(server.bodies[0]!)).toMatchObject({
-    ...{ kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {} },
+    kind: 'EventList',
+    apiVersion: 'audit.k8s.io/v1',
+    metadata: {},
   })
   expect(server.bodies.map((body) => eventsOf(body).length)).toEqual([400, 100])
   expect(server.bodies.flatMap(eventsOf)).toEqual(

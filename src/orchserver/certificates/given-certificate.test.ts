@@ -49,7 +49,10 @@ it.each([
 })
 
 const LOCKED = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
-  ...{ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
+  type: 'pkcs8',
+  format: 'pem',
+  cipher: 'aes-256-cbc',
+  passphrase: 'x',
 })
 
 it.each([

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { belongTogether, certificateBlocks, certificateFault, keyFault } from '../../lib/tls/pem.ts'
+import type { CertificateSource } from './made-certificate.ts'
 import { readPem, unusable } from './pem.ts'
-import type { CertificateSource } from './serving-certificate.ts'
 
 /** A certificate that the operator makes and renews, in two files. */
 export function givenCertificate(certFile: string, keyFile: string): CertificateSource {

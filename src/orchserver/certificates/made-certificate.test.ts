@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { certificateNames } from './certificate-names.ts'
-import { madeCertificate } from './made-certificate.ts'
-import type { ServingCertificate } from './serving-certificate.ts'
+import { madeCertificate, type ServingCertificate } from './made-certificate.ts'
 
 const DAY = 86_400_000
 const START = Date.UTC(2030, 0, 1)
@@ -39,7 +38,11 @@ describe('a certificate that is made', () => {
             (rest) => `DNS:${name}${rest}`,
           ),
         ),
-        ...['127.0.0.1', '0:0:0:0:0:0:0:1', '127.0.0.2', '10.96.0.1', '192.0.2.1'],
+        '127.0.0.1',
+        '0:0:0:0:0:0:0:1',
+        '127.0.0.2',
+        '10.96.0.1',
+        '192.0.2.1',
         'FD00:96:0:0:0:0:0:1',
       ]
         .map((name) => (name.startsWith('DNS:') ? name : `IP Address:${name}`))
@@ -67,7 +70,10 @@ describe('a certificate that is made', () => {
       statSync(join(folder, name)).mode & 0o777,
     ])
     expect(Object.fromEntries(modes)).toEqual({
-      ...{ 'ca.crt': 0o600, 'ca.key': 0o600, 'server.crt': 0o600, 'server.key': 0o600 },
+      'ca.crt': 0o600,
+      'ca.key': 0o600,
+      'server.crt': 0o600,
+      'server.key': 0o600,
     })
     expect(statSync(folder).mode & 0o777).toBe(0o700)
   })

@@ -1,8 +1,10 @@
+import { readAuditPolicy } from '../../apiserver/audit/policy/read-policy.ts'
+import { loadKubeconfig } from '../../client/connection/kubeconfig.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { readOwnKubeconfig } from '../access/kubeconfig.ts'
-import { kubeconfigPath } from '../access/kubeconfig-path.ts'
+import { kubeconfigPath, readOwnKubeconfig } from '../access/kubeconfig.ts'
 import { socketPathIn } from '../access/own-socket.ts'
-import { checkAudit } from '../audit/check-audit.ts'
+import type { AuditSettings } from '../audit/open-audit-log.ts'
 import { givenCertificate } from '../certificates/given-certificate.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { missingKeyFile, readKeyFile } from '../encryption/read-key-file.ts'
@@ -14,7 +16,7 @@ import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
  * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, those of the encryption included, an audit policy that is none, a kubeconfig that belongs to another
+ * be used, those of the encryption included, an audit policy that cannot be read, a kubeconfig that belongs to another
  * program, a data directory whose path is too long for its socket. Reads files and makes nothing. Undefined: none
  * of these.
  */
@@ -42,4 +44,17 @@ export async function checkStart(
 
 async function requireKeyFile(path: string): Promise<void> {
   if ((await readKeyFile(path)) === undefined) throw missingKeyFile(path)
+}
+
+/**
+ * Reads the files that settings of the audit log name, and makes nothing.
+ * @throws NP_APISERVER_AUDIT_POLICY, NP_CLIENT_KUBECONFIG and other codes of kubeconfigs
+ */
+async function checkAudit({
+  policyFile,
+  webhookConfigFile,
+}: Pick<AuditSettings, 'policyFile' | 'webhookConfigFile'>): Promise<void> {
+  if (policyFile !== '') await readAuditPolicy(policyFile)
+  if (webhookConfigFile === '') return
+  await loadKubeconfig({ path: webhookConfigFile, master: undefined, clock: systemClock })
 }

@@ -47,14 +47,15 @@ async function dataDirectory(server = ADDRESS) {
   const kubeconfig = join(dataDir, 'admin.kubeconfig')
   const publish = (url: string): Promise<void> =>
     writeKubeconfig(kubeconfig, {
-      ...{ server: url, authority: serving.authority },
+      server: url,
+      authority: serving.authority,
       user: { name: ADMIN, credential },
     })
   await publish(server)
   return { dataDir, folder, serving, kubeconfig, publish }
 }
 
-/** A server with users, of which the data directory has the kubeconfig. */
+/** A server with users; its data directory has a kubeconfig. */
 async function runningServer(maxTokenLifetime = 2 ** 32) {
   const directory = await dataDirectory()
   const { serving, publish } = directory
@@ -62,7 +63,8 @@ async function runningServer(maxTokenLifetime = 2 ** 32) {
     identity: { maxTokenLifetime },
   })
   const listener = await api.server.listen({
-    ...{ tls: serving, clientAuthorities: serving.authority! },
+    tls: serving,
+    clientAuthorities: serving.authority!,
   })
   await publish(listener.url)
   return { ...directory, api }
@@ -81,7 +83,8 @@ async function whoami(path: string): Promise<Json | undefined> {
   const client = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
   onTestFinished(() => client.close())
   const answer = await client.create('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
-    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'SelfSubjectReview',
   })
   if (!answer.ok) throw new Error(answer.failure.message)
   return valueAt(answer.value as Json, 'status', 'userInfo')

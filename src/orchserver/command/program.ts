@@ -10,13 +10,11 @@ import {
 import { flagProblem } from '../../settings/flag-problem.ts'
 import { parseFlags } from '../../settings/flags.ts'
 import { helpText } from '../../settings/help.ts'
+import type { Problem } from '../../settings/problem.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
-
 import { loadSettings } from './load-settings.ts'
-
-import { type SubCommand, splitSubCommand } from './sub-command.ts'
 
 /** The rest of the program, loaded only when it is to run. */
 export interface Server {
@@ -131,4 +129,51 @@ async function keepStore(
 
 function answers(host: Host): Answers {
   return createAnswers(SETTINGS_TABLE.program, host)
+}
+
+/** What the program is to do. */
+type SubCommand =
+  | { readonly verb: 'serve' }
+  | { readonly verb: 'kubeconfig' }
+  | { readonly verb: 'node-certificate' }
+  | { readonly verb: 'backup' | 'restore'; readonly file: string }
+  /** No file: the store of the configuration. */
+  | { readonly verb: 'check'; readonly file: string | undefined }
+
+interface SubCommandLine {
+  readonly command: SubCommand
+  /** The arguments behind it. */
+  readonly flags: readonly string[]
+}
+
+/** Splits `backup FILE --flags`, `restore FILE --flags`, `check [FILE] --flags`, `kubeconfig --flags`,
+ * `node-certificate --flags`; flags alone mean to serve. */
+function splitSubCommand(args: readonly string[]): SubCommandLine | Problem {
+  const [verb = '--', file = '--', ...flags] = args
+  if (verb.startsWith('-')) return { command: { verb: 'serve' }, flags: args }
+  if (verb === 'kubeconfig' || verb === 'node-certificate') {
+    return { command: { verb }, flags: args.slice(1) }
+  }
+  if (verb === 'check') return splitCheck(args.slice(1))
+  if (verb !== 'backup' && verb !== 'restore') {
+    return flagProblem(
+      SETTINGS_TABLE,
+      verb,
+      'no such command; write backup FILE, restore FILE, check [FILE], kubeconfig, node-certificate, or only flags to serve',
+    )
+  }
+  if (['-h', '--help'].includes(file)) return { command: { verb: 'serve' }, flags: ['--help'] }
+  return file === '' || file.startsWith('-')
+    ? flagProblem(SETTINGS_TABLE, verb, `name the file right behind it: ${verb} FILE`)
+    : { command: { verb, file }, flags }
+}
+
+function splitCheck(args: readonly string[]): SubCommandLine {
+  const [file = '--', ...flags] = args
+  if (args.some((arg) => ['-h', '--help'].includes(arg))) {
+    return { command: { verb: 'serve' }, flags: ['--help'] }
+  }
+  return file === '' || file.startsWith('-')
+    ? { command: { verb: 'check', file: undefined }, flags: args }
+    : { command: { verb: 'check', file }, flags }
 }

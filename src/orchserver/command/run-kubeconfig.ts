@@ -1,36 +1,97 @@
 import { join } from 'node:path'
+import { accountUserName, type ServiceAccountName } from '../../auth/service-account-name.ts'
+import { TOKEN_LIFETIMES } from '../../auth/tokens/token-issuance.ts'
 import { MASTERS } from '../../auth/user.ts'
 import type { Connection } from '../../client/connection/connection.ts'
 import { loadKubeconfig } from '../../client/connection/kubeconfig.ts'
+import { parseServerUrl } from '../../client/connection/server-url.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { formatDuration } from '../../lib/duration.ts'
+import { formatDuration, parseDuration } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { timestamp } from '../../lib/timestamp.ts'
+import { isLabel, isSubdomain } from '../../resources/names.ts'
 import { asProblem, createAnswers, type ExitCode, type Terminal } from '../../settings/answers.ts'
+import type { CommandFlags, CommandValues } from '../../settings/command-line.ts'
+import { flagProblem } from '../../settings/flag-problem.ts'
 import { parseFlags } from '../../settings/flags.ts'
 import { helpText } from '../../settings/help.ts'
+import type { Problem } from '../../settings/problem.ts'
+import { type SettingsTable, settingsTable } from '../../settings/table.ts'
 import {
   KUBECONFIG_COMMAND,
   type Kubeconfig,
   type KubeconfigUser,
+  kubeconfigPath,
   kubeconfigText,
   readOwnKubeconfig,
   writeKubeconfig,
 } from '../access/kubeconfig.ts'
-import { kubeconfigPath } from '../access/kubeconfig-path.ts'
 import { userCertificate } from '../access/user-certificate.ts'
 import { readAuthority } from '../certificates/authority.ts'
-import type { OrchServerConfiguration } from '../config/configuration.ts'
+import { COMMAND_FLAGS, type OrchServerConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
-import {
-  type AccountSubject,
-  type KubeconfigRequest,
-  kubeconfigRequest,
-  type UserSubject,
-} from './kubeconfig-request.ts'
-import { KUBECONFIG_TABLE } from './kubeconfig-table.ts'
 import { loadSettings } from './load-settings.ts'
+
+const KUBECONFIG_FLAGS = {
+  user: {
+    value: 'name',
+    doc: 'Write a kubeconfig with a client certificate of this user. Works also while no server runs.',
+  },
+  group: {
+    value: 'name',
+    isRepeated: true,
+    doc: 'With --user: a group of the user. Give it again for more groups.',
+  },
+  'service-account': {
+    value: 'namespace/name',
+    doc: 'Write a kubeconfig with a token of this service account, which the running server issues.',
+  },
+  audience: {
+    value: 'name',
+    isRepeated: true,
+    doc: 'With --service-account: who is to accept the token. Give it again for more. None: this server.',
+  },
+  'no-renewal': {
+    doc: 'With --service-account: the account does not get the right to renew this token, which then ends after --valid-for. Without it, node-proxy and orch-dns renew the token in their kubeconfig in time.',
+  },
+  'valid-for': {
+    value: 'duration',
+    doc: 'How long the certificate or the token is good, from 10m on. A certificate ends no later than the authority; the server may shorten the life of a token. Default: 720h, which is 30 days.',
+  },
+  server: {
+    value: 'url',
+    doc: 'The address of the server in the new kubeconfig, https. Default: that of the kubeconfig which the server writes at its start.',
+  },
+  output: {
+    value: 'file',
+    doc: 'Where to write it, for this user only. A file that this command did not write is never replaced. Default: -, the standard output.',
+  },
+  config: COMMAND_FLAGS.config,
+  help: COMMAND_FLAGS.help,
+} as const satisfies CommandFlags
+
+/** The settings that say where the authority and the kubeconfig of the server are. */
+const SHARED: readonly string[] = ['dataDir', 'kubeconfig']
+
+const TABLE = settingsTable<OrchServerConfiguration, typeof KUBECONFIG_FLAGS>({
+  ...SETTINGS_TABLE,
+  program: 'orch-server kubeconfig',
+  about:
+    'orch-server kubeconfig gives access to another user: it writes a kubeconfig with a client certificate of a user (--user) or a token of a service account (--service-account). What they may do is up to the bindings of their names and groups.',
+  commandFlags: KUBECONFIG_FLAGS,
+})
+
+/** The flags of the command: its own, and the few settings that it reads. */
+export const KUBECONFIG_TABLE: SettingsTable<OrchServerConfiguration, typeof KUBECONFIG_FLAGS> = {
+  ...TABLE,
+  entries: TABLE.entries.filter(([path]) => SHARED.includes(path)),
+}
+
+const DEFAULT_LIFE = 30 * 86_400_000
+const MIN_LIFE = TOKEN_LIFETIMES.least * 1000
+const MAX_LIFE = TOKEN_LIFETIMES.most * 1000
+const MAX_NAME_LENGTH = 256
 
 /** `orch-server kubeconfig`, from the arguments behind it to the exit code. */
 export async function runKubeconfig(
@@ -153,3 +214,126 @@ async function adminConnection(path: string): Promise<Connection> {
   }
   return loadKubeconfig({ path, master: undefined, clock: systemClock })
 }
+
+/** The kubeconfig that an operator wants. */
+interface KubeconfigRequest {
+  readonly subject: UserSubject | AccountSubject
+  /** Milliseconds. */
+  readonly life: number
+  /** A URL with https; undefined: where the server is already known to be. */
+  readonly server: string | undefined
+  /** Undefined: the standard output. */
+  readonly output: string | undefined
+}
+
+/** Who gets a certificate. */
+interface UserSubject {
+  readonly user: string
+  /** Each once. */
+  readonly groups: readonly string[]
+}
+
+/** Who gets a token. */
+interface AccountSubject {
+  readonly account: ServiceAccountName
+  readonly audiences: readonly string[]
+  /** Whether the account may renew its token. */
+  readonly isRenewable: boolean
+}
+
+type Values = CommandValues<KubeconfigFlags>
+
+/** What the flags of the command request, or the first thing that is wrong with them. */
+function kubeconfigRequest(values: Values): KubeconfigRequest | Problem {
+  const subject = subjectOf(values)
+  if ('code' in subject) return subject
+  const text = values['valid-for']
+  const life = text === undefined ? DEFAULT_LIFE : parseDuration(text)
+  if (life === undefined || life < MIN_LIFE || life > MAX_LIFE) {
+    return problem('valid-for', text, 'write a duration such as 720h, of at least 10m')
+  }
+  const server = serverOf(values.server)
+  if (typeof server === 'object') return server
+  return { subject, life, server, output: values.output === '-' ? undefined : values.output }
+}
+
+function subjectOf(values: Values): UserSubject | AccountSubject | Problem {
+  const { user, group: groups, audience: audiences } = values
+  const account = values['service-account']
+  const isRenewable = !values['no-renewal']
+  if ((user === undefined) === (account === undefined)) {
+    return problem('user', user, 'write either --user NAME or --service-account NAMESPACE/NAME')
+  }
+  if (account === undefined && !isRenewable) {
+    return problem(
+      'no-renewal',
+      undefined,
+      'goes with --service-account; certificates are not renewed',
+    )
+  }
+  return user === undefined
+    ? accountSubject(account ?? '', { audiences, isRenewable }, groups)
+    : userSubject(user, groups, audiences)
+}
+
+function userSubject(
+  user: string,
+  groups: readonly string[],
+  audiences: readonly string[],
+): UserSubject | Problem {
+  if (audiences.length > 0) {
+    return problem('audience', audiences[0], 'goes with --service-account; certificates have none')
+  }
+  const fault = nameFault(user) ?? accountFault(user)
+  if (fault !== undefined) return problem('user', user, fault)
+  const wrong = groups.find((group) => nameFault(group) !== undefined)
+  if (wrong !== undefined) return problem('group', wrong, nameFault(wrong) ?? '')
+  return { user, groups: [...new Set(groups)] }
+}
+
+function accountSubject(
+  text: string,
+  { audiences, isRenewable }: Omit<AccountSubject, 'account'>,
+  groups: readonly string[],
+): AccountSubject | Problem {
+  if (groups.length > 0) {
+    return problem('group', groups[0], 'goes with --user; the groups of an account are fixed')
+  }
+  const [namespace = '', name = '', ...rest] = text.split('/')
+  if (!isLabel(namespace) || !isSubdomain(name) || rest.length > 0) {
+    return problem('service-account', text, 'write NAMESPACE/NAME, such as default/builder')
+  }
+  const wrong = audiences.find((audience) => nameFault(audience) !== undefined)
+  if (wrong !== undefined) return problem('audience', wrong, nameFault(wrong) ?? '')
+  return { account: { namespace, name }, audiences: [...new Set(audiences)], isRenewable }
+}
+
+/** What could mislead a reader of logs and bindings is no name, although a certificate could hold it. */
+function nameFault(name: string): string | undefined {
+  if (name === '') return 'write a name; it is empty'
+  if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) {
+    return 'write a name without control and formatting characters'
+  }
+  return name.length > MAX_NAME_LENGTH
+    ? `write a name of at most ${MAX_NAME_LENGTH} characters`
+    : undefined
+}
+
+function accountFault(user: string): string | undefined {
+  return user.startsWith(accountUserName({ namespace: '', name: '' }).slice(0, -1))
+    ? 'this is the name of a service account; write --service-account NAMESPACE/NAME'
+    : undefined
+}
+
+function serverOf(text: string | undefined): string | undefined | Problem {
+  if (text === undefined) return undefined
+  const { origin, basePath, secure } = parseServerUrl(text, '--server')
+  return secure ? origin + basePath : problem('server', text, 'write a URL that begins with https')
+}
+
+function problem(flag: keyof KubeconfigFlags, text: string | undefined, message: string): Problem {
+  const value = text === undefined ? undefined : quote(text)
+  return { ...flagProblem(KUBECONFIG_TABLE, `--${flag}`, message), value }
+}
+
+type KubeconfigFlags = typeof KUBECONFIG_FLAGS

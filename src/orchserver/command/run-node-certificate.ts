@@ -1,18 +1,60 @@
 import { join } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
+import { parseDuration } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { timestamp } from '../../lib/timestamp.ts'
+import { isSubdomain } from '../../resources/names.ts'
 import { asProblem, createAnswers, type ExitCode, type Terminal } from '../../settings/answers.ts'
+import type { CommandFlags, CommandValues } from '../../settings/command-line.ts'
+import { flagProblem } from '../../settings/flag-problem.ts'
 import { parseFlags } from '../../settings/flags.ts'
 import { helpText } from '../../settings/help.ts'
+import type { Problem } from '../../settings/problem.ts'
+import { type SettingsTable, settingsTable } from '../../settings/table.ts'
 import { nodeCertificate } from '../access/node-certificate.ts'
 import { readAuthority } from '../certificates/authority.ts'
+import { COMMAND_FLAGS, type OrchServerConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
 import { writePrivateFile } from '../system/private-file.ts'
 import { loadSettings } from './load-settings.ts'
-import { nodeCertificateRequest } from './node-certificate-request.ts'
-import { NODE_CERTIFICATE_TABLE } from './node-certificate-table.ts'
+
+const NODE_CERTIFICATE_FLAGS = {
+  node: { value: 'name', doc: 'The name of the Node object.' },
+  address: {
+    value: 'ip',
+    isRepeated: true,
+    doc: 'An address at which other machines reach the node: its InternalIP. Give it again for more.',
+  },
+  'valid-for': {
+    value: 'duration',
+    doc: 'How long the certificate is good, from 10m on, and no longer than its authority. Default: 8760h, which is 365 days.',
+  },
+  output: {
+    value: 'folder',
+    doc: 'Where to write tls.crt and tls.key, for this user only. Files that are there are replaced.',
+  },
+  config: COMMAND_FLAGS.config,
+  help: COMMAND_FLAGS.help,
+} as const satisfies CommandFlags
+
+const TABLE = settingsTable<OrchServerConfiguration, typeof NODE_CERTIFICATE_FLAGS>({
+  ...SETTINGS_TABLE,
+  program: 'orch-server node-certificate',
+  about:
+    'orch-server node-certificate writes a certificate with which node-proxy serves inspection to other machines (inspection.tlsCertFile, inspection.tlsPrivateKeyFile). The authority of the data directory signs it, which kubeconfigs of this server trust. Works also while no server runs.',
+  commandFlags: NODE_CERTIFICATE_FLAGS,
+})
+
+/** The flags of the command: its own, and the setting that says where the authority is. */
+export const NODE_CERTIFICATE_TABLE: SettingsTable<
+  OrchServerConfiguration,
+  typeof NODE_CERTIFICATE_FLAGS
+> = { ...TABLE, entries: TABLE.entries.filter(([path]) => path === 'dataDir') }
+
+const DEFAULT_LIFE = 365 * 86_400_000
+const MIN_LIFE = 600_000
 
 /** `orch-server node-certificate`, from the arguments behind it to the exit code. */
 export async function runNodeCertificate(
@@ -45,3 +87,45 @@ export async function runNodeCertificate(
     return isWrongLine ? answers.refuse([asProblem(error)]) : answers.fail(error)
   }
 }
+
+/** The certificate that an operator wants. */
+interface NodeCertificateRequest {
+  readonly node: string
+  readonly addresses: readonly IpAddress[]
+  /** Milliseconds. */
+  readonly life: number
+  /** A folder. */
+  readonly output: string
+}
+
+/** What the flags of the command request, or the first thing that is wrong with them. */
+function nodeCertificateRequest({
+  node = '',
+  address: texts,
+  'valid-for': validFor,
+  output = '',
+}: CommandValues<NodeCertificateFlags>): NodeCertificateRequest | Problem {
+  if (!isSubdomain(node)) return problem('node', node, 'write the name of the Node object')
+  const addresses = texts.flatMap((text) => parseIp(text) ?? [])
+  const wrong = texts.find((text) => parseIp(text) === undefined)
+  if (wrong !== undefined || addresses.length === 0) {
+    return problem('address', wrong, 'write an IP address of the node, its InternalIP')
+  }
+  const life = validFor === undefined ? DEFAULT_LIFE : parseDuration(validFor)
+  if (life === undefined || life < MIN_LIFE) {
+    return problem('valid-for', validFor, 'write a duration such as 720h, of at least 10m')
+  }
+  if (output === '') return problem('output', undefined, 'write a folder')
+  return { node, addresses: [...new Set(addresses)], life, output }
+}
+
+function problem(
+  flag: keyof NodeCertificateFlags,
+  text: string | undefined,
+  message: string,
+): Problem {
+  const value = text === undefined ? undefined : quote(text)
+  return { ...flagProblem(NODE_CERTIFICATE_TABLE, `--${flag}`, message), value }
+}
+
+type NodeCertificateFlags = typeof NODE_CERTIFICATE_FLAGS

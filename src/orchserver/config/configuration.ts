@@ -1,7 +1,18 @@
 import type { Limits } from '../../apiserver/context/limits.ts'
-import type { DnsSettings } from '../../dns/config/dns-settings.ts'
+import type { DnsSettings } from '../../dns/dns-settings.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
+import type { CommandFlags } from '../../settings/command-line.ts'
+
+/** Flags that are no setting of the file. */
+export const COMMAND_FLAGS = {
+  config: { value: 'file', doc: 'Configuration file (YAML or JSON). Flags win over it.' },
+  replace: {
+    doc: 'With the command restore: replace the store that the data directory holds.',
+  },
+  version: { doc: 'Print the version and exit.' },
+  help: { doc: 'Print this and exit.' },
+} as const satisfies CommandFlags
 
 /** What an operator decides about orch-server. */
 export interface OrchServerConfiguration {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isSelected, unknownNames } from './controller-selection.ts'
+import { isSelected, unknownNames } from './rules.ts'
 
 const KNOWN = ['endpoints', 'endpointslices', 'loadbalancer']
 

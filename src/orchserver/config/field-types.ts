@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
+import { parseAddressPool } from '../../controllers/address-pool.ts'
 import { knownControllers } from '../../controllers/known-controllers.ts'
-import { parseAddressPool } from '../../controllers/loadbalancer/address-pool.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
@@ -15,7 +15,7 @@ import {
   type ValueType,
 } from '../../settings/value-type.ts'
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
-import { unknownNames } from './controller-selection.ts'
+import { unknownNames } from './rules.ts'
 
 /** As `--controllers` knows them. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)

@@ -3,8 +3,12 @@ import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { rangeWarnings } from './range-warnings.ts'
 
 const SANDBOX = {
-  ...{ name: '', addresses: [], bridge: 'cbr0', namespacePrefix: 'p' },
-  ...{ clusterDNS: [], resolvConf: '' },
+  name: '',
+  addresses: [],
+  bridge: 'cbr0',
+  namespacePrefix: 'p',
+  clusterDNS: [],
+  resolvConf: '',
 }
 
 function warnings(change: { own?: string; pods?: string; pool?: string; port?: number }) {

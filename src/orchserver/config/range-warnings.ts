@@ -1,4 +1,4 @@
-import { parseAddressPool } from '../../controllers/loadbalancer/address-pool.ts'
+import { parseAddressPool } from '../../controllers/address-pool.ts'
 import { type Cidr, cidrContains, type IpAddress } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import { overlaps } from '../../lib/special-address.ts'

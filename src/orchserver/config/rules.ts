@@ -1,7 +1,38 @@
 import { rangeProblem } from '../../apiserver/kinds/service/allocation/range-problem.ts'
 import type { Rule } from '../../settings/rules.ts'
-import { AUDIT_RULES } from './audit-rules.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
+import { isRotationSet } from './log-rotation.ts'
+
+/**
+ * Settings of the audit log that do not go together. That nothing is recorded is noticed
+ * when a record is needed, so a policy without an output, and an output without a policy, are refused.
+ */
+const AUDIT_RULES: readonly Rule<OrchServerConfiguration>[] = [
+  ({ audit }) =>
+    audit.policyFile === '' || audit.logPath + audit.webhookConfigFile !== ''
+      ? undefined
+      : {
+          paths: ['audit.policyFile'],
+          message:
+            'a policy without an output records nothing; set --audit-log-path or --audit-webhook-config-file',
+        },
+
+  ({ audit }) =>
+    audit.policyFile !== '' || audit.logPath + audit.webhookConfigFile === ''
+      ? undefined
+      : {
+          paths: ['audit.logPath', 'audit.webhookConfigFile'],
+          message: 'without a policy nothing is recorded; set --audit-policy-file',
+        },
+
+  ({ audit }) =>
+    !['', '-'].includes(audit.logPath) || !isRotationSet(audit)
+      ? undefined
+      : {
+          paths: ['audit.logMaxMegabytes', 'audit.logMaxBackups', 'audit.logMaxAgeDays'],
+          message: 'only a file is rotated; set --audit-log-path to its path',
+        },
+]
 
 const LEAST_TOKEN_LIFE_MS = 3_600_000
 
@@ -83,3 +114,21 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
 
   ...AUDIT_RULES,
 ]
+
+/**
+ * Whether `--controllers` selects a controller: by its name, or by `*` unless
+ * `-name` takes it out.
+ */
+export function isSelected(name: string, selection: readonly string[]): boolean {
+  if (selection.includes(`-${name}`)) return false
+  return selection.includes(name) || selection.includes('*')
+}
+
+/** Names of a selection that no controller has. */
+export function unknownNames(
+  selection: readonly string[],
+  known: readonly string[],
+): readonly string[] {
+  const isKnown = (one: string): boolean => one === '*' || known.includes(one.replace(/^-/, ''))
+  return selection.filter((one) => !isKnown(one))
+}

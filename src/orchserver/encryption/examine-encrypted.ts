@@ -1,10 +1,10 @@
-import { examineStored } from '../../apiserver/persist/examine-stored.ts'
+import { examineStored } from '../../apiserver/persist/persist.ts'
 import { quote } from '../../lib/quote.ts'
 import { decryptEntry, isConfidential } from '../../storage/encryption/encrypted-store.ts'
 import { isEncrypted, keyNameOf } from '../../storage/encryption/encrypted-value.ts'
 import type { StoredEntry } from '../../storage/store.ts'
-import { CONFIDENTIAL_PREFIXES } from './confidential-prefixes.ts'
 import type { KeyFile } from './key-file.ts'
+import { CONFIDENTIAL_PREFIXES } from './open-encryption.ts'
 
 /** What was found about the encryption of values. */
 export interface EncryptionRemark {

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { keyNameOf } from '../../storage/encryption/encrypted-value.ts'
-import { createMemoryStore } from '../../storage/memory/memory-store.ts'
+import { createMemoryStore } from '../../storage/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { put, write } from '../../storage/testing/conformance-steps.ts'
 import { newFolder } from '../testing/new-folder.ts'
@@ -61,7 +61,8 @@ it('a new first key is taken over while running: it encrypts, and what is stored
   expect(records.at(-1)).toMatchObject({ level: 'info', fields: { key: 'b' } })
   await write(store, put('/secrets/default/new', 'text'))
   expect([await storedName(inner, '/secrets/default/new'), await storedName(inner)]).toEqual([
-    ...['b', 'a'],
+    'b',
+    'a',
   ])
   await clock.advance(60_000)
   expect(await storedName(inner)).toBe('b')

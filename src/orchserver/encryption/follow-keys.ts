@@ -130,7 +130,11 @@ class Rewriting {
   async #rewrite({ keys, again, settleMs }: Round, signal: AbortSignal): Promise<void> {
     const { encryption, store, clock, log } = this.#options
     const { rewritten, undecryptable } = await rewriteValues({
-      ...{ store, encryption, again, clock, signal },
+      store,
+      encryption,
+      again,
+      clock,
+      signal,
     })
     if (signal.aborted) return
     encryption.keys.replace(keys)

@@ -8,7 +8,8 @@ const [A, B] = [keyLine('a'), keyLine('b')]
 it('reads keys in their order, without comments, blank lines and spaces around', () => {
   const { keys, lost } = parseKeyFile('/f', `# first\n\n ${B}  \r\n${A}\n\n#${A}\nold.1_x-y:lost`)
   expect(keys.map(({ name, secret }) => `${name}:${secret.export().toString('base64')}`)).toEqual([
-    ...[B, A],
+    B,
+    A,
   ])
   expect([...lost]).toEqual(['old.1_x-y'])
 })

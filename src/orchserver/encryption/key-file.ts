@@ -16,7 +16,7 @@ const BYTES = /^[A-Za-z0-9+/]{43}=$/
 const FORM = 'write NAME:KEY, where KEY is 32 bytes in Base64 (openssl rand -base64 32)'
 
 /**
- * Reads the text of a key file: a key a line as `NAME:BASE64`, of which the first encrypts; `NAME:lost`
+ * Reads the text of a key file: one key for each line as `NAME:BASE64`, the first of which encrypts; `NAME:lost`
  * for a key that no longer exists; blank lines and lines that begin with `#`. No error quotes a line,
  * because it may be a key.
  * @throws NP_ORCHSERVER_ENCRYPTION_FILE with the number of the line

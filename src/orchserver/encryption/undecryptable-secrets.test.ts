@@ -5,7 +5,7 @@ import { encryptValue, keyNameOf } from '../../storage/encryption/encrypted-valu
 import { Keyring } from '../../storage/encryption/keyring.ts'
 import { testKey } from '../../storage/encryption/testing/test-keys.ts'
 import type { Store } from '../../storage/store.ts'
-import { CONFIDENTIAL_PREFIXES } from './confidential-prefixes.ts'
+import { CONFIDENTIAL_PREFIXES } from './open-encryption.ts'
 
 const SECRETS = '/api/v1/namespaces/default/secrets'
 const KEY = '/secrets/default/lost'

@@ -36,7 +36,9 @@ export async function followFiles<R, T>({
   let current = parse(first)
   const listeners: ((next: T) => void)[] = []
   const stop = follow({
-    ...{ clock, first, read },
+    clock,
+    first,
+    read,
     onChange: (next) => {
       current = parse(next)
       for (const listener of listeners) listener(current)

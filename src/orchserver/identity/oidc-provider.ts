@@ -34,7 +34,11 @@ export async function openOidcProvider(
   const keys = discoverKeys(issuer, get, clock)
   const userPrefix = usernamePrefix === '-' ? '' : usernamePrefix
   return new OidcAuthenticator({
-    ...{ issuer, clientId: clientID, clock, userClaim: usernameClaim, keys },
+    issuer,
+    clientId: clientID,
+    clock,
+    userClaim: usernameClaim,
+    keys,
     ...(usernamePrefix !== '' && { userPrefix }),
     ...(config.groupsClaim !== '' && { groupsClaim: config.groupsClaim }),
     groupsPrefix: config.groupsPrefix,

@@ -127,7 +127,8 @@ test.each<[string, (folder: string) => string[], RegExp]>([
   [
     'an authority of the provider that is none',
     (folder) => [
-      ...['--oidc-issuer-url=https://id.example', '--oidc-client-id=orch'],
+      '--oidc-issuer-url=https://id.example',
+      '--oidc-client-id=orch',
       `--oidc-ca-file=${file(folder, 'text')}`,
     ],
     /holds no certificate in PEM/,

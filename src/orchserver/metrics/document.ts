@@ -1,5 +1,5 @@
-import { documentSection } from '../../telemetry/metrics/document-section.ts'
-import { PROCESS_METRICS, PROCESS_PREFIX } from './process-metric-table.ts'
+import { documentSection } from '../../telemetry/metrics/document.ts'
+import { PROCESS_METRICS, PROCESS_PREFIX } from './process-metrics.ts'
 
 /** The text of docs/orch-server-metrics.md. */
 export function processMetricsDocument(): string {

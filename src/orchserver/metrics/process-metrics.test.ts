@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { processMetricsDocument } from './document.ts'
-import { PROCESS_METRICS, PROCESS_PREFIX } from './process-metric-table.ts'
-import { createProcessMetrics } from './process-metrics.ts'
+import { createProcessMetrics, PROCESS_METRICS, PROCESS_PREFIX } from './process-metrics.ts'
 
 test('nothing is exported but what the table names', async () => {
   const text = await createProcessMetrics().text()

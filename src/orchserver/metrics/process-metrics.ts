@@ -1,6 +1,42 @@
 import { Registry } from 'prom-client'
+import type { MetricDefinition } from '../../telemetry/metrics/definition.ts'
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
-import { PROCESS_METRICS, PROCESS_PREFIX } from './process-metric-table.ts'
+
+export const PROCESS_PREFIX = 'orchserver_'
+
+/** Every metric of the process around the API server and the controllers, once. */
+export const PROCESS_METRICS = {
+  certificateEnd: {
+    name: 'certificate_expiration_timestamp_seconds',
+    type: 'gauge',
+    labels: [],
+    help: 'When the serving certificate ends, in seconds since 1970.',
+  },
+  nodeAgent: {
+    name: 'node_agent_up',
+    type: 'gauge',
+    labels: ['node'],
+    help: 'With --sandbox-node: 1 while this machine is registered as a node and runs Pods; 0: the log holds the reason.',
+  },
+  auditEvents: {
+    name: 'audit_events_total',
+    type: 'counter',
+    labels: ['level'],
+    help: 'Audit events that were made, by their level; for each output the same number.',
+  },
+  auditDropped: {
+    name: 'audit_events_dropped_total',
+    type: 'counter',
+    labels: ['output'],
+    help: 'Audit events that are lost, because the output (log, webhook) took none for too long or refused them.',
+  },
+  auditFailures: {
+    name: 'audit_delivery_failures_total',
+    type: 'counter',
+    labels: ['output'],
+    help: 'Attempts to write or post audit events that failed; the events wait for the next attempt, unless they are counted as dropped.',
+  },
+} as const satisfies Readonly<Record<string, MetricDefinition>>
 
 export type ProcessMetrics = MetricsOf<typeof PROCESS_METRICS>
 

@@ -1,14 +1,17 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, lchownSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { writeBackup } from '../../storage/embedded/backup/backup.ts'
 import { restoreEmbeddedStore } from '../../storage/embedded/backup/restore.ts'
 import { currentFile, storeFiles } from '../../storage/embedded/directory/store-file.ts'
-import { refuseTruncatedWalAtRest } from '../../storage/embedded/wal/truncated-wal-at-rest.ts'
+import { refuseTruncatedWalAtRest } from '../../storage/embedded/truncated-wal-at-rest.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { type EncryptedExamination, examineEncrypted } from '../encryption/examine-encrypted.ts'
 import { keyFilePath, readKeyFile } from '../encryption/read-key-file.ts'
-import { giveToOwner } from './give-to-owner.ts'
+
+/** The store, one that is being restored, the lock, and what SQLite keeps beside them. */
+const OF_THE_STORE = /^(?:store\.sqlite|restored\.sqlite|lock)/
 
 type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd' | 'encryption'>
 
@@ -65,7 +68,8 @@ export async function restore(
   }
   const { examine, remarks } = await examinationFor(where)
   const { revision, isVerified } = await restoreEmbeddedStore({
-    ...{ from: file, directory: dataDir },
+    from: file,
+    directory: dataDir,
     examine,
   }).finally(() => giveToOwner(dataDir))
   if (!isVerified) {
@@ -84,4 +88,16 @@ function refuseEtcd({ etcd }: Where, instead: string): void {
 
 function refusal(object: string, what: string, hint: string): NodeProxyError {
   return new NodeProxyError('NP_ORCHSERVER_BACKUP', `${object} ${what}`, { object, hint })
+}
+
+/**
+ * Changes the owner of the files of the store to that of the data directory, so that a
+ * server without privileges can open what root has restored. Only root
+ * can do so, and only root needs it.
+ */
+function giveToOwner(dataDir: string): void {
+  if (process.getuid?.() !== 0 || !existsSync(dataDir)) return
+  const { uid, gid } = statSync(dataDir)
+  const names = readdirSync(dataDir).filter((name) => OF_THE_STORE.test(name))
+  for (const name of names) lchownSync(join(dataDir, name), uid, gid)
 }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { defaultLimits as limits } from '../../apiserver/context/limits.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
-import { warnOfFewFiles } from './open-files.ts'
+import { warnOfFewFiles } from '../server.ts'
 
 const sandboxNode = { enabled: false } as OrchServerConfiguration['sandboxNode']
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { stopSignal } from './stop-signal.ts'
+import { stopSignal } from '../server.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 const before = SIGNALS.map((signal) => process.listeners(signal))

@@ -1,10 +1,103 @@
 import { html, render } from 'htm/preact'
-import { Session } from './session/session.ts'
-import { ClusterPage } from './views/cluster/cluster-page.ts'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { clusterState } from './cluster/cluster-state.ts'
+import { followNodes } from './cluster/follow-cluster.ts'
+import { clusterApi } from './data/cluster-api.ts'
+import { GRANT } from './nodes/node-remedy.ts'
+import { Session } from './session.ts'
+import { ClusterApp } from './views/cluster-app.ts'
+import { ThemeButton } from './views/parts/theme-button.ts'
+import { useStore } from './views/parts/use-store.ts'
 
 const parent = document.querySelector<HTMLElement>('#page')
 if (parent !== null) {
   // A page that comes back from the browser's history is loaded anew.
   addEventListener('pageshow', ({ persisted }) => (persisted ? location.reload() : undefined))
   render(html`<${ClusterPage} session=${new Session(sessionStorage)} base="../api/v1/" />`, parent)
+}
+
+interface ClusterPageProps {
+  readonly session: Session
+  /** Of the API, with its slash at the end; relative: to the page. */
+  readonly base: string
+}
+
+/** The whole cluster, as a page: first who reads it, then what it holds. */
+function ClusterPage({ session, base }: ClusterPageProps) {
+  const { token, reason } = useStore(session.credentials)
+  return token === ''
+    ? html`<${SignIn} session=${session} reason=${reason} />`
+    : html`<${SignedIn} key=${token} ...${{ session, base, token }} />`
+}
+
+/** Everything that is known with one token; nothing of it is left when the session ends. */
+function SignedIn({ session, base, token }: ClusterPageProps & { readonly token: string }) {
+  const { api, state } = useMemo(() => {
+    const headers = () => ({ authorization: `Bearer ${token}` })
+    const connection = clusterApi({
+      base,
+      headers,
+      // A node-proxy that refuses has a code; then it is not the token that is wrong.
+      onRefusal: ({ status, code, message }) =>
+        status === 401 && code === '' ? session.end(refusalWords(message), token) : undefined,
+    })
+    return { api: connection, state: clusterState() }
+  }, [token])
+  useEffect(() => {
+    const closed = new AbortController()
+    followNodes(api, state, document, closed.signal)
+    return () => closed.abort()
+  }, [api])
+  return html`<${ClusterApp} api=${api} state=${state} signOut=${() => session.end()} />`
+}
+
+function refusalWords(message: string): string {
+  return `orch-server does not accept the token, which may have expired: ${message}`
+}
+
+interface SignInProps {
+  readonly session: Session
+  /** Why the last session ended; empty: the reader ended it. */
+  readonly reason: string
+}
+
+/** The field for a token. It has no name and no form is sent, so that no address ever has the token. */
+function SignIn({ session, reason }: SignInProps) {
+  const field = useRef<HTMLInputElement>(null)
+  const [fault, setFault] = useState('')
+  useEffect(() => {
+    document.title = 'Sign in · node-proxy'
+    field.current?.focus()
+  }, [])
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    setFault(session.signIn(field.current?.value ?? '') ?? '')
+  }
+  const why = fault || reason
+  return html`<header>
+      <p class="brand"><img src="assets/icon.svg" width="20" height="20" alt="" /><strong>node-proxy</strong></p>
+      <p class="readiness"></p>
+      <${ThemeButton} />
+    </header>
+    <main id="main" class="sign-in">
+      <h1>The cluster</h1>
+      <p>What every node-proxy knows: nodes, Services, and what becomes of a connection. It changes nothing.</p>
+      ${why === '' ? null : html`<p class="failure" role="alert">${why}</p>`}
+      <form onSubmit=${submit}>
+        <label for="token">Token</label>
+        <input
+          id="token"
+          type="password"
+          autocomplete="off"
+          spellcheck="false"
+          aria-describedby="token-hint"
+          ref=${field}
+        />
+        <button type="submit" class="primary">Sign in</button>
+      </form>
+      <p id="token-hint">It is kept until this tab is closed or you sign out. This makes one, of a ServiceAccount:</p>
+      <pre><code>orchctl create token NAME</code></pre>
+      <p>Its account needs the right to get nodes/proxy, and to list nodes and Pods:</p>
+      <pre><code>${GRANT}</code></pre>
+    </main>`
 }

@@ -1,9 +1,15 @@
 import { html, render } from 'htm/preact'
 import { Connection } from './data/connection.ts'
-import { nodeApi } from './data/node-api.ts'
+import { type NodeApi, nodeApi } from './data/node-api.ts'
 import { followNode } from './node/follow-node.ts'
-import { nodeState } from './node/node-state.ts'
-import { App } from './views/app.ts'
+import { type NodeState, nodeState } from './node/node-state.ts'
+import { parseRoute, type Route } from './route/route.ts'
+import { NodeBrand, Readiness } from './views/node-brand.ts'
+import { NodeLinks } from './views/node-links.ts'
+import { NodeViews } from './views/node-views.ts'
+import { SkipLink } from './views/parts/frame.ts'
+import { ThemeButton } from './views/parts/theme-button.ts'
+import { useHash } from './views/parts/use-store.ts'
 
 const parent = document.querySelector<HTMLElement>('#page')
 if (parent !== null) {
@@ -15,4 +21,25 @@ if (parent !== null) {
   addEventListener('pageshow', ({ persisted }) => (persisted ? location.reload() : undefined))
   followNode(api, state, document, closed.signal)
   render(html`<${App} api=${api} state=${state} />`, parent)
+}
+
+/** One node, as a page. */
+function App({ api, state }: { readonly api: NodeApi; readonly state: NodeState }) {
+  const route = parseRoute(useHash())
+  return html`<${SkipLink} />
+    <${Header} state=${state} view=${route.view} />
+    <main id="main" tabindex="-1"><${NodeViews} api=${api} state=${state} route=${route} /></main>`
+}
+
+/** The name of the node, whether it works, and the ways to the views. */
+function Header({ state, view }: { state: NodeState; view: Route['view'] }) {
+  return html`<header>
+    <p class="brand">
+      <img src="assets/icon.svg" width="20" height="20" alt="" />
+      <${NodeBrand} state=${state} name="node-proxy" />
+    </p>
+    <${NodeLinks} state=${state} view=${view} label="Views" />
+    <${Readiness} state=${state} />
+    <${ThemeButton} />
+  </header>`
 }

@@ -2,8 +2,9 @@ import { hash } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
-import { securityPolicy } from './security-policy.ts'
-import { stripTypes } from './strip-types.ts'
+import { Worker } from 'node:worker_threads'
+
+const IMPORT_MAP = /<script type="importmap">([^]*?)<\/script>/
 
 /** One file, ready to be sent. */
 export interface PageFile {
@@ -85,4 +86,38 @@ function fileOf(name: string, content: Uint8Array | string): PageFile {
   if (type === undefined) throw new TypeError(`${basename(name)}: no content type is known for it`)
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
   return { type, bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
+}
+
+/**
+ * TypeScript files without their types, as the browser runs them: every line stays where it is. A thread of its own
+ * does it and ends, because the parser takes tens of megabytes and holds up its thread.
+ */
+function stripTypes(paths: readonly string[]): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('strip-worker.ts', import.meta.url), { workerData: paths })
+    worker.once('message', (texts: readonly string[]) => resolve(texts))
+    worker.once('error', reject)
+    worker.once('exit', (code) => reject(new Error(`the thread that strips types exited: ${code}`)))
+  })
+}
+
+/**
+ * The Content-Security-Policy of a document: nothing from elsewhere, no script and no style inside of documents but the
+ * import map that this one has, and no text that becomes HTML.
+ */
+function securityPolicy(html: string): string {
+  const map = IMPORT_MAP.exec(html)?.[1]
+  const inline = map === undefined ? '' : ` 'sha256-${hash('sha256', map, 'base64')}'`
+  return [
+    "default-src 'none'",
+    `script-src 'self'${inline}`,
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
 }

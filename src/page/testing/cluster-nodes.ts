@@ -30,7 +30,8 @@ export const PECULIARITIES: Readonly<Record<number, Peculiarity>> = {
   13: { failure: statusFailure(503, UNACCEPTED) },
   21: {
     status: {
-      ...{ isReady: false, waitingMs: '42000' },
+      isReady: false,
+      waitingMs: '42000',
       reasons: ['the oldest change has waited for 42 s: iptables-restore failed'],
     },
   },
@@ -44,7 +45,9 @@ export const PECULIARITIES: Readonly<Record<number, Peculiarity>> = {
     object: {
       conditions: [
         {
-          ...{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' },
+          type: 'Ready',
+          status: 'Unknown',
+          reason: 'NodeStatusUnknown',
           message: 'Kubelet stopped posting node status.',
         },
       ],
@@ -102,7 +105,9 @@ export function nodeStatus(
   const { problems = [] } = status
   return {
     ...status,
-    ...{ nodeName: name, driftRepaired: `${number % 4}`, programming },
+    nodeName: name,
+    driftRepaired: `${number % 4}`,
+    programming,
     // Conflicts are on every node alike: here, on one, so that the others have none.
     problems: number === 9 ? problems : [],
     ...own.status,

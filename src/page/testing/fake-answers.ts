@@ -27,8 +27,14 @@ export function serviceOf(index: number): ServiceMessage {
 export function statusOf(services: number): StatusMessage {
   const indexes = Array.from({ length: services }, (_, index) => index)
   return {
-    ...{ version: '0.1.0', nodeName: 'node-7', mode: 'ipvs', startedAt: `${STARTED_AT}` },
-    ...{ isReady: true, driftRepaired: '2', services, entries: services },
+    version: '0.1.0',
+    nodeName: 'node-7',
+    mode: 'ipvs',
+    startedAt: `${STARTED_AT}`,
+    isReady: true,
+    driftRepaired: '2',
+    services,
+    entries: services,
     backends: indexes.reduce((sum, index) => sum + backendCount(index), 0),
     residentMemory: `${143 * 2 ** 20}`,
     programming: { count: 600, p50Ms: 58, p99Ms: 221 },
@@ -37,18 +43,27 @@ export function statusOf(services: number): StatusMessage {
       .slice(0, 4)
       .map((index) => ({
         entry: `${serviceOf(index).service}:http/TCP/4`,
-        ...{ code: 'NP_FORWARDING_CONFLICT', message: conflictOf(index) },
+        code: 'NP_FORWARDING_CONFLICT',
+        message: conflictOf(index),
       })),
   }
 }
 
 export function entriesOf(index: number, service: string): readonly EntryMessage[] {
   const backends = Array.from({ length: backendCount(index) }, (_, backend) => ({
-    ...{ ip: backendIp(index, backend), port: 8_080, weight: 1 },
-    ...{ isLocal: backend === 0, inClusterPool: true, inLocalPool: backend === 0 },
+    ip: backendIp(index, backend),
+    port: 8_080,
+    weight: 1,
+    isLocal: backend === 0,
+    inClusterPool: true,
+    inLocalPool: backend === 0,
   }))
   const entry: EntryMessage = {
-    ...{ id: `${service}:http/TCP/4`, service, protocol: 'TCP', family: 4, backends },
+    id: `${service}:http/TCP/4`,
+    service,
+    protocol: 'TCP',
+    family: 4,
+    backends,
     frontends: [
       { kind: 'clusterIP', ip: clusterIp(index), port: 80, pool: 'cluster', admitsAll: true },
       { kind: 'nodePort', ip: 'node', port: 30_080, pool: 'cluster', admitsAll: true },
@@ -65,7 +80,9 @@ export function trafficOf(index: number, service: string, now: number): ServiceT
   const backends = Array.from({ length: backendCount(index) }, (_, backend) => {
     const share = (1 + ((backend * 31 + index) % 7) / 40) / backendCount(index)
     return {
-      ...{ entry: `${service}:http/TCP/4`, ip: backendIp(index, backend), port: 8_080 },
+      entry: `${service}:http/TCP/4`,
+      ip: backendIp(index, backend),
+      port: 8_080,
       traffic: countsOf(rate * share * seconds),
     }
   })
@@ -75,15 +92,20 @@ export function trafficOf(index: number, service: string, now: number): ServiceT
 function countsOf(connections: number) {
   const count = Math.floor(connections)
   return {
-    ...{ connections: `${count}`, packetsIn: `${count * 6}`, bytesIn: `${count * 1_430}` },
-    ...{ packetsOut: `${count * 5}`, bytesOut: `${count * 9_100}` },
+    connections: `${count}`,
+    packetsIn: `${count * 6}`,
+    bytesIn: `${count * 1_430}`,
+    packetsOut: `${count * 5}`,
+    bytesOut: `${count * 9_100}`,
   }
 }
 
 export function changeOf(service: string, at: number, latencyMs: number): ChangeMessage {
   const appliedAt = Math.round(at)
   return {
-    ...{ service, appliedAt: `${appliedAt}`, compiledAt: `${Math.round(appliedAt - latencyMs)}` },
+    service,
+    appliedAt: `${appliedAt}`,
+    compiledAt: `${Math.round(appliedAt - latencyMs)}`,
     ...(latencyMs > 225 ? { hasFailures: true } : {}),
     objects: 4,
   }
@@ -94,15 +116,15 @@ export function explanationOf(query: URLSearchParams): ExplanationMessage {
   const source = query.get('source') ?? 'node'
   const backends = Array.from({ length: backendCount(0) }, (_, backend) => backendIp(0, backend))
   return {
-    ...{
-      src: source === 'node' ? null : source,
-      dst,
-      port: 80,
-      protocol: 'TCP',
-      inInterface: null,
-    },
+    src: source === 'node' ? null : source,
+    dst,
+    port: 80,
+    protocol: 'TCP',
+    inInterface: null,
     desired: {
-      ...{ outcome: 'deliver', entry: 'shop/web:http/TCP/4', mode: 'ipvs' },
+      outcome: 'deliver',
+      entry: 'shop/web:http/TCP/4',
+      mode: 'ipvs',
       backends: backends.map((ip) => ({ ip, port: 8_080, weight: 1 })),
       reasons: ['the cluster IP of shop/web takes every endpoint that is ready'],
       pool: {
@@ -118,12 +140,17 @@ export function explanationOf(query: URLSearchParams): ExplanationMessage {
 
 function outcomeOf(dst: string, ip: string, probability: number): OutcomeMessage {
   return {
-    ...{ kind: 'delivered', probability, to: 'forwarded', src: '10.0.0.2' },
-    ...{ dst: { ip, port: 8_080 }, outInterface: 'eth0' },
+    kind: 'delivered',
+    probability,
+    to: 'forwarded',
+    src: '10.0.0.2',
+    dst: { ip, port: 8_080 },
+    outInterface: 'eth0',
     steps: [
       { where: 'route', text: `to ${dst} by eth0 via 10.0.0.1` },
       {
-        ...{ where: 'ipvs', object: `4/tcp/${dst}:80 rr` },
+        where: 'ipvs',
+        object: `4/tcp/${dst}:80 rr`,
         text: `real server ${ip}:8080, weight 1`,
         counter: { packets: '48211', bytes: '2892660' },
       },

@@ -80,7 +80,7 @@ options ndots:2 edns0
     expect(text.match(/^nameserver /gm)).toHaveLength(3)
     expect(search.split(' ').length - 1).toBe(Math.floor(2_048 / 73))
     const short = fileOf({
-      ...{ dnsPolicy: 'None' },
+      dnsPolicy: 'None',
       dnsConfig: { searches: Array.from({ length: 40 }, (_, n) => `d${n}.example`) },
     })
     expect(short.trim().split(' ').length - 1).toBe(32)

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Raw } from '../raw.ts'
-import { Reader } from '../reader.ts'
+import { type Raw, Reader } from '../reader.ts'
 import { selects } from './label-selector.ts'
 
 function read(raw: Raw): Reader {

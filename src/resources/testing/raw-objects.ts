@@ -1,5 +1,5 @@
 import type { Decoded, Problem } from '../problem.ts'
-import type { Raw } from '../raw.ts'
+import type { Raw } from '../reader.ts'
 
 /** Raw objects for tests: valid ones, in which a test replaces the part that it is about. */
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
-import { ACCOUNT_FILES } from './account-files.ts'
+
+/** The folder in which a Pod finds the token of its account, and the authority of the API server. */
+export const ACCOUNT_FILES = '/var/run/secrets/orch.io/serviceaccount'
 
 /** What makes a request one of the Pod's account: its token, and the authority of the API server. */
 export function accountOptions(): RequestOptions {

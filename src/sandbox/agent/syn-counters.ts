@@ -12,8 +12,8 @@ export interface Repeats {
   /** Nothing answered it. */
   readonly lost: number
   /**
-   * It was answered as a packet of another connection, of which the other end still held the TIME_WAIT: with an
-   * acknowledgement that made no sense here. The kernel sent a reset, which ends the TIME_WAIT, and the packet again.
+   * It was taken for a packet of an older connection that the other end still held in TIME_WAIT, and answered with an
+   * acknowledgement of that connection. The kernel sent a reset, which ends the TIME_WAIT, and the packet again.
    */
   readonly metTimeWait: number
 }

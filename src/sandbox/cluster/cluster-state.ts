@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import { createReflector } from '../../client/reflector/reflector.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { systemRandom } from '../../lib/random.ts'
 import type { ControlPlane } from './control-plane.ts'
-import { follow } from './follow.ts'
 import { type PodState, readPod } from './pod-state.ts'
-import { isServedBy, readService } from './service-state.ts'
-import { readSlice } from './slice-state.ts'
+import { readSlice, type SliceState } from './slice-state.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -94,4 +96,73 @@ function tooLong(what: string, lines: readonly string[]): NodeProxyError {
   const output = lines.map((line) => `    ${line}`)
   const head = `not yet: ${what} (waited ${TIMEOUT_MS / 1000} s); last lines of orch-server:`
   return new NodeProxyError('NP_SANDBOX_CLUSTER', [head, ...output].join('\n'))
+}
+
+interface FollowOptions<T> {
+  readonly client: ApiClient
+  /** `/api/v1/services`. */
+  readonly path: string
+  readonly decode: (object: JsonObject) => T
+  /** `value: undefined`: gone. Keys are `namespace/name`. */
+  readonly onChange: (key: string, value: T | undefined) => void
+}
+
+/** Follows a collection until `signal` is aborted. */
+async function follow<T>(options: FollowOptions<T>, signal: AbortSignal): Promise<void> {
+  const { client, path, decode, onChange } = options
+  const reflector = createReflector<T, never>({
+    client,
+    clock: systemClock,
+    random: systemRandom,
+    resource: { path, query: {} },
+    decode: (raw) => ({ ok: true, value: isJsonObject(raw) ? decode(raw) : undefined }),
+    onChanges: (changes) => changes.forEach(({ key, value }) => onChange(key, value)),
+    onListed: () => undefined,
+    onInvalid: () => undefined,
+    onLost: () => undefined,
+    onFailure: () => undefined,
+    onConnected: () => undefined,
+  })
+  await reflector.run(signal)
+}
+
+/** What of a Service decides who is behind it, and whether it is complete. */
+interface ServiceState {
+  readonly name: string
+  /** Undefined: the Service has no selector, so a user writes its endpoints. */
+  readonly selector: Readonly<Record<string, unknown>> | undefined
+  /** It has the addresses that its type promises. */
+  readonly hasAddresses: boolean
+}
+
+export function readService(service: JsonObject): ServiceState {
+  const selector = objectAt(service, 'spec', 'selector')
+  const ingress = arrayAt(service, 'status', 'loadBalancer', 'ingress')
+  return {
+    name: stringAt(service, 'metadata', 'name'),
+    selector: Object.keys(selector).length === 0 ? undefined : selector,
+    hasAddresses: stringAt(service, 'spec', 'type') !== 'LoadBalancer' || ingress.length > 0,
+  }
+}
+
+/** Whether the endpoints of a Service are those of its pods. */
+export function isServedBy(
+  { name, selector, hasAddresses }: ServiceState,
+  pods: readonly PodState[],
+  slices: readonly SliceState[],
+): boolean {
+  if (!hasAddresses) return false
+  if (selector === undefined) return true
+  const wanted = Object.entries(selector)
+  const serving = pods.filter(
+    ({ ready, leaving, labels }) =>
+      ready && !leaving && wanted.every(([key, value]) => labels[key] === value),
+  )
+  const published = slices.filter(({ service }) => service === name).flatMap(({ ready }) => ready)
+  return (
+    serving
+      .map((pod) => pod.name)
+      .toSorted()
+      .join() === published.toSorted().join()
+  )
 }

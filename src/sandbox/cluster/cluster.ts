@@ -1,12 +1,62 @@
+import type { JsonObject } from '../../lib/json.ts'
+import { readManifests } from '../../manifests/manifests.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
 import type { Namespace } from '../network/namespace.ts'
-import { PODS } from '../network/plan.ts'
+import { DNS_IP, NODE_IP, PODS } from '../network/topology.ts'
 import type { Run } from '../run/run.ts'
 import { ClusterState } from './cluster-state.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { readExamples } from './examples.ts'
-import { Pods } from './pods.ts'
-import { SYSTEM_OBJECTS } from './system-objects.ts'
+import { PUBLIC, podManifest } from './pod-manifest.ts'
+import { absentPod, type PodState } from './pod-state.ts'
 import { Writer } from './writer.ts'
+
+const FOLDER = new URL('../../../examples/services/', import.meta.url).pathname
+
+const DNS = { namespace: 'kube-system', name: 'cluster-dns' } as const
+const READER = { namespace: 'default', name: 'service-reader' } as const
+const RBAC = 'rbac.authorization.k8s.io'
+
+const DNS_PORTS = ['UDP', 'TCP'].map((protocol) => ({
+  name: protocol.toLowerCase(),
+  protocol,
+  port: 53,
+}))
+
+/** The Service of DNS, behind which is orch-server itself: node-proxy forwards the questions of pods, too. */
+const dnsService: JsonObject = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: DNS,
+  spec: { clusterIP: DNS_IP, ports: DNS_PORTS },
+}
+
+const dnsEndpoints: JsonObject = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  addressType: 'IPv4',
+  metadata: { ...DNS, labels: { [SERVICE_NAME]: DNS.name } },
+  endpoints: [{ addresses: [NODE_IP], conditions: { ready: true } }],
+  ports: DNS_PORTS,
+}
+
+/** What the account of the pods may do: see Services, and nothing else. */
+const role: JsonObject = {
+  apiVersion: `${RBAC}/v1`,
+  kind: 'Role',
+  metadata: READER,
+  rules: [{ apiGroups: [''], resources: ['services'], verbs: ['get', 'list', 'watch'] }],
+}
+
+const roleBinding: JsonObject = {
+  apiVersion: `${RBAC}/v1`,
+  kind: 'RoleBinding',
+  metadata: READER,
+  roleRef: { apiGroup: RBAC, kind: 'Role', name: READER.name },
+  subjects: [{ kind: 'ServiceAccount', namespace: 'default', name: 'default' }],
+}
+
+/** What a cluster has beside the objects of examples. */
+const SYSTEM_OBJECTS: readonly JsonObject[] = [dnsService, dnsEndpoints, role, roleBinding]
 
 /** A small cluster: orch-server with its controllers and node agent, its objects, three pods. */
 export interface Cluster {
@@ -35,4 +85,53 @@ export async function openCluster(
   await Promise.all(PODS.map((name) => pods.start(name)))
   for (const object of await readExamples()) await writer.create(object)
   return { controlPlane, state, pods }
+}
+
+/** All objects of the example manifests, in the order of their files. @throws NP_MANIFESTS_INVALID */
+export async function readExamples(): Promise<readonly JsonObject[]> {
+  const manifests = await readManifests({ filename: [FOLDER] })
+  return manifests.map(({ object }) => object)
+}
+
+/** The three pods of the node, as an operator with kubectl and a shell handles them. */
+export class Pods {
+  readonly #state: ClusterState
+  readonly #writer: Writer
+
+  constructor(state: ClusterState, writer: Writer) {
+    this.#state = state
+    this.#writer = writer
+  }
+
+  states(): readonly PodState[] {
+    return PODS.map((name) => this.state(name))
+  }
+
+  state(name: string): PodState {
+    return this.#state.pods.get(`default/${name}`) ?? absentPod(name)
+  }
+
+  /** Puts a new pod where a dead one is, or none; resolves when it is ready. */
+  async start(name: string): Promise<void> {
+    if (this.state(name).uid !== '') await this.#writer.removePod(name)
+    await this.#writer.create(podManifest(name))
+    await this.#state.until(`${name} is ready`, () => this.state(name).ready)
+  }
+
+  /** Signals the process of a pod; resolves when the cluster has noticed its end. */
+  async signal(name: string, signal: NodeJS.Signals): Promise<void> {
+    const { pid } = this.state(name)
+    if (pid === undefined) return
+    process.kill(pid, signal)
+    const hasEnded = (): boolean => this.state(name).pid !== pid && !this.state(name).ready
+    await this.#state.until(`the process of ${name} has ended`, hasEnded)
+  }
+
+  /** Uses only so many of the pods for web-public. */
+  async scale(replicas: number): Promise<void> {
+    for (const [index, { name, uid }] of this.states().entries()) {
+      const labels = { [PUBLIC]: index < replicas ? 'yes' : null }
+      if (uid !== '') await this.#writer.patch('Pod', name, { metadata: { labels } })
+    }
+  }
 }

@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { MASTERS } from '../../auth/user.ts'
 import { bearer, fixedCredential } from '../../client/connection/credential/credential.ts'
 import { connectionBySocket } from '../../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
@@ -14,10 +17,9 @@ import {
   NODE_NAME,
   POD_NETWORK,
   SERVICE_NETWORK,
-} from '../network/plan.ts'
+} from '../network/topology.ts'
 import { Program } from '../process/program.ts'
 import { namespaceOf, type Run } from '../run/run.ts'
-import { writeAdministrator } from './administrator.ts'
 import { daemonKubeconfig } from './daemon-kubeconfig.ts'
 
 const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
@@ -62,7 +64,9 @@ export async function startControlPlane(
   })
   stack.defer(() => api.close())
   return {
-    ...{ socket, api, adminKubeconfig: join(dataDir, 'admin.kubeconfig') },
+    socket,
+    api,
+    adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
     authorization: administrator.header,
     kubeconfig: await daemonKubeconfig({ run, node, dataDir, api }),
     lastLines: (count) => program.lastLines(count),
@@ -94,4 +98,22 @@ function failed(how: string, lines: readonly string[]): NodeProxyError {
     'NP_SANDBOX_SERVER',
     [`orch-server ended: ${how}`, ...output].join('\n'),
   )
+}
+
+/** Who fills and watches the cluster of the sandbox: by a socket, on which no certificate is shown. */
+interface Administrator {
+  readonly token: string
+  /** For `--token-auth-file`. */
+  readonly tokenFile: string
+  /** For `curl -H @FILE`. */
+  readonly header: string
+}
+
+/** Makes an administrator for one run, with files that its user alone can read. */
+function writeAdministrator(folder: string): Administrator {
+  const token = randomBytes(32).toString('base64url')
+  const [tokenFile, header] = [join(folder, 'administrator.csv'), join(folder, 'administrator')]
+  writeFileSync(tokenFile, `${token},sandbox,,${MASTERS}\n`, { mode: 0o600 })
+  writeFileSync(header, `Authorization: Bearer ${token}\n`, { mode: 0o600 })
+  return { token, tokenFile, header }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { ApiClient } from '../../client/http/api-client.ts'
-import { failureError } from '../../client/http/failure/failure.ts'
+import { failureError } from '../../client/http/failure.ts'
 import type { Namespace } from '../network/namespace.ts'
 import type { Run } from '../run/run.ts'
 
@@ -20,17 +20,24 @@ export interface DaemonAccess {
 export async function daemonKubeconfig({ run, node, dataDir, api }: DaemonAccess): Promise<string> {
   const { namespace, name } = ACCOUNT
   await create(api, `/api/v1/namespaces/${namespace}/serviceaccounts`, {
-    ...{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } },
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name },
   })
   await create(api, `/apis/${RBAC}/v1/clusterrolebindings`, {
-    ...{ apiVersion: `${RBAC}/v1`, kind: 'ClusterRoleBinding', metadata: { name } },
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
     roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'system:node-proxier' },
     subjects: [{ kind: 'ServiceAccount', ...ACCOUNT }],
   })
   const path = join(run.folder, 'node-proxy.kubeconfig')
   await node.exec([
-    ...[LAUNCHER, 'kubeconfig', `--service-account=${namespace}/${name}`],
-    ...[`--data-dir=${dataDir}`, `--output=${path}`],
+    LAUNCHER,
+    'kubeconfig',
+    `--service-account=${namespace}/${name}`,
+    `--data-dir=${dataDir}`,
+    `--output=${path}`,
   ])
   return path
 }

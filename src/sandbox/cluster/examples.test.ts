@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { stringAt } from '../../lib/json.ts'
 import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
 import { decodeService } from '../../resources/service.ts'
-import { readExamples } from './examples.ts'
+import { readExamples } from './cluster.ts'
 
 const manifests = await readExamples()
 

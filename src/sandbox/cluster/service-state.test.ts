@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
+import { isServedBy, readService } from './cluster-state.ts'
 import { absentPod, type PodState, readPod } from './pod-state.ts'
-import { isServedBy, readService } from './service-state.ts'
 import { readSlice } from './slice-state.ts'
 
 const service = (spec: JsonObject, ingress: JsonObject[] = []) =>
@@ -45,11 +45,17 @@ test('the state of a pod is that of its status', () => {
   const metadata = { name: 'pod-1', uid: 'u', labels: { app: 'web' } }
   const status = { podIP: '10.244.0.2', conditions, containerStatuses }
   expect(readPod({ metadata, status })).toEqual({
-    ...{ name: 'pod-1', uid: 'u', ip: '10.244.0.2', labels: { app: 'web' } },
-    ...{ ready: true, leaving: false, pid: 4711 },
+    name: 'pod-1',
+    uid: 'u',
+    ip: '10.244.0.2',
+    labels: { app: 'web' },
+    ready: true,
+    leaving: false,
+    pid: 4711,
   })
   const ended = [{ containerID: 'process://4711', state: { terminated: { exitCode: 137 } } }]
   expect(readPod({ metadata, status: { containerStatuses: ended } })).toMatchObject({
-    ...{ ready: false, pid: undefined },
+    ready: false,
+    pid: undefined,
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readExamples } from './examples.ts'
+import { readExamples } from './cluster.ts'
 import { readSlice } from './slice-state.ts'
 
 test('backends are named by pod, else by address and node', async () => {

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import { type ApiResult, failureError } from '../../client/http/failure/failure.ts'
+import { type ApiResult, failureError } from '../../client/http/failure.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { ClusterState, Followed } from './cluster-state.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { flushCommand, otherTerminal, showCommand } from './by-hand-programs.ts'
+import { flushCommand, otherTerminal, showCommand } from './by-hand.ts'
 
 test.each([
   [[], 'iptables'],

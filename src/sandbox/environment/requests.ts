@@ -1,4 +1,4 @@
-import { CLIENT_IP, NODE_IP, OTHER_CLIENT_IP } from '../network/plan.ts'
+import { CLIENT_IP, NODE_IP, OTHER_CLIENT_IP } from '../network/topology.ts'
 import type { Request } from './request.ts'
 
 /** For the node, which has other DNS servers than pods. */

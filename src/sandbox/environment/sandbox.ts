@@ -1,15 +1,14 @@
 import { join } from 'node:path'
-import { type Agent, startAgent } from '../agent/agent.ts'
+import { type Agent, type AgentPlace, startAgent } from '../agent/agent.ts'
 import type { Answer, RequestSpec } from '../agent/protocol.ts'
-import { type Cluster, openCluster } from '../cluster/cluster.ts'
+import { type Cluster, openCluster, type Pods } from '../cluster/cluster.ts'
 import type { Followed } from '../cluster/cluster-state.ts'
+import type { PodState } from '../cluster/pod-state.ts'
 import { Daemon, runDaemonOnce } from '../daemon/daemon.ts'
 import type { Namespace } from '../network/namespace.ts'
-import { NODE_NAME, POD_NETWORK } from '../network/plan.ts'
-import { buildTopology } from '../network/topology.ts'
+import { buildTopology, NODE_NAME, POD_NETWORK } from '../network/topology.ts'
 import type { SandboxOptions } from '../run/arguments.ts'
 import { inspectionSocketOf, type Run } from '../run/run.ts'
-import { PodAgents } from './pod-agents.ts'
 
 /** Where a request comes from: the client, the node, or a pod by its name. */
 export type Sender = 'client' | 'node' | `pod-${number}`
@@ -55,7 +54,11 @@ export async function openSandbox(
   const agentOf = (sender: Sender) =>
     sender === 'client' ? client : sender === 'node' ? node : podAgents.of(sender)
   const sandbox: Sandbox = {
-    ...{ run, options, cluster, daemon, settled },
+    run,
+    options,
+    cluster,
+    daemon,
+    settled,
     send: async (sender, request) => sendFrom(await agentOf(sender), request),
     onNode: (command) => topology.node.exec(command),
     cleanUp: async () => {
@@ -101,4 +104,41 @@ function watched(seen: ReadonlyMap<Followed, number>): ReadonlyMap<string, numbe
 function sendFrom(agent: Agent | undefined, request: RequestSpec): Promise<Answer> {
   if (agent !== undefined) return agent.send(request)
   return Promise.resolve({ kind: 'failed', ms: 0, code: 'the sender is gone' })
+}
+
+/**
+ * The agents that send requests on behalf of pods, each started when it is first needed:
+ * a pod that was replaced has another namespace, and needs another one.
+ */
+class PodAgents {
+  readonly #pods: Pods
+  readonly #agents = new Map<string, Promise<Agent>>()
+
+  constructor(pods: Pods) {
+    this.#pods = pods
+  }
+
+  async of(pod: string): Promise<Agent | undefined> {
+    const state = this.#pods.state(pod)
+    const agent = this.#agents.get(state.uid) ?? start(state)
+    if (agent === undefined) return undefined
+    this.#agents.set(state.uid, agent)
+    return agent.catch(() => void this.#agents.delete(state.uid))
+  }
+
+  async close(): Promise<void> {
+    const kill = async (starting: Promise<Agent>): Promise<void> => (await starting).kill()
+    await Promise.allSettled([...this.#agents.values()].map(kill))
+  }
+}
+
+/** Undefined: the pod has no process whose namespaces could be entered. */
+function start({ name, pid }: PodState): Promise<Agent> | undefined {
+  return pid === undefined ? undefined : startAgent(insideOf(name, pid))
+}
+
+/** The network of a pod, and its files: its resolv.conf, and the token of its account. */
+function insideOf(name: string, pid: number): AgentPlace {
+  const enter = ['nsenter', `--target=${pid}`, '--net', '--mount', '--']
+  return { name, inside: (command) => [...enter, ...command] }
 }

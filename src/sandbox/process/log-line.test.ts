@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { logText } from './log-line.ts'
+import { logText } from './program.ts'
 
 test.each([
   [

@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import type { SandboxOptions } from './arguments.ts'
+
 /**
  * One run of the sandbox. Its name carries the process id of its owner, and
  * everything that it makes carries its name, so that a later run can recognise what
@@ -32,4 +34,12 @@ export function ownerOf(name: string): { readonly run: string; readonly pid: num
   const found = NAME.exec(name)
   if (found?.[1] === undefined) return undefined
   return { run: found[1], pid: Number(found[2]) }
+}
+
+/**
+ * The exit code after a signal. A screen is there to be left; a tour that was
+ * not finished has proved nothing.
+ */
+export function codeOfInterruption({ once }: SandboxOptions): number {
+  return once ? 130 : 0
 }

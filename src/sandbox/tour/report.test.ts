@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Reply } from '../environment/request.ts'
-import { type StepResult, stepText, summary } from './report.ts'
+import { type StepResult, stepText, summary } from './run-tour.ts'
 import { TOUR } from './steps.ts'
 
 const PLACE = { run: 'np-sandbox-7', kubeconfig: '/tmp/np-sandbox-7-Xa1/admin.kubeconfig' }

@@ -1,8 +1,18 @@
+import { quote } from '../../lib/quote.ts'
+import { curlOf, type SandboxAccess } from '../environment/by-hand.ts'
 import { type Reply, type Request, readApiReply, readReply } from '../environment/request.ts'
 import type { Sandbox } from '../environment/sandbox.ts'
-import { judge } from './expectation.ts'
-import { type StepResult, stepText } from './report.ts'
+import { countPods, judge } from './expectation.ts'
 import { type Step, stepsIn } from './step.ts'
+
+/** A step that was taken. */
+export interface StepResult {
+  readonly step: Step
+  readonly replies: readonly Reply[]
+  readonly problems: readonly string[]
+  /** The daemon's last words; shown when something is wrong. */
+  readonly log: readonly string[]
+}
 
 /** How long silence must last to count as such; answers come within milliseconds. */
 const SILENCE_MS = 1500
@@ -36,7 +46,9 @@ export async function runTour(sandbox: Sandbox, options: TourOptions): Promise<n
 
 async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<StepResult> {
   const result = (replies: readonly Reply[], problems: readonly string[]): StepResult => ({
-    ...{ step, replies, problems },
+    step,
+    replies,
+    problems,
     log: sandbox.daemon.lastLines(LOG_LINES),
   })
   let acting = true
@@ -70,4 +82,74 @@ export async function send(
   const bind = source === undefined ? {} : { from: source }
   if (asAccount !== true) return readReply(await sandbox.send(from, { url, timeoutMs, ...bind }))
   return readApiReply(await sandbox.send(from, { url, timeoutMs, asAccount }))
+}
+
+/** A step as the reader sees it; `serial` counts from 1. */
+export function stepText(access: SandboxAccess, serial: number, result: StepResult): string {
+  const { step, replies, problems, log } = result
+  const { title, action, request, times } = step
+  const again = times === 1 ? '' : `   # ${Math.max(times, replies.length)} times`
+  return [
+    `${String(serial).padStart(2)}. ${title}`,
+    ...(action === undefined ? [] : [`    # ${action.description}`]),
+    `    $ ${curlOf(access, request)}${again}`,
+    `    ${summary(replies)}${meaning(request.url, replies)}`,
+    ...repeated(replies),
+    ...(problems.length === 0 ? ['    ok'] : wrong(problems, log)),
+    '',
+  ].join('\n')
+}
+
+/** What is known and no fault of the path; see docs/operate/masquerade.md. */
+function repeated(replies: readonly Reply[]): readonly string[] {
+  const met = replies.filter((reply) => reply.kind === 'answered' && reply.metTimeWait > 0)
+  if (met.length === 0) return []
+  return [
+    `    ${met.length} repeated a SYN that an earlier connection's TIME_WAIT had answered (known)`,
+  ]
+}
+
+function wrong(problems: readonly string[], log: readonly string[]): readonly string[] {
+  return [
+    ...problems.map((problem) => `    WRONG: ${problem}`),
+    ...log.map((line) => `      node-proxy: ${line}`),
+  ]
+}
+
+/** `40 answered: pod-1 13, pod-2 14, pod-3 13; source seen: 10.244.0.1`. */
+export function summary(replies: readonly Reply[]): string {
+  const parts = (['answered', 'api', 'refused', 'silent', 'failed'] as const)
+    .map((kind) => [kind, replies.filter((reply) => reply.kind === kind).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => described(kind, count, replies))
+  return parts.join('; ')
+}
+
+function described(kind: Reply['kind'], count: number, replies: readonly Reply[]): string {
+  if (kind === 'api') return apiText(replies)
+  return `${count} ${kind}${kind === 'answered' ? `: ${whoOf(replies)}` : ''}`
+}
+
+/** `200 "ServiceList"`, `403 "secrets is forbidden: …"`. */
+function apiText(replies: readonly Reply[]): string {
+  const texts = replies.flatMap((reply) =>
+    reply.kind === 'api' ? [`${reply.status} ${quote(reply.text)}`] : [],
+  )
+  return [...new Set(texts)].join('; ')
+}
+
+/** What a name in the URL stood for: `; web is 10.96.0.10`. */
+function meaning(url: string, replies: readonly Reply[]): string {
+  const { hostname } = new URL(url)
+  const addresses = new Set(
+    replies.flatMap((reply) => (reply.kind === 'answered' ? [reply.address] : [])),
+  )
+  addresses.delete(hostname)
+  return addresses.size === 0 ? '' : `; ${hostname} is ${[...addresses].toSorted().join(', ')}`
+}
+
+function whoOf(replies: readonly Reply[]): string {
+  const pods = [...countPods(replies)].map(([pod, count]) => `${pod} ${count}`)
+  const seen = new Set(replies.flatMap((reply) => (reply.kind === 'answered' ? [reply.saw] : [])))
+  return `${pods.join(', ')}; source seen: ${[...seen].toSorted().join(', ')}`
 }

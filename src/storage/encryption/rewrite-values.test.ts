@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { createMemoryStore } from '../memory/memory-store.ts'
+import { createMemoryStore } from '../memory-store.ts'
 import type { Store } from '../store.ts'
 import { put, write } from '../testing/conformance-steps.ts'
 import { encryptedStore } from './encrypted-store.ts'
@@ -37,7 +37,9 @@ test('values in clear and under other keys are encrypted with the first key', as
   await write(store, put('/secrets/y', '4'))
   expect(await rewrite()).toEqual({ rewritten: 2, undecryptable: 0 })
   expect(await keysOf(inner)).toEqual([
-    ...['/other/x a', '/secrets/x a', '/secrets/y a'],
+    '/other/x a',
+    '/secrets/x a',
+    '/secrets/y a',
     '/services/x clear',
   ])
   encryption.keys.replace([B, A])
@@ -45,7 +47,9 @@ test('values in clear and under other keys are encrypted with the first key', as
   encryption.keys.replace([B])
   const page = await store.list({ prefix: '/' })
   expect(page.refused ?? page.entries.map(({ value }) => String(value))).toEqual([
-    ...['2', '1', '4'],
+    '2',
+    '1',
+    '4',
     '3',
   ])
 })

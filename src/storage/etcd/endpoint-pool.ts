@@ -1,14 +1,24 @@
+import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client, connectivityState } from '@grpc/grpc-js'
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  connectivityState,
+  credentials,
+  experimental,
+} from '@grpc/grpc-js'
 import type { NodeProxyError } from '../../lib/error.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Endpoint } from './endpoint.ts'
-import { unreachable, wordsOf } from './failure.ts'
+import { remedyOfTls, unreachable, wordsOf } from './failure.ts'
 import { Maintenance } from './generated/etcd_pb.ts'
 import type { RenewableTls } from './renewable-tls.ts'
 import { unary } from './rpc.ts'
-import { channelSecurity } from './secure-channel.ts'
-import { remedyOfTls } from './tls-fault.ts'
+
+/** The TLS server name for an endpoint with an IP address, which cannot be a server name (RFC 6066 §3). */
+const NAME_OF_ADDRESSES = 'etcd'
 
 /** How long one endpoint may take to connect while there are others. */
 const CONNECT_MS = 2000
@@ -28,7 +38,7 @@ const CHANNEL_OPTIONS = {
 }
 
 /**
- * One connection per endpoint, of which one is used until it fails. The pool connects before
+ * One connection per endpoint; one of them is used until it fails. The pool connects before
  * anything is sent, so a change of the endpoint never repeats a request. Deadlines are
  * milliseconds of `performance.now()`.
  */
@@ -150,5 +160,23 @@ async function connects(client: Client, deadline: number): Promise<boolean> {
     const until = Date.now() + deadline - performance.now()
     channel.watchConnectivityState(state, until, (error) => resolve(error === undefined))
     if (!(await promise)) return false
+  }
+}
+
+/** Credentials and options of a channel to an endpoint. Each new connection uses the present certificates of `tls`. */
+function channelSecurity(
+  { address, secure }: Endpoint,
+  tls: RenewableTls,
+): { readonly credentials: ChannelCredentials; readonly options: ChannelOptions } {
+  if (!secure) return { credentials: credentials.createInsecure(), options: {} }
+  const { createCertificateProviderChannelCredentials: follow } = experimental
+  const identity = tls.hasIdentity ? tls : null
+  const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '')
+  if (isIP(host) === 0) return { credentials: follow(tls, identity), options: {} }
+  // grpc-js would send the address as the server name, which Node refuses.
+  const verify = (_name: string, peer: PeerCertificate) => checkServerIdentity(host, peer)
+  return {
+    credentials: follow(tls, identity, { checkServerIdentity: verify }),
+    options: { 'grpc.ssl_target_name_override': NAME_OF_ADDRESSES },
   }
 }

@@ -95,7 +95,8 @@ describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
   test('is used without an endpoint that is not trusted', async () => {
     const untrusted = etcd.endpoint.replace('127.0.0.1', '127.0.0.2')
     const store = createEtcdStore({
-      ...{ endpoints: [untrusted, etcd.endpoint], tls: clientTls() },
+      endpoints: [untrusted, etcd.endpoint],
+      tls: clientTls(),
       ...beginningAt(0),
     })
     expect(await write(store, put('/a', '2'))).toBeGreaterThan(0)

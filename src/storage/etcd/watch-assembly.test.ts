@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Event_EventType, type WatchResponse, WatchResponseSchema } from './generated/etcd_pb.ts'
 import { KeySpace } from './key-space.ts'
-import { WatchAssembly, type WholeRevisions } from './watch-assembly.ts'
+import { WatchAssembly, type WholeRevisions } from './watch-session.ts'
 
 const keys = new KeySpace('/registry')
 

@@ -1,8 +1,30 @@
 import { type Duplex, Readable, Writable } from 'node:stream'
 import type { TerminalSize } from '../node-streams.ts'
-import { CHANNEL, channelMessage } from './channels.ts'
-import { type CommandResult, resultOf } from './command-result.ts'
+import { CHANNEL, type CommandResult, channelMessage, resultOf } from './channels.ts'
 import { terminalSizeMessage } from './terminal-size.ts'
+
+/** Which streams a client wants of a command. */
+export interface WantedStreams {
+  readonly stdin: boolean
+  readonly stdout: boolean
+  readonly stderr: boolean
+  readonly tty: boolean
+}
+
+/** A client that is connected to run a command: the server's side. */
+export interface CommandConnection {
+  /** Its input; undefined: it sends none. */
+  readonly stdin: Readable | undefined
+  /** Undefined: it does not want the output. */
+  readonly stdout: Writable | undefined
+  readonly stderr: Writable | undefined
+  /** Calls the listener with each size of the client's terminal, the latest one so far included. */
+  onResize(listener: (size: TerminalSize) => void): void
+  /** Ends the output, reports the result, and closes the connection. */
+  finish(result: CommandResult): Promise<void>
+  /** Resolves when the connection is over. */
+  readonly closed: Promise<void>
+}
 
 /** A command that runs on the other side: the client's side. */
 export interface RemoteCommand {
@@ -47,7 +69,9 @@ export function createRemoteCommand(messages: Duplex): RemoteCommand {
     messages.once('close', over)
   })
   return {
-    ...{ stdout, stderr, ended },
+    stdout,
+    stderr,
+    ended,
     stdin: inputTo(messages),
     resize: (size) => messages.write(channelMessage(CHANNEL.resize, terminalSizeMessage(size))),
     close: () => messages.destroy(),

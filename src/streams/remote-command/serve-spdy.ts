@@ -1,10 +1,9 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../lib/clock.ts'
-import type { SpdySession } from '../spdy/session.ts'
-import { createSpdySession } from '../spdy/spdy-session.ts'
+import { createSpdySession, type SpdySession } from '../spdy/spdy-session.ts'
 import type { SpdyStream } from '../spdy/spdy-stream.ts'
-import type { CommandConnection, WantedStreams } from './command-connection.ts'
-import { statusOf } from './command-result.ts'
+import { statusOf } from './channels.ts'
+import type { CommandConnection, WantedStreams } from './command-client.ts'
 import { SizeRelay } from './size-relay.ts'
 
 /** The header of a stream that says which one it is. */

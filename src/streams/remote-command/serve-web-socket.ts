@@ -1,7 +1,6 @@
 import { type Duplex, Readable, Writable } from 'node:stream'
-import { CHANNEL, channelMessage } from './channels.ts'
-import type { CommandConnection, WantedStreams } from './command-connection.ts'
-import { statusOf } from './command-result.ts'
+import { CHANNEL, channelMessage, statusOf } from './channels.ts'
+import type { CommandConnection, WantedStreams } from './command-client.ts'
 import { SizeRelay } from './size-relay.ts'
 
 /**
@@ -36,7 +35,10 @@ export function serveCommandOverWebSocket(
   )
   messages.write(Buffer.from([first ?? CHANNEL.error]))
   return {
-    ...{ stdin, stdout, stderr, closed },
+    stdin,
+    stdout,
+    stderr,
+    closed,
     onResize: (listener) => sizes.listen(listener),
     finish: async (result) => {
       const status = Buffer.from(JSON.stringify(statusOf(result)))

@@ -1,6 +1,33 @@
 import { constants, inflateRawSync } from 'node:zlib'
-import { HEADER_DICTIONARY, ZLIB_HEADER } from './header-dictionary.ts'
 import { spdyFault } from './spdy-fault.ts'
+
+const WORDS =
+  'options head post put delete trace accept accept-charset accept-encoding accept-language ' +
+  'accept-ranges age allow authorization cache-control connection content-base content-encoding ' +
+  'content-language content-length content-location content-md5 content-range content-type date ' +
+  'etag expect expires from host if-match if-modified-since if-none-match if-range ' +
+  'if-unmodified-since last-modified location max-forwards pragma proxy-authenticate ' +
+  'proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade ' +
+  'user-agent vary via warning www-authenticate method get status 200\u00a0OK version HTTP/1.1 url ' +
+  'public set-cookie keep-alive origin'
+
+const REST =
+  '100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505' +
+  '203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 ' +
+  'Unauthorized403 Forbidden404 Not Found500 Internal Server Error501 Not Implemented503 Service ' +
+  'UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, Tue, Wed, Thu, Fri, ' +
+  'Sat, Sun, GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,application/' +
+  'xhtml+xml,text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8' +
+  'charset=iso-8859-1,utf-,*,enq=0.'
+
+/** What both ends of a SPDY/3 session have compressed before their first header block (SPDY/3, section 2.6.10). */
+export const HEADER_DICTIONARY = Buffer.concat([
+  ...WORDS.split(' ').map((word) => withLength(word.replace('\u00a0', ' '))),
+  Buffer.from(REST),
+])
+
+/** What a zlib stream with this dictionary begins with: its header, and the dictionary's Adler-32. */
+export const ZLIB_HEADER = Buffer.from([0x78, 0xbb, 0xe3, 0xc6, 0xa7, 0xc2])
 
 /** Headers of a stream, by their names in lower case. */
 export type SpdyHeaders = ReadonlyMap<string, string>
@@ -113,4 +140,10 @@ function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
   return bytes
+}
+
+function withLength(word: string): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(word.length)
+  return Buffer.concat([length, Buffer.from(word)])
 }

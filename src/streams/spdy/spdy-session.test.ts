@@ -7,10 +7,8 @@ import { expect, test } from 'vitest'
 import type { SpdyFrame } from './frame.ts'
 import { SpdyFrameReader } from './frame-reader.ts'
 import { SpdyFrameWriter } from './frame-writer.ts'
-import { HeaderBlockReader } from './header-block.ts'
-import { HEADER_DICTIONARY, ZLIB_HEADER } from './header-dictionary.ts'
-import type { SpdySession } from './session.ts'
-import { createSpdySession } from './spdy-session.ts'
+import { HEADER_DICTIONARY, HeaderBlockReader, ZLIB_HEADER } from './header-block.ts'
+import { createSpdySession, type SpdySession } from './spdy-session.ts'
 import type { SpdyStream } from './spdy-stream.ts'
 
 const NAMED = new Map([['streamtype', 'data']])

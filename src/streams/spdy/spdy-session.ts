@@ -5,7 +5,6 @@ import { SpdyFrameReader } from './frame-reader.ts'
 import { SpdyFrameWriter } from './frame-writer.ts'
 import type { SpdyHeaders } from './header-block.ts'
 import { Outbound } from './outbound.ts'
-import type { SpdySession, SpdySessionOptions } from './session.ts'
 import { spdyFault } from './spdy-fault.ts'
 import {
   createStream,
@@ -14,6 +13,19 @@ import {
   type StreamCarrier,
   type StreamEnd,
 } from './spdy-stream.ts'
+
+/** A session of SPDY/3.1: many streams over one connection. */
+export interface SpdySession {
+  /**
+   * Opens a stream.
+   * @throws NP_STREAMS_CLOSED when the session is over
+   */
+  open(headers: SpdyHeaders): SpdyStream
+  /** Resolves when the session is over: to the error that ended it, or undefined. */
+  readonly closed: Promise<Error | undefined>
+  /** Says goodbye, sends what waits, and ends the connection. */
+  close(): void
+}
 
 const MAX_STREAMS = 2_000
 /** A window is renewed when so much of it was taken. */
@@ -297,4 +309,13 @@ class Session implements SpdySession, StreamCarrier {
 
 function closedError(): NodeProxyError {
   return new NodeProxyError('NP_STREAMS_CLOSED', 'the session is over')
+}
+
+interface SpdySessionOptions {
+  /** `client`: it opens streams with odd ids, and names its windows first. */
+  readonly role: 'client' | 'server'
+  /** Receives each stream that the peer opens, which it accepts or destroys. */
+  readonly onStream?: (stream: SpdyStream) => void
+  /** Streams at one time; more are refused. Default 2,000. */
+  readonly maxStreams?: number
 }

@@ -1,7 +1,6 @@
 import { Duplex } from 'node:stream'
 import { RESET } from './frame.ts'
 import type { SpdyHeaders } from './header-block.ts'
-import { InboundQueue } from './inbound-queue.ts'
 import { SendWindow } from './send-window.ts'
 
 /** One stream of a session. */
@@ -76,7 +75,11 @@ export function createStream({ id, headers, carrier, windowBytes }: StreamParts)
   bytes.on('error', () => undefined)
   const inbound = new InboundQueue((chunk) => bytes.push(chunk))
   const stream: StreamEnd = {
-    ...{ id, headers, bytes, inbound, accepting },
+    id,
+    headers,
+    bytes,
+    inbound,
+    accepting,
     accepted: accepting.promise,
     accept: () => carrier.accept(stream),
     window: new SendWindow(windowBytes),
@@ -84,4 +87,66 @@ export function createStream({ id, headers, carrier, windowBytes }: StreamParts)
     isPeerEndReceived: false,
   }
   return stream
+}
+
+/** Takes a chunk, or null for the end; returns whether more is wanted now. */
+type Push = (chunk: Buffer | null) => boolean
+
+/** Bytes of a stream that arrived and that its consumer has not taken yet. */
+class InboundQueue {
+  readonly #push: Push
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+  #delivered = 0
+  #isWanted = false
+  #isEnded = false
+
+  constructor(push: Push) {
+    this.#push = push
+  }
+
+  /** How many bytes wait. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** How many bytes the consumer has got since this was last called. */
+  takeDelivered(): number {
+    const delivered = this.#delivered
+    this.#delivered = 0
+    return delivered
+  }
+
+  get delivered(): number {
+    return this.#delivered
+  }
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    this.#flush()
+  }
+
+  /** Nothing is added after that. */
+  end(): void {
+    this.#isEnded = true
+    if (this.#chunks.length === 0) this.#push(null)
+  }
+
+  /** The consumer wants more. */
+  wanted(): void {
+    this.#isWanted = true
+    this.#flush()
+  }
+
+  #flush(): void {
+    while (this.#isWanted) {
+      const chunk = this.#chunks.shift()
+      if (chunk === undefined) return
+      this.#bytes -= chunk.length
+      this.#delivered += chunk.length
+      this.#isWanted = this.#push(chunk)
+      if (this.#isEnded && this.#chunks.length === 0) this.#push(null)
+    }
+  }
 }

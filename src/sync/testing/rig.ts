@@ -14,8 +14,7 @@ import {
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { DeltaTracker } from '../delta-tracker.ts'
 import { NodeModel } from '../node-model.ts'
-import type { SyncObserver } from '../observer.ts'
-import { SyncLoop } from '../sync-loop.ts'
+import { SyncLoop, type SyncObserver } from '../sync-loop.ts'
 import { objectKey, ScriptedMode } from './scripted-mode.ts'
 
 /** What the loop reported to its observer, for tests to compare. */

@@ -45,7 +45,9 @@ describe('assessReadiness', () => {
     [undefined, undefined],
   ])('says how long a change has waited for the kernel, and why: %s', (failure, why) => {
     const family = (waitingSince: number | undefined) => ({
-      ...{ healthy: waitingSince === undefined, lastUpdated: 1_000, waitingSince },
+      healthy: waitingSince === undefined,
+      lastUpdated: 1_000,
+      waitingSince,
     })
     const status = new Map([
       ['IPv4' as const, family(15_000)],

@@ -1,5 +1,4 @@
-import { documentSection } from './document-section.ts'
-import { METRIC_SECTIONS, PREFIX } from './table.ts'
+import { METRIC_SECTIONS, type MetricRows, PREFIX } from './registry.ts'
 
 /** The text of docs/metrics.md. */
 export function metricsDocument(): string {
@@ -27,3 +26,12 @@ version) come from the Prometheus client library under its usual names, without 
 kube-proxy's metrics of its nftables mode (\`…nftables_sync_failures_total\`,
 \`…nftables_cleanup_failures_total\`) have no counterpart, because there is no such mode.
 `
+
+/** One heading of a documentation page, with a row for each metric. */
+export function documentSection(title: string, prefix: string, metrics: MetricRows): string {
+  const rows = Object.values(metrics).map(
+    ({ name, type, labels, help }) =>
+      `| \`${prefix}${name}\` | ${type} | ${labels.join(', ')} | ${help} |`,
+  )
+  return `## ${title}\n\n| name | type | labels | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { metricsDocument } from './document.ts'
 import { createMetrics } from './metrics.ts'
-import { METRIC_TABLE, PREFIX } from './table.ts'
+import { METRIC_TABLE, PREFIX } from './registry.ts'
 
 const NAMES = Object.values(METRIC_TABLE).map(({ name }) => PREFIX + name)
 

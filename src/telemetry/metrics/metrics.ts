@@ -1,5 +1,10 @@
-import { createRegistry, type MetricsOf } from './registry.ts'
-import { METRIC_TABLE, type MetricTable, PREFIX } from './table.ts'
+import {
+  createRegistry,
+  METRIC_TABLE,
+  type MetricsOf,
+  type MetricTable,
+  PREFIX,
+} from './registry.ts'
 
 /** The daemon's metrics: one typed member for each row of the table. */
 export type Metrics = MetricsOf<MetricTable>

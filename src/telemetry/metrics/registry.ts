@@ -1,5 +1,34 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { serviceMetrics, sourceMetrics } from './cluster-metrics.ts'
 import type { MetricDefinition } from './definition.ts'
+import { forwarderMetrics } from './forwarder-metrics.ts'
+import { kernelMetrics, processMetrics } from './node-metrics.ts'
+import { syncMetrics } from './sync-metrics.ts'
+
+export const PREFIX = 'nodeproxy_'
+
+/** Every metric of the daemon, once, by the heading it stands under in the documentation. */
+export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, MetricDefinition>>>> =
+  {
+    Synchronisation: syncMetrics,
+    Kernel: kernelMetrics,
+    'Userspace mode': forwarderMetrics,
+    Services: serviceMetrics,
+    'API server': sourceMetrics,
+    Daemon: processMetrics,
+  }
+
+/** Every metric of the daemon, by its name in the program. */
+export const METRIC_TABLE = {
+  ...syncMetrics,
+  ...kernelMetrics,
+  ...forwarderMetrics,
+  ...serviceMetrics,
+  ...sourceMetrics,
+  ...processMetrics,
+} as const
+
+export type MetricTable = typeof METRIC_TABLE
 
 /** Metrics by the name of their member, as a table that types and documents them. */
 export type MetricRows = Readonly<Record<string, MetricDefinition>>

@@ -10,7 +10,7 @@ import { instrument } from './instrument.ts'
  * Loaded before a program (`--import`): writes the files that a walk enters, in order, to the path
  * of the header `x-walk`. The walk is the request itself; with `x-walk-from: response` it begins when
  * its answer is sent, and ends with the request whose `x-walk-end` is `1`, or whose method and path
- * match `x-walk-until`.
+ * match `x-walk-until`. Where WALK_FILE is set, the whole program is one walk.
  */
 interface Walk {
   readonly file: string
@@ -18,7 +18,11 @@ interface Walk {
   readonly entered: string[]
 }
 
-const recording: { walk: Walk | undefined; last: string } = { walk: undefined, last: '' }
+const whole = process.env['WALK_FILE']
+const recording: { walk: Walk | undefined; last: string } = {
+  walk: whole === undefined ? undefined : { file: whole, until: undefined, entered: [] },
+  last: '',
+}
 
 Object.assign(globalThis, {
   recordEntered(path: string) {
@@ -58,6 +62,8 @@ channel('http.server.response.finish').subscribe((message) => {
   else if (request.headers['x-walk'] !== undefined && walk === undefined) begin(request)
   else if (request.headers['x-walk'] !== undefined && walk?.until === undefined) end()
 })
+
+process.once('exit', end)
 
 const base = process.env['WALK_BASE'] ?? ''
 

@@ -19,7 +19,10 @@ test.each([
 test('returns are entries into a file that the walk had entered', () => {
   const walk = ['src/a/x.ts', 'src/b/y.ts', 'src/lib/z.ts', 'src/b/y.ts', 'src/a/x.ts']
   expect(walkCount(walk)).toEqual({
-    ...{ files: 2, entries: 3, returns: 1, folders: 2 },
+    files: 2,
+    entries: 3,
+    returns: 1,
+    folders: 2,
     order: ['src/a/x.ts', 'src/b/y.ts'],
   })
   expect(walkCount(walk, /^src\/b\//).files).toBe(1)

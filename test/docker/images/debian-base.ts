@@ -20,8 +20,14 @@ const TIMEOUT_MS = 10 * 60 * 1_000
 const CACHE = join(root, 'node_modules/.cache/docker-base')
 /** What no container reads. */
 const BALLAST = [
-  ...['var/cache/apt', 'var/lib/apt/lists', 'var/log', 'var/cache/debconf'],
-  ...['usr/share/doc', 'usr/share/man', 'usr/share/info', 'usr/share/locale'],
+  'var/cache/apt',
+  'var/lib/apt/lists',
+  'var/log',
+  'var/cache/debconf',
+  'usr/share/doc',
+  'usr/share/man',
+  'usr/share/info',
+  'usr/share/locale',
 ]
 
 /** A Debian with some packages, as an image of its own. */

@@ -66,9 +66,17 @@ async function build(engine: Engine, options: Parameters<Engine['buildImage']>[1
   const pack = spawn(
     'tar',
     [
-      ...['-C', root, '--anchored', '--no-wildcards-match-slash', '--exclude-from=.dockerignore'],
-      ...['--ignore-failed-read', '--warning=no-file-changed', '--warning=no-file-removed'],
-      ...['-cf', '-', ...readdirSync(root)],
+      '-C',
+      root,
+      '--anchored',
+      '--no-wildcards-match-slash',
+      '--exclude-from=.dockerignore',
+      '--ignore-failed-read',
+      '--warning=no-file-changed',
+      '--warning=no-file-removed',
+      '-cf',
+      '-',
+      ...readdirSync(root),
     ],
     { stdio: ['ignore', 'pipe', 'inherit'], cwd: root },
   )

@@ -120,7 +120,8 @@ test('a token for another audience: the node says 401, and orchctl why', async (
   writeFileSync(file, token)
   const [why] = await orchctlFindings(lab(), `--token-file=${file}`)
   expect(why).toMatchObject({
-    ...{ check: 'token-audience', object: 'serviceaccount/kube-system/node-proxy' },
+    check: 'token-audience',
+    object: 'serviceaccount/kube-system/node-proxy',
     cause: 'the token is for "vault", and not for the API server',
   })
 })

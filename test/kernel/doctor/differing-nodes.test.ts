@@ -75,7 +75,8 @@ test('one with another network of Pods, and one that the API server no longer re
   await expect
     .poll(async () => (await findings())[0], { interval: 500 })
     .toMatchObject({
-      ...{ check: 'not-ready', object: 'node/node-b' },
+      check: 'not-ready',
+      object: 'node/node-b',
       cause: expect.stringMatching(/^node-proxy is not ready: no watch on \w+ is open: /),
       evidence: expect.arrayContaining(['not so on node-c, test-node']),
     })

@@ -19,7 +19,9 @@ beforeAll(async () => {
 /** A pod sends a hundred lookups, each from a port of its own, which counts as lost when no answer comes. */
 const LOOKUPS = {
   ...({ protocol: 'UDP', source: POD, destination: VIP, port: DNS.port } as const),
-  ...{ attempts: 100, parallel: 50, timeoutMs: 300 },
+  attempts: 100,
+  parallel: 50,
+  timeoutMs: 300,
 }
 
 test('a rule that masquerades has fewer source ports than there are lookups', async () => {

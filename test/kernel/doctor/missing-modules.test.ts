@@ -16,11 +16,13 @@ async function findWithout(modules: readonly string[]): Promise<readonly Finding
     args: [
       '-c',
       'printf "%s" "$2" >/tmp/config.yaml; "$1" --config=/tmp/config.yaml --iptables-backend=legacy --master=http://127.0.0.1:1 --hostname-override=any >/dev/null 2>&1; echo; echo "FOUND $("$1" doctor --config=/tmp/config.yaml -o json | tr -d "\\n")"',
-      ...['sh', program, CONFIG],
+      'sh',
+      program,
+      CONFIG,
     ],
     memory: 512,
     withoutModules: modules,
-    timeoutMs: 100_000,
+    timeoutMs: 280_000,
   })
   const line = /^FOUND (.*)$/m.exec(console)?.[1] ?? `no finding: ${console}`
   return JSON.parse(line) as readonly Finding[]

@@ -25,8 +25,11 @@ describe.each(['nftables', 'userspace'] as const)('mode %s', (mode) => {
 
   test('the policy of FORWARD is DROP, as Docker sets it', async () => {
     const broken = {
-      ...{ name: '', run: ['iptables -P FORWARD DROP'], undo: ['iptables -P FORWARD ACCEPT'] },
-      ...{ check: 'node-firewall', cause: /iptables filter FORWARD: -P FORWARD DROP/ },
+      name: '',
+      run: ['iptables -P FORWARD DROP'],
+      undo: ['iptables -P FORWARD ACCEPT'],
+      check: 'node-firewall',
+      cause: /iptables filter FORWARD: -P FORWARD DROP/,
     }
     // What a process of the node forwards passes no FORWARD chain.
     const isInTheWay = mode === 'nftables'

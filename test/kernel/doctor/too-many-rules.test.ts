@@ -13,9 +13,11 @@ const ENDPOINTS = 200
 function services(count: number) {
   return Array.from({ length: count }, (_, index) =>
     objectsOf({
-      ...{ key: `ns/web-${index}`, clusterIP: `172.30.${50 + (index >> 8)}.${index & 255}` },
+      key: `ns/web-${index}`,
+      clusterIP: `172.30.${50 + (index >> 8)}.${index & 255}`,
       endpoints: Array.from({ length: ENDPOINTS }, (_unused, last) => ({
-        ...{ ip: `10.180.${3 + (last >> 8)}.${last + 1}`, node: 'far' },
+        ip: `10.180.${3 + (last >> 8)}.${last + 1}`,
+        node: 'far',
       })),
     }),
   ).flat()
@@ -26,7 +28,9 @@ test('sixty thousand rules of iptables: how long changes take here, and in other
   await lab().daemon.synced()
   const [first] = await nodeFindings(lab())
   expect(first).toMatchObject({
-    ...{ check: 'too-many-rules', symptom: 'Rules too many, slow', object: 'node/test-node' },
+    check: 'too-many-rules',
+    symptom: 'Rules too many, slow',
+    object: 'node/test-node',
     cause: expect.stringMatching(/^iptables mode has 6\d{4} rules for 305 Services: /),
     remedy: expect.stringMatching(/^set mode nftables; /),
   })

@@ -38,26 +38,30 @@ const DEAD_ENDS = [
   {
     name: 'an unreachable route',
     made: `ip -4 route add unreachable ${FAR}`,
-    ...{ error: 'EHOSTUNREACH', how: 'icmp-host-unreachable' },
+    error: 'EHOSTUNREACH',
+    how: 'icmp-host-unreachable',
     named:
       /^the route "unreachable 10\.180\.2\.0\/24" leads packets to backends of Services nowhere/,
   },
   {
     name: 'a route that prohibits',
     made: `ip -4 route add prohibit ${FAR}`,
-    ...{ error: 'EHOSTUNREACH', how: 'icmp-prohibited' },
+    error: 'EHOSTUNREACH',
+    how: 'icmp-prohibited',
     named: /^the route "prohibit 10\.180\.2\.0\/24" leads/,
   },
   {
     name: 'a blackhole',
     made: `ip -4 route add blackhole ${FAR}`,
-    ...{ error: 'timeout', how: undefined },
+    error: 'timeout',
+    how: undefined,
     named: /^the route "blackhole 10\.180\.2\.0\/24" leads/,
   },
   {
     name: 'a policy rule',
     made: `ip -4 rule add priority 60 to ${FAR} unreachable`,
-    ...{ error: 'ENETUNREACH', how: 'icmp-no-route' },
+    error: 'ENETUNREACH',
+    how: 'icmp-no-route',
     named: /^the policy rule \(priority 60\) leads/,
   },
 ] as const

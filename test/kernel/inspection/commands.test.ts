@@ -101,7 +101,10 @@ describe('explain', () => {
       desired: {
         backends: [{ ip: '10.180.0.1', node: 'test-node' }],
         pool: {
-          ...{ name: 'local', zone: '', chosenBy: 'ready', leftOutCount: 1 },
+          name: 'local',
+          zone: '',
+          chosenBy: 'ready',
+          leftOutCount: 1,
           leftOut: [{ ip: '10.180.2.1', port: 80, node: 'far', reason: 'otherNode' }],
         },
       },

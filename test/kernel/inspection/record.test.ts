@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readBundle } from '../../../src/nodeproxy/commands/bundle/bundle-file.ts'
+import { readBundle } from '../../../src/nodeproxy/commands/bundle-file.ts'
 import { type Deployment, deploy } from '../../support/flows/deploy.ts'
 import { LAUNCHER, nodeCommand } from '../../support/inspection/node-command.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
@@ -98,8 +98,13 @@ test('the files are named, readable, and without secrets', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ file, files: files.size, missing: [] })
   expect([...files.keys()]).toEqual(
     expect.arrayContaining([
-      ...['README.txt', 'versions.json', 'node-proxy/status.json', 'node-proxy/metrics.txt'],
-      ...['node-proxy/configuration.json', 'node-proxy/desired.jsonl', 'kernel/commands.json'],
+      'README.txt',
+      'versions.json',
+      'node-proxy/status.json',
+      'node-proxy/metrics.txt',
+      'node-proxy/configuration.json',
+      'node-proxy/desired.jsonl',
+      'kernel/commands.json',
     ]),
   )
   expect(files.get('node-proxy/metrics.txt')).toContain('# TYPE')

@@ -107,15 +107,14 @@ async function writeEndpoints(endpoints: Deployment['endpoints']): Promise<void>
 /** A Pod of the node under test, which no node agent runs. */
 function podOf(name: string, ip: string): ApiObject {
   return {
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { name, namespace: 'ns', labels: { app: name } },
     spec: {
       containers: [{ name: 'c', image: 'none', ports: [{ name: 'http', containerPort: 80 }] }],
-      ...{
-        nodeName: NODE_NAME,
-        serviceAccountName: 'default',
-        automountServiceAccountToken: false,
-      },
+      nodeName: NODE_NAME,
+      serviceAccountName: 'default',
+      automountServiceAccountToken: false,
     },
     status: { phase: 'Running', podIP: ip, podIPs: [{ ip }] },
   }
@@ -173,7 +172,10 @@ test('the page of the node has the same without credentials, on its loopback', a
   expect(status).toBe(200)
   const lines = body.trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
-    ...{ service: 'ns/two', entries: 1, backends: 2, status: 'Done' },
+    service: 'ns/two',
+    entries: 1,
+    backends: 2,
+    status: 'Done',
   })
 })
 

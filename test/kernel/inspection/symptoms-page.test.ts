@@ -86,7 +86,8 @@ test('a change to ipvs on a kernel without it', async ({ skip }) => {
 test('many rules', async () => {
   const services = Array.from({ length: 300 }, (_, index) =>
     objectsOf({
-      ...{ key: `shop/web-${index}`, clusterIP: `172.30.42.${index % 250}` },
+      key: `shop/web-${index}`,
+      clusterIP: `172.30.42.${index % 250}`,
       endpoints: [1, 2, 3].map((last) => ({ ip: `10.180.3.${last}`, node: 'far' })),
       ports: [{ name: 'http', port: 80 + Math.floor(index / 250) }],
     }),

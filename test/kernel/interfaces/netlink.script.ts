@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { decodeLink, LINK_DUMP } from '../../../src/kernel/addresses/address-message.ts'
+import { decodeLink, LINK_DUMP } from '../../../src/kernel/addresses/netlink-addresses.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NetlinkSession } from '../../../src/kernel/netlink/session.ts'

@@ -5,7 +5,7 @@ import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
 import { openNftables } from '../../../src/kernel/nftables/netlink/netlink-nftables.ts'
 import type { TransactionError } from '../../../src/kernel/nftables/nftables.ts'
 import type { Command, Table } from '../../../src/kernel/nftables/objects.ts'
-import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
+import { noopMonitor } from '../../../src/kernel/nftables-monitor/nftables-monitor.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { NftablesMode } from '../../../src/modes/nftables/mode.ts'
 import { settings } from '../../../src/modes/testing/mode-fixtures.ts'
@@ -70,7 +70,9 @@ await nftables.commit([
     spec: { key: ['ipv4_addr', 'index'], data: ['ipv4_addr'] },
   },
   {
-    ...{ do: 'addElements', table: own, set: 'shop' },
+    do: 'addElements',
+    table: own,
+    set: 'shop',
     elements: keys.slice(0, 2).map((key) => ({ key, data, comment })),
   },
 ])

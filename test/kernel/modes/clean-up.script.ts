@@ -8,13 +8,13 @@ import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
-import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
+import { noopMonitor } from '../../../src/kernel/nftables-monitor/nftables-monitor.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { entry, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { configuration, recordingLog } from '../../../src/nodeproxy/testing/wiring.ts'
-import { cleanUpKernel } from '../../../src/nodeproxy/wiring/cleanup/clean-up.ts'
+import { cleanUpKernel } from '../../../src/nodeproxy/wiring/clean-up.ts'
 
 /** Rules of earlier runs, made with either variant, and what --cleanup leaves of them. */
 const [, , made = '', absent = ''] = process.argv

@@ -111,7 +111,9 @@ test('a client stays at its server on the node itself, which counts all of its c
     await lab().node.agent.call('listen', server)
   }
   const sticky = {
-    ...{ key: 'shop/sticky', clusterIP: '172.30.64.4', endpoints: servers },
+    key: 'shop/sticky',
+    clusterIP: '172.30.64.4',
+    endpoints: servers,
     ports: [{ name: '', port: 80, nodePort: 30_083, targetPort: 8_090 }],
     spec: { type: 'NodePort', sessionAffinity: 'ClientIP' },
   } as const

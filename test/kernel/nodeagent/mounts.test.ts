@@ -57,7 +57,9 @@ test('volumes appear at places that the machine does not have, and only in the n
   const before = [await readdir('/'), await readdir('/run'), await readdir('/etc')]
   const paths = ['/var/run/np-mounts/a/b', '/np-mounts-root/c', '/etc/np-mounts.conf']
   const { run } = await open(
-    ...[keys(paths[0] ?? ''), keys(paths[1] ?? ''), keys(paths[2] ?? '', 'deep/er')],
+    keys(paths[0] ?? ''),
+    keys(paths[1] ?? ''),
+    keys(paths[2] ?? '', 'deep/er'),
   )
   expect(await run('cat', `${paths[0]}/token`, `${paths[1]}/token`, paths[2] ?? '')).toBe(
     'tokentokendeeper',

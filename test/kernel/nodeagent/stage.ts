@@ -124,7 +124,12 @@ function startAgent(
   const [client, bindingClient] = [clientOf(AGENT), clientOf('root')]
   const stop = new AbortController()
   const running = createNodeAgent({
-    ...{ client, clock, random: systemRandom, logFolder, volumeFolder, onError },
+    client,
+    clock,
+    random: systemRandom,
+    logFolder,
+    volumeFolder,
+    onError,
     reporter: silentReporter,
     logger: { info: () => undefined, warn: (record: unknown) => onError(record) },
     nodeName: NODE_NAME,

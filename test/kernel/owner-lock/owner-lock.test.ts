@@ -45,8 +45,11 @@ async function serve(config = {}): Promise<void> {
 
 /** A second daemon with the same configuration, on other ports of its own. */
 const second = (...flags: readonly string[]) => [
-  ...[LAUNCHER, `--config=${lab.daemon.configFile}`],
-  ...[...backendFlags(), ...OTHER_PORTS, ...flags],
+  LAUNCHER,
+  `--config=${lab.daemon.configFile}`,
+  ...backendFlags(),
+  ...OTHER_PORTS,
+  ...flags,
 ]
 
 function background(command: readonly string[]): LabProcess {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readQuestion } from '../../../src/orchctl/resolve/question.ts'
-import { searchList } from '../../../src/orchctl/resolve/search-list.ts'
+import { searchList } from '../../../src/orchctl/resolve/walk.ts'
 import { parseResolvConf } from '../../../src/resources/resolver/resolv-conf.ts'
 
 const SCRIPT = new URL('queried-names.script.ts', import.meta.url).pathname

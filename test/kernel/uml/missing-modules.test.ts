@@ -45,11 +45,14 @@ async function runWithout(modules: readonly string[], ...flags: readonly string[
        "$@" && status=0 || status=$?
        state >/tmp/after
        cmp /tmp/before /tmp/after && echo "status $status, nothing left"`,
-      ...['sh', `${process.cwd()}/bin/node-proxy`, ...FLAGS, ...flags],
+      'sh',
+      `${process.cwd()}/bin/node-proxy`,
+      ...FLAGS,
+      ...flags,
     ],
     memory: 512,
     withoutModules: modules,
-    timeoutMs: 100_000,
+    timeoutMs: 280_000,
   })
   return { lines: readLog(console), end: console.trim().split('\n').at(-1) }
 }

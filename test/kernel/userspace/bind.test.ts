@@ -32,13 +32,17 @@ afterEach(async () => {
 const far = (ips: readonly string[]) => ips.map((ip): EndpointSpec => ({ ip, node: 'far' }))
 
 const SERVICE: Deployment = {
-  ...{ key: 'ns/web', clusterIP: '172.30.50.1', endpoints: far(FOUR) },
+  key: 'ns/web',
+  clusterIP: '172.30.50.1',
+  endpoints: far(FOUR),
   ports: [{ name: 'http', port: 80, targetPort: 8000 }],
   spec: { clusterIPs: ['172.30.50.1', 'fd00:172:30::50'], ipFamilies: ['IPv4', 'IPv6'] },
 }
 
 const DNS: Deployment = {
-  ...{ key: 'ns/dns', clusterIP: '172.30.50.2', endpoints: far(FOUR) },
+  key: 'ns/dns',
+  clusterIP: '172.30.50.2',
+  endpoints: far(FOUR),
   ports: [{ name: 'query', port: 53, protocol: 'UDP' }],
 }
 

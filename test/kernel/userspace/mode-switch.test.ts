@@ -22,7 +22,10 @@ const lab = useLab({ config: { mode: KERNEL } })
 const POD = { protocol: 'TCP', source: '10.0.0.2', destination: '172.30.51.1', port: 80 } as const
 const QUERY = { ...POD, protocol: 'UDP', port: 53 } as const
 const NODE_PORT: Traffic = {
-  ...{ place: 'outside', source: '2600:5200::1', destination: '2001:db8::1', port: 30080 },
+  place: 'outside',
+  source: '2600:5200::1',
+  destination: '2001:db8::1',
+  port: 30080,
   held: 10,
 }
 

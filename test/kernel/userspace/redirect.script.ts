@@ -9,7 +9,7 @@ import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../src/kernel/netlink/transport.ts'
-import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
+import { noopMonitor } from '../../../src/kernel/nftables-monitor/nftables-monitor.ts'
 import { NetlinkRoutes } from '../../../src/kernel/route/netlink-routes.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
@@ -62,7 +62,10 @@ const mode = new UserspaceMode(
     forwarderState: new ForwarderState(forwarder),
     kernel: {
       iptables: await openIptables({ runner, backend: backendName as IptablesVariant }),
-      ...{ sets, routes, monitor: noopMonitor, clock: systemClock },
+      sets,
+      routes,
+      monitor: noopMonitor,
+      clock: systemClock,
       conntrack: noopConntrack,
     },
   },

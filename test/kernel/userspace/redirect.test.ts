@@ -70,7 +70,10 @@ test.each(['nft', 'legacy'])('%s brings packets for Services here, by side', asy
   const command = [process.execPath, '--no-warnings', SCRIPT, backend, pod.name, outside.name]
   const results: unknown = JSON.parse(await node.exec(command, { timeoutMs: 60_000 }))
   expect(results).toEqual({
-    ...{ missing: [], failed: [], drift: [], left: [] },
+    missing: [],
+    failed: [],
+    drift: [],
+    left: [],
     tcp4: bySide('172.30.0.41 80'),
     tcp6: bySide('fd00:172::41 80'),
     udp4: bySide('172.30.0.41 80'),

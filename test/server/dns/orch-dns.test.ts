@@ -89,7 +89,9 @@ test('its account needs the role for names, and no more', async () => {
   held.defer(() => rmSync(folder, { recursive: true }))
   const kubeconfig = join(folder, 'kubeconfig')
   await run(join(BIN, 'orch-server'), [
-    ...['kubeconfig', '--user=system:cluster-dns', `--data-dir=${server.dataDir}`],
+    'kubeconfig',
+    '--user=system:cluster-dns',
+    `--data-dir=${server.dataDir}`,
     `--output=${kubeconfig}`,
   ])
   const place = `--dns-address=127.0.0.1:${await freePort()}`
@@ -115,8 +117,11 @@ test('a token in its kubeconfig that is due is renewed, or reported where the ri
   /** Writes a kubeconfig as an operator does, whose token has five of its sixty minutes left. */
   async function writeKubeconfig(...flags: readonly string[]): Promise<string> {
     await run(join(BIN, 'orch-server'), [
-      ...['kubeconfig', '--service-account=kube-system/dns', `--data-dir=${server.dataDir}`],
-      ...[`--output=${kubeconfig}`, ...flags],
+      'kubeconfig',
+      '--service-account=kube-system/dns',
+      `--data-dir=${server.dataDir}`,
+      `--output=${kubeconfig}`,
+      ...flags,
     ])
     const due = await signedToken({ key, claims, aheadMs: -55 * 60_000 })
     const text = readFileSync(kubeconfig, 'utf8').replace(/token: \S+/, `token: ${due}`)

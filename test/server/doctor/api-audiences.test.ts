@@ -21,7 +21,8 @@ function podFor(name: string, audience: string): Promise<void> {
   const sources = [{ serviceAccountToken: { path: 'token', audience } }]
   const volumes = [{ name: 'own', projected: { sources } }]
   return shop.pod(name, {
-    ...{ labels: {}, spec: { volumes } },
+    labels: {},
+    spec: { volumes },
     container: { volumeMounts: [{ name: 'own', mountPath }] },
   })
 }

@@ -77,7 +77,8 @@ test('the nodes begin with what is wrong, and those that differ say in what', as
 
 test('where no value has a majority, the groups are named and no node is the one that differs', async () => {
   const split = await startFakeCluster({
-    ...{ nodes: 2, services: 10 },
+    nodes: 2,
+    services: 10,
     everySecond: {
       status: { mode: 'nftables' },
       entry: (entry) => ({ ...entry, backends: (entry.backends ?? []).slice(1) }),

@@ -57,10 +57,13 @@ export async function deployPorts(
   for (const { ip } of extra ?? []) await lab.serve({ ip, local: false, ports: [added] })
   if (extra) await lab.api.apply(slice('ns/sticky', extra, { ports: [added], suffix: 'extra' }))
   await deploy(lab, {
-    ...{ key: 'ns/sticky', clusterIP: VIP, endpoints },
+    key: 'ns/sticky',
+    clusterIP: VIP,
+    endpoints,
     ports: PORTS,
     spec: {
-      ...{ type: 'LoadBalancer', sessionAffinity: 'ClientIP' },
+      type: 'LoadBalancer',
+      sessionAffinity: 'ClientIP',
       ...(extra && { ports: [...PORTS, added] }),
     },
     ingress: [{ ip: LOAD_BALANCER }],

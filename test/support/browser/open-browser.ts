@@ -7,8 +7,14 @@ const CHROMIUM = '/usr/bin/chromium'
 
 /** Without its sandbox, which root cannot have, and without everything that it would fetch by itself. */
 const FLAGS = [
-  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ]
 
 /** A browser, and what removes it with its profile. */

@@ -6,7 +6,11 @@ const log = sampleLog('ADDED a 1', 'ADDED b 2', 'ADDED c 3', 'DELETED a 4', 'ADD
 
 /** c was requested while the backup ran, d after it. */
 const run = {
-  ...{ seed: 0, lists: [], end: 5, outages: [], watches: [log] },
+  seed: 0,
+  lists: [],
+  end: 5,
+  outages: [],
+  watches: [log],
   operations: [sampleCreate('c', 3, 5, 30), sampleCreate('d', 5, 20, 21)],
 }
 const time = { before: sampleList(2, 'a 1', 'b 2'), ended: 10 }

@@ -54,7 +54,9 @@ const history: fc.Arbitrary<readonly ObjectOperation[]> = fc
   )
   .map((drafts) =>
     drafts.map(({ input, output, called, lasts }, client) => ({
-      ...{ client, input, called },
+      client,
+      input,
+      called,
       answer: output && { at: called + lasts + 0.5, output },
     })),
   )

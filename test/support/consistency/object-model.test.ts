@@ -27,7 +27,9 @@ type Line = readonly [
 
 function verdict(lines: readonly Line[]): string {
   const operations = lines.map(([input, called, at, output], client) => ({
-    ...{ client, input, called },
+    client,
+    input,
+    called,
     answer: at === undefined ? undefined : { at, output: output! },
   }))
   return linearize(objectModel, operations).verdict

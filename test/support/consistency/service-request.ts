@@ -63,7 +63,8 @@ function patchOf(dice: Dice, token: string, name: string): ServiceRequest {
     ['application/json-patch+json', [{ op: 'add', path, value: token }]],
   ] as const)
   return {
-    ...{ name, input: { verb: 'patch', patched: token } },
+    name,
+    input: { verb: 'patch', patched: token },
     call: { method: 'PATCH', path: `${SERVICES}/${name}`, body, contentType: type },
   }
 }
@@ -81,7 +82,8 @@ export function creationOf(dice: Dice, token: string, name: string): ServiceRequ
   const address = dice(3) === 0 ? { clusterIP: pick(dice, ADDRESSES) } : {}
   const body = { metadata, spec: { ports: [{ port: 80 }], ...address, ...someType(dice) } }
   return {
-    ...{ name, input: { verb: 'create', written: token } },
+    name,
+    input: { verb: 'create', written: token },
     call: { method: 'POST', path: SERVICES, body },
   }
 }

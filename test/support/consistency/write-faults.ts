@@ -81,7 +81,10 @@ export function orderFaults(
       return [{ what: `${input.verb} ${name}`, version, called, answered: answer.at }]
     }),
     ...lists.map(({ version, called, answered }) => ({
-      ...{ what: 'a list', version: version + 0.5, called, answered },
+      what: 'a list',
+      version: version + 0.5,
+      called,
+      answered,
     })),
   ].sort((a, b) => a.version - b.version)
   const faults: string[] = []

@@ -50,7 +50,8 @@ export async function daemonCredentials(lab: Lab): Promise<DaemonCredentials> {
     },
     async requestedToken(audiences) {
       const { status, body } = await lab.api.request('POST', `${ACCOUNT}/token`, {
-        ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
         spec: { audiences, expirationSeconds: 600 },
       })
       if (status !== 201) throw new Error(`TokenRequest: ${status} ${body}`)

@@ -46,7 +46,10 @@ export async function startDoctorCluster(flags: readonly string[] = []): Promise
   const { connection } = server
   const api = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
   return {
-    ...{ api, shell, server, dns },
+    api,
+    shell,
+    server,
+    dns,
     make: async (path, object) => (await must(path, api.create(path, object))) as JsonObject,
     patch: async (path, change) =>
       void (await must(path, api.patch(path, change, { type: 'application/merge-patch+json' }))),

@@ -97,7 +97,9 @@ export const HEALTHY_SHAPES: readonly HealthyShape[] = [
       cluster.make(`${rbac}/rolebindings`, {
         ...bindingOf('group', ''),
         subjects: ['Group', 'User'].map((kind) => ({
-          ...{ kind, name: 'developers', apiGroup: 'rbac.authorization.k8s.io' },
+          kind,
+          name: 'developers',
+          apiGroup: 'rbac.authorization.k8s.io',
         })),
       }),
   },
@@ -107,13 +109,16 @@ export const HEALTHY_SHAPES: readonly HealthyShape[] = [
       const name = `${namespace}-all`
       const clusterRoleSelectors = [{ matchLabels: { part: namespace } }]
       await cluster.make(`${RBAC}/clusterroles`, {
-        ...{ metadata: { name }, aggregationRule: { clusterRoleSelectors }, rules: [] },
+        metadata: { name },
+        aggregationRule: { clusterRoleSelectors },
+        rules: [],
       })
       const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name }
       const metadata = { name: 'all' }
       await cluster.make(`${rbac}/rolebindings`, {
         ...bindingOf('robot', namespace),
-        ...{ metadata, roleRef },
+        metadata,
+        roleRef,
       })
     },
   },
@@ -190,8 +195,10 @@ export const HEALTHY_SHAPES: readonly HealthyShape[] = [
       await makeNode(cluster, namespace)
       await pod('edge-1', { labels: { app: 'edge' }, spec: { nodeName: namespace } })
       await service('edge', {
-        ...{ type: 'NodePort', selector: { app: 'edge' } },
-        ...{ externalTrafficPolicy: 'Local', internalTrafficPolicy: 'Local' },
+        type: 'NodePort',
+        selector: { app: 'edge' },
+        externalTrafficPolicy: 'Local',
+        internalTrafficPolicy: 'Local',
       })
       await ready('edge', 1)
       await pod('client', { labels: {}, spec: { nodeName: namespace } })

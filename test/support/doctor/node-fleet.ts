@@ -37,7 +37,9 @@ export async function startNodeFleet(): Promise<NodeFleet> {
     addNode(lab, 'node-c', '192.168.0.13'),
   ])
   return {
-    ...{ lab, b, c },
+    lab,
+    b,
+    c,
     async [Symbol.asyncDispose]() {
       for (const { daemon, site } of [b, c]) {
         await daemon.kill()
@@ -54,7 +56,8 @@ export async function startNodeFleet(): Promise<NodeFleet> {
 async function mayReview({ api }: Lab): Promise<void> {
   const apiGroup = 'rbac.authorization.k8s.io'
   const { status, body } = await api.request('POST', RBAC, {
-    ...{ apiVersion: `${apiGroup}/v1`, kind: 'ClusterRoleBinding' },
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'ClusterRoleBinding',
     metadata: { name: 'lab-reviews' },
     roleRef: { apiGroup, kind: 'ClusterRole', name: 'system:auth-delegator' },
     subjects: [{ apiGroup, kind: 'User', name: 'system:kube-proxy' }],
@@ -80,12 +83,16 @@ async function addNode(lab: Lab, name: string, address: string): Promise<Further
   ])
   await namespace.exec(['sysctl', '-q', 'net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1'])
   await lab.api.apply({
-    ...{ apiVersion: 'v1', kind: 'Node', metadata: { name } },
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
     status: { addresses: [{ type: 'InternalIP', address }] },
   })
   const flags = await certifyNode(lab, placed(lab, name, address))
   const daemon = createDaemon({
-    ...{ node: site, api: lab.api, folder: join(lab.folder, name) },
+    node: site,
+    api: lab.api,
+    folder: join(lab.folder, name),
     kubeconfigText: async () => throughRelay(await lab.apiServer.kubeconfigFor('node-proxy')),
   })
   const start = async (options: DaemonStart = {}): Promise<void> => {

@@ -36,7 +36,10 @@ export async function openNamespace(
   const core = `/api/v1/namespaces/${namespace}`
   let last = 0
   return {
-    ...{ cluster, namespace, core, rbac: `${RBAC}/namespaces/${namespace}` },
+    cluster,
+    namespace,
+    core,
+    rbac: `${RBAC}/namespaces/${namespace}`,
     async pod(name, { labels = { app: 'web' }, spec = {}, container = {}, status = {} } = {}) {
       const ports = [{ name: 'http', containerPort: 8080 }]
       const readinessProbe = { tcpSocket: { port: 'http' } }
@@ -97,12 +100,19 @@ export function bindingOf(account: string, namespace: string): JsonObject {
 function runningStatus(ip: string): JsonObject {
   const state = { running: { startedAt: '2026-01-01T00:00:00Z' } }
   return {
-    ...{ phase: 'Running', podIP: ip, podIPs: [{ ip }] },
+    phase: 'Running',
+    podIP: ip,
+    podIPs: [{ ip }],
     conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }],
     containerStatuses: [
       {
-        ...{ name: 'main', ready: true, started: true, restartCount: 0, state },
-        ...{ image: 'web:1', imageID: '' },
+        name: 'main',
+        ready: true,
+        started: true,
+        restartCount: 0,
+        state,
+        image: 'web:1',
+        imageID: '',
       },
     ],
   }
@@ -113,14 +123,12 @@ export const UNREADY: JsonObject = {
   conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }],
   containerStatuses: [
     {
-      ...{
-        name: 'main',
-        ready: false,
-        started: true,
-        restartCount: 0,
-        image: 'web:1',
-        imageID: '',
-      },
+      name: 'main',
+      ready: false,
+      started: true,
+      restartCount: 0,
+      image: 'web:1',
+      imageID: '',
       state: { running: { startedAt: '2026-01-01T00:00:00Z' } },
     },
   ],
@@ -132,14 +140,12 @@ export const PULLING: JsonObject = {
   conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }],
   containerStatuses: [
     {
-      ...{
-        name: 'main',
-        ready: false,
-        started: false,
-        restartCount: 0,
-        image: 'web:1',
-        imageID: '',
-      },
+      name: 'main',
+      ready: false,
+      started: false,
+      restartCount: 0,
+      image: 'web:1',
+      imageID: '',
       state: { waiting: { reason: 'ImagePullBackOff', message: 'unauthorized' } },
     },
   ],

@@ -28,7 +28,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       }
       await ready('web', 0)
     },
-    ...{ check: 'selector-matches-nothing', object: 'service/web', cause: /app=web matches no/ },
+    check: 'selector-matches-nothing',
+    object: 'service/web',
+    cause: /app=web matches no/,
   },
   {
     what: 'Pods whose readiness probe fails',
@@ -38,7 +40,8 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       }
       await ready('web', 0)
     },
-    ...{ check: 'pods-not-ready', object: 'pod/web-1' },
+    check: 'pods-not-ready',
+    object: 'pod/web-1',
     cause: /the readiness probe of container main \(TCP port http\) fails/,
   },
   {
@@ -48,7 +51,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await cluster.patch(`${core}/services/web`, { spec: { ports } })
       await ready('web', 0)
     },
-    ...{ check: 'target-port', object: 'service/web', cause: /"htpp"/ },
+    check: 'target-port',
+    object: 'service/web',
+    cause: /"htpp"/,
   },
   {
     what: 'a targetPort with another number than all Pods have',
@@ -56,12 +61,16 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       const ports = [{ name: 'web', port: 80, targetPort: 8008 }]
       await cluster.patch(`${core}/services/web`, { spec: { ports } })
     },
-    ...{ check: 'target-port', object: 'service/web', cause: /targetPort 8008/ },
+    check: 'target-port',
+    object: 'service/web',
+    cause: /targetPort 8008/,
   },
   {
     what: 'a Service without selector and endpoints',
     spoil: ({ service }) => service('manual', { selector: null }),
-    ...{ check: 'endpoints-missing', object: 'service/manual', cause: /no selector/ },
+    check: 'endpoints-missing',
+    object: 'service/manual',
+    cause: /no selector/,
   },
   {
     what: 'a Deployment without replicas, of the inspected Service',
@@ -75,7 +84,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await service('idle', { selector: labels })
       return ['service/idle']
     },
-    ...{ check: 'scaled-to-zero', object: 'deployment/idle', cause: /has 0 replicas/ },
+    check: 'scaled-to-zero',
+    object: 'deployment/idle',
+    cause: /has 0 replicas/,
   },
   {
     what: 'a NetworkPolicy without rules',
@@ -85,7 +96,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
         spec: { podSelector: {}, policyTypes: ['Ingress'] },
       })
     },
-    ...{ check: 'network-policy', object: 'networkpolicy/closed', cause: /admit no client/ },
+    check: 'network-policy',
+    object: 'networkpolicy/closed',
+    cause: /admit no client/,
   },
   {
     what: 'session affinity of the inspected Service',
@@ -93,13 +106,17 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await cluster.patch(`${core}/services/web`, { spec: { sessionAffinity: 'ClientIP' } })
       return ['service/web']
     },
-    ...{ check: 'session-affinity', object: 'service/web', cause: /one of 2 endpoints/ },
+    check: 'session-affinity',
+    object: 'service/web',
+    cause: /one of 2 endpoints/,
   },
   {
     what: 'a load balancer of a class that nothing provides',
     spoil: ({ service }) =>
       service('lb', { type: 'LoadBalancer', loadBalancerClass: 'example.com/none' }),
-    ...{ check: 'load-balancer-pending', object: 'service/lb', cause: /no address/ },
+    check: 'load-balancer-pending',
+    object: 'service/lb',
+    cause: /no address/,
   },
   {
     what: 'source ranges of the loopback alone',
@@ -109,7 +126,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
         valueAt(one, 'status', 'loadBalancer', 'ingress') !== undefined
       await cluster.until(`${core}/services`, isAssigned)
     },
-    ...{ check: 'source-ranges', object: 'service/lb', cause: /no client is admitted/ },
+    check: 'source-ranges',
+    object: 'service/lb',
+    cause: /no client is admitted/,
   },
   {
     what: 'an external address of two Services',
@@ -117,7 +136,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       for (const name of ['one', 'two']) await service(name, { externalIPs: ['198.51.100.7'] })
       await ready('two', 2)
     },
-    ...{ check: 'address-conflict', object: 'service/two', cause: /198.51.100.7:80\/TCP/ },
+    check: 'address-conflict',
+    object: 'service/two',
+    cause: /198.51.100.7:80\/TCP/,
   },
   {
     what: 'externalTrafficPolicy Local with endpoints that name no node',
@@ -129,13 +150,17 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await service('local', { type: 'NodePort', selector: null, ...spec })
       await makeSlice(cluster, namespace, 'local')
     },
-    ...{ check: 'local-policy', object: 'service/local', cause: /no node has a ready endpoint/ },
+    check: 'local-policy',
+    object: 'service/local',
+    cause: /no node has a ready endpoint/,
   },
   {
     what: 'an ExternalName that is an address',
     spoil: ({ service }) =>
       service('alias', { type: 'ExternalName', externalName: '192.0.2.1', selector: null }),
-    ...{ check: 'external-name', object: 'service/alias', cause: /is an address/ },
+    check: 'external-name',
+    object: 'service/alias',
+    cause: /is an address/,
   },
   {
     what: 'an ExternalName that leads back',
@@ -143,7 +168,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       const externalName = `alias.${namespace}.svc.cluster.local`
       return service('alias', { type: 'ExternalName', externalName, selector: null })
     },
-    ...{ check: 'external-name', object: 'service/alias', cause: /leads back/ },
+    check: 'external-name',
+    object: 'service/alias',
+    cause: /leads back/,
   },
   {
     what: 'a Pod with the resolver of its node',
@@ -151,12 +178,16 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await pod('old', { labels: {}, spec: { dnsPolicy: 'Default' } })
       return ['pod/old']
     },
-    ...{ check: 'pod-dns', object: 'pod/old', cause: /the servers of its node/ },
+    check: 'pod-dns',
+    object: 'pod/old',
+    cause: /the servers of its node/,
   },
   {
     what: 'a DNS server of another domain',
     spoil: async ({ cluster }) => [`--dns-server=${cluster.dns}`, '--cluster-domain=other.test'],
-    ...{ check: 'dns-answers', object: 'dns/', cause: /does not answer for the cluster/ },
+    check: 'dns-answers',
+    object: 'dns/',
+    cause: /does not answer for the cluster/,
   },
   {
     what: 'a DNS server whose upstream fails',
@@ -164,23 +195,31 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await service('out', { type: 'ExternalName', externalName: 'a.example', selector: null })
       return [`--dns-server=${cluster.dns}`]
     },
-    ...{ check: 'dns-upstream', object: 'dns/', cause: /its upstreams fail/ },
+    check: 'dns-upstream',
+    object: 'dns/',
+    cause: /its upstreams fail/,
   },
   {
     what: 'a deleted account',
     spoil: ({ cluster, core }) => cluster.remove(`${core}/serviceaccounts/robot`),
-    ...{ check: 'missing-account', object: 'serviceaccount/robot', cause: /does not exist/ },
+    check: 'missing-account',
+    object: 'serviceaccount/robot',
+    cause: /does not exist/,
   },
   {
     what: 'a deleted role',
     spoil: ({ cluster, rbac }) => cluster.remove(`${rbac}/roles/reader`),
-    ...{ check: 'broken-binding', object: 'rolebinding/robot-reads', cause: /Role .*\/reader/ },
+    check: 'broken-binding',
+    object: 'rolebinding/robot-reads',
+    cause: /Role .*\/reader/,
   },
   {
     what: 'a binding for an account that is not there',
     spoil: async ({ cluster, rbac, namespace }) =>
       void (await cluster.make(`${rbac}/rolebindings`, bindingOf('robto', namespace))),
-    ...{ check: 'broken-binding', object: 'rolebinding/robto-reads', cause: /robto/ },
+    check: 'broken-binding',
+    object: 'rolebinding/robto-reads',
+    cause: /robto/,
   },
   {
     what: 'a revoked binding',
@@ -188,7 +227,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await cluster.remove(`${rbac}/rolebindings/robot-reads`)
       return ['pod/web-1', '--can', 'list', 'pods']
     },
-    ...{ check: 'access-refused', object: 'serviceaccount/robot', cause: /may not list pods/ },
+    check: 'access-refused',
+    object: 'serviceaccount/robot',
+    cause: /may not list pods/,
   },
   {
     what: 'an immutable Secret for a token',
@@ -198,7 +239,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       const metadata = { name: 'fixed', annotations }
       await cluster.make(`${core}/secrets`, { metadata, type, immutable: true })
     },
-    ...{ check: 'token-secret', object: 'secret/fixed', cause: /has none/ },
+    check: 'token-secret',
+    object: 'secret/fixed',
+    cause: /has none/,
   },
   {
     what: 'a token for others where clients look for theirs',
@@ -209,7 +252,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       const container = { volumeMounts: [{ name: 'own', mountPath }] }
       return pod('client', { labels: {}, spec: { volumes }, container })
     },
-    ...{ check: 'api-token', object: 'pod/client', cause: /"vault"/ },
+    check: 'api-token',
+    object: 'pod/client',
+    cause: /"vault"/,
   },
   {
     what: 'a Pod without a token',
@@ -217,12 +262,16 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await pod('client', { labels: {}, spec: { automountServiceAccountToken: false } })
       return ['pod/client']
     },
-    ...{ check: 'api-token', object: 'pod/client', cause: /no token is mounted/ },
+    check: 'api-token',
+    object: 'pod/client',
+    cause: /no token is mounted/,
   },
   {
     what: 'a token for another audience',
     spoil: async (shop) => tokenArgs(shop, await requestToken(shop, { audiences: ['vault'] })),
-    ...{ check: 'token-audience', object: 'serviceaccount/robot', cause: /"vault"/ },
+    check: 'token-audience',
+    object: 'serviceaccount/robot',
+    cause: /"vault"/,
   },
   {
     what: 'a token of an account that was created again',
@@ -233,22 +282,30 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
       await cluster.make(`${core}/serviceaccounts`, { metadata: { name: 'robot' } })
       return tokenArgs(shop, token)
     },
-    ...{ check: 'token-account', object: 'serviceaccount/robot', cause: /created again/ },
+    check: 'token-account',
+    object: 'serviceaccount/robot',
+    cause: /created again/,
   },
   {
     what: 'a token that has expired',
     spoil: async (shop) => tokenArgs(shop, await tokenOfServer(shop, -7_200_000)),
-    ...{ check: 'token-expired', object: 'serviceaccount/robot', cause: /the token expired at/ },
+    check: 'token-expired',
+    object: 'serviceaccount/robot',
+    cause: /the token expired at/,
   },
   {
     what: 'a token of the future',
     spoil: async (shop) => tokenArgs(shop, await tokenOfServer(shop, 7_200_000)),
-    ...{ check: 'token-not-yet-valid', object: 'serviceaccount/robot', cause: /not valid before/ },
+    check: 'token-not-yet-valid',
+    object: 'serviceaccount/robot',
+    cause: /not valid before/,
   },
   {
     what: 'a token of another issuer',
     spoil: async (shop) => tokenArgs(shop, await tokenOfServer(shop, 0, 'https://other.test')),
-    ...{ check: 'token-issuer', object: 'serviceaccount/robot', cause: /"https:\/\/other.test"/ },
+    check: 'token-issuer',
+    object: 'serviceaccount/robot',
+    cause: /"https:\/\/other.test"/,
   },
   ...(
     [
@@ -266,7 +323,9 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
         const spec = { imagePullSecrets: [{ name: 'pull' }] }
         await pod('pulled', { labels: {}, spec, container, status: PULLING })
       },
-      ...{ check: 'image-pull', object: 'pod/pulled', cause },
+      check: 'image-pull',
+      object: 'pod/pulled',
+      cause,
     }),
   ),
 ]
@@ -285,7 +344,8 @@ export async function makeSlice(
   const labels = { 'kubernetes.io/service-name': service }
   await cluster.make(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, {
     metadata: { name: `${service}-own`, labels },
-    ...{ addressType: 'IPv4', ports: [{ name: 'web', port: 8080 }] },
+    addressType: 'IPv4',
+    ports: [{ name: 'web', port: 8080 }],
     endpoints: [{ addresses: ['198.51.100.20'] }],
   })
 }

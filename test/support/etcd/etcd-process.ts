@@ -60,7 +60,10 @@ export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdP
   }
   const thaw = (): void => void child.kill('SIGCONT')
   return {
-    ...{ endpoint, kill, freeze, thaw },
+    endpoint,
+    kill,
+    freeze,
+    thaw,
     start: async () => {
       child = await spawnEtcd(args)
     },

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { observedWords } from '../../../src/explain/comparison/compare-outcomes.ts'
+import { observedWords } from '../../../src/explain/compare-outcomes.ts'
 import { type Deployment, deploy } from '../flows/deploy.ts'
 import type { Lab } from '../lab/lab.ts'
 import { differencesNow, readExpectation } from './differences.ts'

@@ -1,6 +1,5 @@
 import { vi } from 'vitest'
-import { compareOutcomes } from '../../../src/explain/comparison/compare-outcomes.ts'
-import type { Expectation } from '../../../src/explain/comparison/expectation.ts'
+import { compareOutcomes, type Expectation } from '../../../src/explain/compare-outcomes.ts'
 import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
 import type { IpAddress } from '../../../src/lib/ip.ts'
 import { nodeCommand } from '../inspection/node-command.ts'
@@ -45,7 +44,10 @@ async function readUnchanged(lab: Lab, packet: LabPacket): Promise<Expectation> 
   const { outcome, entry, backends, masquerade, hasAffinity, ownPorts } = desired
   return {
     isUnclaimed: entry === '',
-    ...{ outcome, backends, hasAffinity, ownPorts: new Set(ownPorts) },
+    outcome,
+    backends,
+    hasAffinity,
+    ownPorts: new Set(ownPorts),
     masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
   }
 }

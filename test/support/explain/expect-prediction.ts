@@ -26,7 +26,10 @@ export async function expectPrediction(
   const outcomes = await predict(lab, packet)
   const isDelivered = outcomes.every(({ kind }) => kind === 'delivered')
   const sent = await lab.connect(from, {
-    ...{ protocol, source: src, destination: dst, port },
+    protocol,
+    source: src,
+    destination: dst,
+    port,
     timeoutMs: isDelivered ? DELIVERED_MS : TIMEOUT_MS,
     attempts: outcomes.every(({ kind }) => kind !== 'delivered')
       ? 2

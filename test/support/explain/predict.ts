@@ -21,8 +21,13 @@ export async function predict(
 ): Promise<readonly WalkOutcome[]> {
   const { from, src, dst, port, protocol = 'TCP' } = packet
   const start = {
-    ...{ family: familyOf(dst as IpAddress), protocol, src: src as IpAddress, srcPort: undefined },
-    ...{ dst: dst as IpAddress, dstPort: port, inInterface: interfaceOf(from) },
+    family: familyOf(dst as IpAddress),
+    protocol,
+    src: src as IpAddress,
+    srcPort: undefined,
+    dst: dst as IpAddress,
+    dstPort: port,
+    inInterface: interfaceOf(from),
   }
   // The lab answers on addresses of the node where nothing else listens.
   const alsoListening = [`${dst}:${port}`]

@@ -66,8 +66,21 @@ const policy: Kind = ['policy', (shape) => ({ ...shape, isLocal: !shape.isLocal 
 
 /** Clients are served in each of these states. */
 const SERVED: readonly Kind[] = [
-  ...[replaced, weights, affinity, added, removed, policy, toOne, added, affinity, replaced],
-  ...[weights, policy, removed, added, replaced],
+  replaced,
+  weights,
+  affinity,
+  added,
+  removed,
+  policy,
+  toOne,
+  added,
+  affinity,
+  replaced,
+  weights,
+  policy,
+  removed,
+  added,
+  replaced,
 ]
 /** After so many turns through those that serve, those follow in which no client is served. */
 const TURNS = 4
@@ -80,7 +93,10 @@ export function changingService(number: number): ChangingService {
     nodePort: FIRST_NODE_PORT + 2 * number,
   }
   const shape: Shape = {
-    ...{ endpoints: [0, 1, 2], weight: 1, isSticky: false, isLocal: false },
+    endpoints: [0, 1, 2],
+    weight: 1,
+    isSticky: false,
+    isLocal: false,
     nodePort: service.nodePort,
   }
   return {
@@ -132,7 +148,9 @@ function deploymentOf(
 ): Deployment {
   const present = endpoints.map((at) => ENDPOINTS[at]!)
   return {
-    ...{ key, clusterIP, endpoints: present },
+    key,
+    clusterIP,
+    endpoints: present,
     ports: [{ name: '', port: 80, nodePort, protocol: 'TCP' }],
     weights: Object.fromEntries(present.map(({ ip }, at) => [ip, at === 0 ? weight : 1])),
     spec: {

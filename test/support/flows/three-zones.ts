@@ -56,7 +56,9 @@ export function podAt(place: PlaceName, ready = true): ApiObject {
     // What a server that knows users would add: a Pod is replaced as a whole, and its spec may not change.
     spec: {
       containers: [{ name: 'c', image: 'none' }],
-      ...{ nodeName, serviceAccountName: 'default', automountServiceAccountToken: false },
+      nodeName,
+      serviceAccountName: 'default',
+      automountServiceAccountToken: false,
     },
     status: {
       phase: 'Running',

@@ -94,9 +94,15 @@ export class Conversation {
     const { order, isStubborn, words } = this.#plan
     const ended = this.#over === 0 ? 'never' : this.#reason === undefined ? 'fin' : 'reset'
     return {
-      ...{ order, isStubborn, ended, client: this.#client, reason: this.#reason },
-      ...{ said: words?.length ?? 0, heard: this.#heard.report },
-      ...{ began: this.#began, over: this.#over },
+      order,
+      isStubborn,
+      ended,
+      client: this.#client,
+      reason: this.#reason,
+      said: words?.length ?? 0,
+      heard: this.#heard.report,
+      began: this.#began,
+      over: this.#over,
     }
   }
 

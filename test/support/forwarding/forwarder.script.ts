@@ -28,8 +28,15 @@ export interface Usage {
 }
 
 const LIMITS: ForwarderLimits = {
-  ...{ connections: 8_000, perClient: 4_000, connectMs: 500, retryMs: 5_000, attempts: 4 },
-  ...{ idleMs: 0, udpIdleMs: 30_000, drainMs: 8_000, affinityClients: 1_000 },
+  connections: 8_000,
+  perClient: 4_000,
+  connectMs: 500,
+  retryMs: 5_000,
+  attempts: 4,
+  idleMs: 0,
+  udpIdleMs: 30_000,
+  drainMs: 8_000,
+  affinityClients: 1_000,
 }
 const LOOK_EVERY_MS = 20
 /** In /proc/net/tcp (linux/tcp_states.h). */
@@ -45,7 +52,11 @@ function forwarder(): Forwarder {
 const calls = {
   async open({ dataPath, workers, limits }: ForwarderStart) {
     opened.forwarder = await openForwarder({
-      ...{ dataPath, workers, listening: 'bound', families: [4], mark: 0 },
+      dataPath,
+      workers,
+      listening: 'bound',
+      families: [4],
+      mark: 0,
       limits: { ...LIMITS, ...limits },
       onLost: (error) => sendNews(error.message),
     })

@@ -17,12 +17,10 @@ export function routeTo(
   overrides: Partial<Route> = {},
 ): Route {
   return {
-    ...{
-      id: `test/listener:${port}` as EntryId,
-      service: 'test/listener' as ServiceKey,
-      protocol: 'TCP',
-      family: 4,
-    },
+    id: `test/listener:${port}` as EntryId,
+    service: 'test/listener' as ServiceKey,
+    protocol: 'TCP',
+    family: 4,
     listeners: [
       {
         ip: ip(FRONTEND),
@@ -32,7 +30,9 @@ export function routeTo(
       },
     ],
     pools: { cluster: backends, local: [] },
-    ...{ balancing: 'rr', affinity: undefined, proxyProtocol: undefined },
+    balancing: 'rr',
+    affinity: undefined,
+    proxyProtocol: undefined,
     ...overrides,
   }
 }

@@ -26,7 +26,9 @@ export class Heard {
     const isAll = this.#opening !== undefined && this.#bytes === this.#opening.length
     const isNothing = this.#opening === undefined && this.#header.length === 0
     return {
-      ...{ opening: this.#opening, bytes: this.#bytes, fault: this.#fault },
+      opening: this.#opening,
+      bytes: this.#bytes,
+      fault: this.#fault,
       isWhole: this.#fault === undefined && (isAll || isNothing),
     }
   }

@@ -12,8 +12,15 @@ const reported: BackendNews = { kind: 'over', who: 3, serial: 7, heard: heardAll
 
 function outcome(overrides: Partial<ConversationResult> = {}): ConversationResult {
   return {
-    ...{ order: 'both', isStubborn: false, client: '10.7.1.1 4000', said: 5, heard: whole },
-    ...{ ended: 'fin', reason: undefined, began: 100, over: 200 },
+    order: 'both',
+    isStubborn: false,
+    client: '10.7.1.1 4000',
+    said: 5,
+    heard: whole,
+    ended: 'fin',
+    reason: undefined,
+    began: 100,
+    over: 200,
     ...overrides,
   }
 }

@@ -33,7 +33,9 @@ function begin(dice: Dice, serial: number, kind: 'any' | 'short' | 'stubborn'): 
   const words = { who: 0, serial, offset: dice(offsetsFor(length)), length }
   const conversation = new Conversation(
     {
-      ...{ order, from: clientAddress(serial % CLIENTS), to: [FRONTEND, FRONTEND_PORTS[order]] },
+      order,
+      from: clientAddress(serial % CLIENTS),
+      to: [FRONTEND, FRONTEND_PORTS[order]],
       words: isSilent ? undefined : words,
       isSlow: kind === 'any' && dice(10) === 0,
       isStubborn: kind === 'stubborn',

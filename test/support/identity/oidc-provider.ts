@@ -53,7 +53,9 @@ export async function startOidcProvider(): Promise<OidcProvider> {
     await once(server, 'close')
   }
   return {
-    ...{ issuer, authority: authority.cert, stop },
+    issuer,
+    authority: authority.cert,
+    stop,
     idToken: (claims) => {
       const now = Math.floor(Date.now() / 1000)
       const payload = { iss: issuer, aud: 'orch', iat: now, exp: now + 600, ...claims }

@@ -34,7 +34,9 @@ export async function startReplicas(): Promise<Replicas> {
     [held.use(await open(one)), held.use(await open(other))] as const
   const held = started.move()
   return {
-    ...{ servers: [one, other] as const, key, writeKeys },
+    servers: [one, other] as const,
+    key,
+    writeKeys,
     admins: await opened((server) => UserClient.admin(server)),
     withToken: (token) => opened((server) => UserClient.open(server, { token })),
     [Symbol.asyncDispose]: () => held.disposeAsync(),

@@ -48,7 +48,9 @@ export class UserClient implements AsyncDisposable {
     const authorization =
       this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }
     const answer = await this.#client.request({
-      ...{ method, path, body: body === undefined ? null : JSON.stringify(body) },
+      method,
+      path,
+      body: body === undefined ? null : JSON.stringify(body),
       headers: { 'content-type': contentType, ...authorization },
     })
     return { status: answer.statusCode, body: (await answer.body.json()) as JsonObject }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { certificates } from '../../../src/client/testing/test-certificates.ts'
-import type { ReadDocument } from '../../../src/inspection/http/commands/command-documents.ts'
+import type { ReadDocument } from '../../../src/inspection/http/command-documents.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import { runOrchctl } from '../../../src/orchctl/program.ts'
 import { ZONE } from '../../../src/resources/label-names.ts'
@@ -90,7 +90,9 @@ async function orchctl(home: string, words: readonly string[]) {
     stdin: (async function* () {})(),
     stdout: { write: (text) => (out += text) },
     stderr: { write: (text) => (err += text) },
-    ...{ env: { HOME: home }, version: '1', signal: new AbortController().signal },
+    env: { HOME: home },
+    version: '1',
+    signal: new AbortController().signal,
   })
   return { code, out, err }
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NodePlan } from '../../../src/nodeproxy/commands/plan/report/node-plan.ts'
+import type { NodePlan } from '../../../src/nodeproxy/commands/plan/node-plan.ts'
 import { backendFlags } from '../lab/daemon-config.ts'
 import type { Lab } from '../lab/lab.ts'
 import { logged } from '../lab/log-lines.ts'

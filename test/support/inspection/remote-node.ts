@@ -76,7 +76,10 @@ export async function startRemoteNode(options: RemoteNodeOptions) {
     onError: (error: unknown) => log.error({ err: error }, 'failed'),
   }
   const listener = await serveRemote(parts, {
-    ...{ launch: { config, log }, client: options.cluster.client, nodeName: 'n1', clock },
+    launch: { config, log },
+    client: options.cluster.client,
+    nodeName: 'n1',
+    clock,
     conditions: {
       raise: (reason, { message }) => void conditions.set(reason, message),
       clear: (reason) => void conditions.delete(reason),

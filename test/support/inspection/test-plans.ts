@@ -108,7 +108,9 @@ function deployment(key: string, endpoints: readonly string[], step?: Step): Dep
     ...(step?.external && { externalIPs: [`1.2.3.${KEYS.indexOf(key) + 1}`] }),
   }
   return {
-    ...{ key, spec, clusterIP: `172.30.42.${KEYS.indexOf(key) + 1}` },
+    key,
+    spec,
+    clusterIP: `172.30.42.${KEYS.indexOf(key) + 1}`,
     endpoints: endpoints.map((ip) => ({ ip, node: 'far' })),
     ports: [{ name: '', port: step?.port ?? 80, protocol: 'TCP', targetPort: 80 }],
   }

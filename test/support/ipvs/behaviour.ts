@@ -99,8 +99,12 @@ const dh: Observation = async (stage) => {
 }
 
 export const OBSERVATIONS: Readonly<Record<SchedulerName, Observation>> = {
-  ...{ rr, wrr, lc, wlc },
-  ...{ sh, dh },
+  rr,
+  wrr,
+  lc,
+  wlc,
+  sh,
+  dh,
 }
 
 function connectTimes(

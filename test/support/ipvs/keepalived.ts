@@ -54,7 +54,13 @@ export async function startKeepalived(lab: Lab, markWith: string): Promise<LabPr
   writeFileSync(config, CONFIG)
   const files = ['-p', join(lab.folder, 'keepalived.pid'), '-c', join(lab.folder, 'checkers.pid')]
   const process = startProcess(namespace, [
-    ...['keepalived', '--dont-fork', '--log-console', '--no-syslog', '--check', '-f', config],
+    'keepalived',
+    '--dont-fork',
+    '--log-console',
+    '--no-syslog',
+    '--check',
+    '-f',
+    config,
     ...files,
   ])
   await process.said('Gained quorum', { times: 2 })

@@ -12,7 +12,8 @@ export async function expectScene(
     if (minor < since) continue
     const { text, status } = await shell.run(command)
     expect({ command, status, text }).toEqual({
-      ...{ command, status: 0 },
+      command,
+      status: 0,
       text: expect.stringMatching(said),
     })
   }

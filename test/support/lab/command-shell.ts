@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { shellWord } from '../../../src/uml/shell-word.ts'
+import { shellWord } from '../../../src/uml/init-script.ts'
 
 /**
  * For a POSIX shell; `$0` is the folder of its jobs, and each line of input the

@@ -91,13 +91,20 @@ function flagsWith(folder: string, tokens: Tokens): readonly string[] {
   const table = join(folder, 'tokens.csv')
   writeFileSync(table, tokenTable(tokens), { mode: 0o600 })
   return [
-    ...[`--etcd-servers=${ETCD_URL}`, `--cert-dir=${folder}`, `--secure-port=${API_PORT}`],
-    ...[`--advertise-address=${ADDRESS}`, '--endpoint-reconciler-type=none'],
-    ...['--allow-privileged=true', '--service-account-issuer=https://kubernetes.default.svc'],
-    ...['--authorization-mode=RBAC', `--token-auth-file=${table}`],
+    `--etcd-servers=${ETCD_URL}`,
+    `--cert-dir=${folder}`,
+    `--secure-port=${API_PORT}`,
+    `--advertise-address=${ADDRESS}`,
+    '--endpoint-reconciler-type=none',
+    '--allow-privileged=true',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    '--authorization-mode=RBAC',
+    `--token-auth-file=${table}`,
     ...auditUsers(folder).flags,
-    ...[`--service-account-signing-key-file=${key}`, `--service-account-key-file=${key}`],
-    ...['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition'],
-    ...['--service-cluster-ip-range=172.16.0.0/12', '--service-node-port-range=1-32767'],
+    `--service-account-signing-key-file=${key}`,
+    `--service-account-key-file=${key}`,
+    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+    '--service-cluster-ip-range=172.16.0.0/12',
+    '--service-node-port-range=1-32767',
   ]
 }

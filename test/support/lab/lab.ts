@@ -88,7 +88,9 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
   const pods = createPods(prefix, node)
   const beyond = createBeyond(world)
   const daemon = createDaemon({
-    ...{ node, api, folder },
+    node,
+    api,
+    folder,
     kubeconfigText: () => apiServer.kubeconfigFor('node-proxy'),
   })
   const outsideAddresses = new Set<string>([OUTSIDE.v4, OUTSIDE.v6])

@@ -31,11 +31,7 @@ export function createOrchServer(node: Site, kind: OrchServerKind, folder: strin
     admin: () => ({ cert: pki('admin.crt'), key: pki('admin.key') }),
     kubeconfigFor: (user) =>
       runOrchServerCommand('kubeconfig', `--user=${USERS[user]}`, `--data-dir=${dataDir}`),
-    command: [
-      ...[LAUNCHER, `--data-dir=${dataDir}`, `--secure-port=${API_PORT}`],
-      ...RANGES,
-      ...store,
-    ],
+    command: [LAUNCHER, `--data-dir=${dataDir}`, `--secure-port=${API_PORT}`, ...RANGES, ...store],
     etcdIn: isOnEtcd ? folder : undefined,
     ready: (running) => running.said('orch-server is ready'),
   })

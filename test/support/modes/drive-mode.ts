@@ -13,7 +13,8 @@ export function driveMode(mode: Pick<Mode, 'program' | 'apply' | 'observe'>) {
     return result
   }
   return {
-    ...{ tracker, write },
+    tracker,
+    write,
     /** Reads everything; returns what is otherwise than known. */
     look: async () => tracker.saw(await mode.observe()),
     /** Wants these entries as well, and writes what is due. */

@@ -53,9 +53,13 @@ export function fakeKernel({
   const iptables = new FakeIptables({ sets, backend: 'legacy' })
   sets.isUsed = (name) => iptables.refersTo(name)
   return {
-    ...{ sets, iptables, ipvs: new FakeIpvs(schedulers) },
-    ...{ routes: new FakeRoutes(), relays: new FakeRelays() },
-    ...{ monitor: new FakeMonitor(), clock: new FakeClock() },
+    sets,
+    iptables,
+    ipvs: new FakeIpvs(schedulers),
+    routes: new FakeRoutes(),
+    relays: new FakeRelays(),
+    monitor: new FakeMonitor(),
+    clock: new FakeClock(),
   }
 }
 
@@ -144,8 +148,12 @@ export function service(
 
 /** A real server of another program. */
 export const FOREIGN_SERVER: RealServer = {
-  ...{ ip: ip('10.7.7.7'), port: 80, weight: 1, forwarding: 'route' },
-  ...{ upperThreshold: 0, lowerThreshold: 0 },
+  ip: ip('10.7.7.7'),
+  port: 80,
+  weight: 1,
+  forwarding: 'route',
+  upperThreshold: 0,
+  lowerThreshold: 0,
 }
 
 /** What another program makes at an address or mark. */

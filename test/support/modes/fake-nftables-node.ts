@@ -29,7 +29,12 @@ export function fakeNftablesNode(options: NodeOptions = {}) {
   const look = async (keys?: readonly ObjectKey[]) =>
     driven.tracker.saw(await mode.observe(keys), keys)
   return {
-    ...{ clock, namespace, nftables, monitor, mode, reported },
+    clock,
+    namespace,
+    nftables,
+    monitor,
+    mode,
+    reported,
     ...driven,
     /** Reads these objects, by default all; returns what is otherwise than known. */
     look,

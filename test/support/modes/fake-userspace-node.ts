@@ -37,8 +37,12 @@ export function fakeRedirectKernel(): FakeRedirectKernel {
   const iptables = new FakeIptables({ sets, backend: 'legacy' })
   sets.isUsed = (name) => iptables.refersTo(name)
   return {
-    ...{ sets, iptables, routes: new FakeRoutes() },
-    ...{ monitor: new FakeMonitor(), clock: new FakeClock(), conntrack: new FakeConntrack() },
+    sets,
+    iptables,
+    routes: new FakeRoutes(),
+    monitor: new FakeMonitor(),
+    clock: new FakeClock(),
+    conntrack: new FakeConntrack(),
   }
 }
 

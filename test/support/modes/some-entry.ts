@@ -69,7 +69,9 @@ function entryOf(one: Shape): ForwardingEntry {
       backend(six ? `fd00:10::${n + 1}` : `10.180.0.${n + 1}`),
     )
   return entry({
-    ...{ id: one.id, scheduler: one.scheduler, family: six ? 6 : 4 },
+    id: one.id,
+    scheduler: one.scheduler,
+    family: six ? 6 : 4,
     protocol: protocol === 'UDP' ? 'UDP' : 'TCP',
     frontends: [
       frontend({ ...path, ip: vip, port: one.port, sourceRanges }),

@@ -42,7 +42,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/modes/iptables/pool.ts',
     from: '    ...clusterIpMarks(entry, pool, settings),\n',
     to: '',
-    test: 'flows',
+    test: 'rule-flows',
     only: 'plain: external to ClusterIP',
   },
   {
@@ -78,7 +78,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/modes/iptables/frontend.ts',
     from: '    ...(pods ? [`${pods.source}${pods.interface}${cluster}`] : []),\n',
     to: '',
-    test: 'flows',
+    test: 'rule-flows',
     only: 'etp-local',
   },
   {
@@ -86,7 +86,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/modes/iptables/frontend.ts',
     from: '    FROM_NODE + setMark(settings),\n',
     to: '',
-    test: 'flows',
+    test: 'rule-flows',
     only: 'etp-local: localhost',
   },
   {
@@ -155,7 +155,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/modes/netfilter/forward.ts',
     from: 'ESTABLISHED,DNAT -j DROP',
     to: 'ESTABLISHED,DNAT -j ACCEPT',
-    test: 'flows',
+    test: 'rule-flows',
     only: 'packets from the wire',
   },
   {

@@ -36,8 +36,12 @@ export async function openShellOnTerminal(
     cwd: home,
     env: {
       ...process.env,
-      ...{ HOME: home, KUBECONFIG: `${home}/kubeconfig`, TERM: 'dumb', INPUTRC: '/dev/null' },
-      ...{ PS1: '', PATH: `${BIN}:${process.env['PATH']}` },
+      HOME: home,
+      KUBECONFIG: `${home}/kubeconfig`,
+      TERM: 'dumb',
+      INPUTRC: '/dev/null',
+      PS1: '',
+      PATH: `${BIN}:${process.env['PATH']}`,
     },
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -64,8 +64,10 @@ export async function startOrchServer({
   await prepare?.(dataDir)
   const keyFlags = flags.some(isOfEtcd) ? [`--encryption-key-file=${keyFile}`] : []
   const args = (port: string) => [
-    ...[`--data-dir=${dataDir}`, `--secure-port=${port}`],
-    ...[...keyFlags, ...flags],
+    `--data-dir=${dataDir}`,
+    `--secure-port=${port}`,
+    ...keyFlags,
+    ...flags,
   ]
   const spawned = (port: string): Promise<Running> => spawnServer(args(port), env, onOutput)
   let running = await spawned('0')
@@ -81,7 +83,9 @@ export async function startOrchServer({
     return ended()
   }
   return {
-    ...{ url, kubeconfig, dataDir },
+    url,
+    kubeconfig,
+    dataDir,
     connection: await loadKubeconfig({ path: kubeconfig, master: undefined, clock: systemClock }),
     get pid() {
       return isGone(running.child) ? undefined : running.child.pid

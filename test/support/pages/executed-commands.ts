@@ -50,7 +50,9 @@ function blocksRunBy({ path, text }: TestFile): readonly Execution[] {
   if (pages.length > 1) throw new Error(`${path} runs blocks of ${pages.join(' and ')}`)
   return pages.flatMap((page) =>
     [...text.matchAll(FOLLOWED)].map(([, , heading = '', index]) => ({
-      ...{ page, heading, isTable: false },
+      page,
+      heading,
+      isTable: false,
       ...(index === undefined ? {} : { index: Number(index) }),
     })),
   )
@@ -59,10 +61,15 @@ function blocksRunBy({ path, text }: TestFile): readonly Execution[] {
 function namedIn({ text }: TestFile): readonly Execution[] {
   const spans = [...text.matchAll(SPAN)].map(([, page = '', , span = '']) => ({ page, span }))
   const rows = [...text.matchAll(ROWS)].map(([, page = '', heading = '']) => ({
-    ...{ page, heading, isTable: true },
+    page,
+    heading,
+    isTable: true,
   }))
   const blocks = [...text.matchAll(BLOCK)].map(([, page = '', , heading = '', index]) => ({
-    ...{ page, heading, index: Number(index), isTable: false },
+    page,
+    heading,
+    index: Number(index),
+    isTable: false,
   }))
   return [...spans, ...rows, ...blocks]
 }

@@ -98,7 +98,11 @@ export async function operatePage(options: PageOptions): Promise<OperatedPage> {
     return said
   }
   return {
-    ...{ server, etc, sh, follow, write },
+    server,
+    etc,
+    sh,
+    follow,
+    write,
     log: () => Buffer.concat(written).toString(),
     status: async (proof) => {
       const url = `${server.url}/api`

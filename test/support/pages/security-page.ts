@@ -31,7 +31,8 @@ export async function openSecurityPage(): Promise<SecurityPage> {
     },
   })
   return {
-    ...{ ...page, provider },
+    ...page,
+    provider,
     [Symbol.asyncDispose]: async () => {
       await page[Symbol.asyncDispose]()
       await provider[Symbol.asyncDispose]()

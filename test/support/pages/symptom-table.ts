@@ -15,7 +15,9 @@ export function symptomRows(page: string, heading: string): readonly SymptomRow[
   const lines = section?.text.split('\n').filter((line) => line.startsWith('| ')) ?? []
   const cells = lines.slice(1).map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
   return cells.map(([, symptom = '', , command = '', shows = '']) => ({
-    ...{ symptom, command: codeIn(command), shows: codeIn(shows) },
+    symptom,
+    command: codeIn(command),
+    shows: codeIn(shows),
   }))
 }
 

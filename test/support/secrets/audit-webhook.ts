@@ -12,7 +12,9 @@ export interface AuditWebhook extends AsyncDisposable {
 /** By which an orch-server reaches a webhook. */
 export function webhookKubeconfig(server: string): string {
   return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
     contexts: [{ name: 'c', context: { cluster: 'c' } }],
     clusters: [{ name: 'c', cluster: { server } }],
   })

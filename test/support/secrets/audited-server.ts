@@ -31,13 +31,17 @@ export async function startAuditedServer(
   const logPath = join(folder, 'log', 'audit.log')
   const server = await startOrchServer({
     flags: [
-      ...[`--audit-policy-file=${policy}`, `--audit-log-path=${logPath}`],
-      ...[`--audit-webhook-config-file=${kubeconfig}`, '--audit-log-maxsize=1', ...flags],
+      `--audit-policy-file=${policy}`,
+      `--audit-log-path=${logPath}`,
+      `--audit-webhook-config-file=${kubeconfig}`,
+      '--audit-log-maxsize=1',
+      ...flags,
     ],
     onOutput: (bytes) => said.push(bytes),
   })
   return {
-    ...{ server, logPath },
+    server,
+    logPath,
     said: () => Buffer.concat(said),
     auditLog: () => filesUnder(join(folder, 'log')),
     posted: () => Buffer.concat(webhook.bodies),

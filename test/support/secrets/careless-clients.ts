@@ -134,7 +134,9 @@ export async function useObjects(careless: Careless): Promise<void> {
     { op: 'add', path: '/data/j', value: base64(secrets.make('JSON patch')) },
   ])
   await patch(`${SECRETS}/applied`, PATCHES.apply, {
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'applied' } },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'applied' },
     stringData: { y: secrets.make('applied') },
   })
   const map = `${CONFIG_MAPS}/settings`

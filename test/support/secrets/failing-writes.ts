@@ -38,7 +38,8 @@ const WRITES: Readonly<Record<string, FailingWrite>> = {
     SECRETS,
     (value) =>
       json({
-        ...{ ...NEW, type: 'kubernetes.io/dockerconfigjson' },
+        ...NEW,
+        type: 'kubernetes.io/dockerconfigjson',
         stringData: { '.dockerconfigjson': `{"auths": ${value}` },
       }),
   ],

@@ -60,12 +60,6 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'starts a process for each plan, two minutes in User-mode Linux; dry-run.test of src/sync has fakes',
-    projects: ['ipvs'],
-    files: ['test/kernel/inspection/plan.ipvs.test.ts'],
-  },
-  {
-    reason:
       'each command beside that of kubectl, completion in three shells; unit tests run the commands',
     projects: ['server'],
     files: ['test/server/orchctl.test.ts', 'test/server/completion.test.ts'],
@@ -208,7 +202,6 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: [
       'test/kernel/no-ipvs.test.ts',
       'test/kernel/uml/boot.test.ts',
-      'test/kernel/uml/missing-modules.test.ts',
       'test/kernel/uml/pool/uml-pool.test.ts',
     ],
   },
@@ -241,7 +234,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'one mechanism for all modes, which project kernel tests in every run',
-    projects: ['userspace', 'nftables', 'ipvs'],
+    projects: ['userspace', 'nftables'],
     files: [
       'test/kernel/policy-flows.test.ts',
       'test/kernel/affinity-changes.test.ts',
@@ -270,14 +263,9 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'one mechanism for all modes, and slow in User-mode Linux',
-    projects: ['ipvs'],
-    files: ['test/kernel/datagrams.test.ts', 'test/kernel/hairpin.test.ts'],
-  },
-  {
     reason:
-      'two minutes in User-mode Linux, where unit tests read what a kernel sent; of nftables, nftables/traffic-counters and unit tests run in every test',
-    projects: ['nftables', 'ipvs'],
+      'half a minute of counters; nftables/traffic-counters and unit tests read them in every run',
+    projects: ['nftables'],
     files: ['test/kernel/traffic.test.ts'],
   },
   {
@@ -308,20 +296,19 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/health-check.test.ts'],
   },
   {
-    reason:
-      'waits for many refusals, two minutes in User-mode Linux; flows sends such packets in every mode',
-    projects: ['userspace', 'nftables', 'ipvs'],
+    reason: 'waits for many refusals; flows sends such packets in every mode',
+    projects: ['userspace', 'nftables'],
     files: ['test/kernel/refusal.test.ts'],
   },
   {
     reason:
-      'waits for many refusals, a minute in User-mode Linux; unit tests read the rules of each mode, and project kernel sends such packets in every run',
-    projects: ['userspace', 'nftables', 'ipvs'],
+      'waits for many refusals; unit tests read the rules of each mode, and project kernel sends such packets in every run',
+    projects: ['userspace', 'nftables'],
     files: ['test/kernel/service-ranges.test.ts'],
   },
   {
     reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
-    projects: ['kernel', 'userspace', 'nftables', 'ipvs'],
+    projects: ['kernel', 'userspace', 'nftables'],
     files: ['test/kernel/node-ports.test.ts'],
   },
   {
@@ -342,7 +329,6 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/doctor/daemon-credentials.test.ts',
       'test/kernel/doctor/differing-nodes.test.ts',
       'test/kernel/doctor/lost-insertions.test.ts',
-      'test/kernel/doctor/missing-modules.test.ts',
       'test/kernel/doctor/node-firewalls.test.ts',
       'test/kernel/doctor/node-modes.test.ts',
       'test/kernel/doctor/node-settings.test.ts',
@@ -373,26 +359,18 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/userspace/bind.test.ts'],
   },
   {
-    reason: 'ten thousand virtual servers',
-    projects: ['ipvs'],
-    files: ['test/kernel/interfaces/ipvs-scale.ipvs.test.ts'],
-  },
-  {
     reason: 'a minute and more in User-mode Linux; unit tests cover the decisions',
     projects: ['ipvs'],
-    files: [
-      'test/kernel/doctor/node-doctor.ipvs.test.ts',
-      'test/kernel/draining.ipvs.test.ts',
-      'test/kernel/drift.ipvs.test.ts',
-      'test/kernel/explain/ipvs-differences.ipvs.test.ts',
-      'test/kernel/mode-switch.ipvs.test.ts',
-      'test/kernel/ownership.ipvs.test.ts',
-      'test/kernel/persistence.ipvs.test.ts',
-    ],
+    files: ['test/kernel/persistence.ipvs.test.ts'],
+  },
+  {
+    reason: 'six minutes in User-mode Linux; flows has the basic ones in every run',
+    projects: ['ipvs'],
+    files: ['test/kernel/rule-flows.test.ts'],
   },
   {
     reason: 'every scheduler, two minutes in User-mode Linux; unit tests cover the decisions',
     projects: ['ipvs'],
-    files: ['test/kernel/schedulers.ipvs.test.ts', 'test/kernel/schedulers-by-hand.ipvs.test.ts'],
+    files: ['test/kernel/schedulers.ipvs.test.ts'],
   },
 ]

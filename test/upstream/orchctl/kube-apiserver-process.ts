@@ -46,13 +46,17 @@ export async function startKubeApiserver(): Promise<KubeApiserverProcess> {
   const ca = await readFile(certificateIn(folder), 'utf8')
   await writeFile(kubeconfig, kubeconfigText({ url, ca, credential: { token } }), { mode: 0o600 })
   const manager = spawnQuietly('kube-controller-manager', [
-    ...[`--kubeconfig=${kubeconfig}`, `--controllers=${CONTROLLERS}`],
-    ...['--leader-elect=false', '--port=0', '--secure-port=0'],
+    `--kubeconfig=${kubeconfig}`,
+    `--controllers=${CONTROLLERS}`,
+    '--leader-elect=false',
+    '--port=0',
+    '--secure-port=0',
   ])
   starting.defer(() => end(manager))
   const running = starting.move()
   return {
-    ...{ url, kubeconfig },
+    url,
+    kubeconfig,
     kill: () => end(server),
     start: async () => {
       server = await startReady(args, { url, folder, token })
@@ -64,11 +68,17 @@ export async function startKubeApiserver(): Promise<KubeApiserverProcess> {
 function flagsOf(folder: string, url: string, etcd: string): readonly string[] {
   const key = newSigningKey(folder)
   return [
-    ...[`--etcd-servers=${etcd}`, `--cert-dir=${folder}`, '--bind-address=127.0.0.1'],
-    ...[`--secure-port=${new URL(url).port}`, '--advertise-address=127.0.0.1'],
-    ...['--endpoint-reconciler-type=none', '--service-cluster-ip-range=10.96.0.0/16'],
-    ...['--authorization-mode=RBAC', `--token-auth-file=${join(folder, 'tokens.csv')}`],
-    ...[`--service-account-signing-key-file=${key}`, `--service-account-key-file=${key}`],
+    `--etcd-servers=${etcd}`,
+    `--cert-dir=${folder}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${new URL(url).port}`,
+    '--advertise-address=127.0.0.1',
+    '--endpoint-reconciler-type=none',
+    '--service-cluster-ip-range=10.96.0.0/16',
+    '--authorization-mode=RBAC',
+    `--token-auth-file=${join(folder, 'tokens.csv')}`,
+    `--service-account-signing-key-file=${key}`,
+    `--service-account-key-file=${key}`,
     '--service-account-issuer=https://kubernetes.default.svc',
     '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
   ]

@@ -98,8 +98,12 @@ test('orch-dns beside kube-apiserver answers what resolve computes', async () =>
   const flags = [`--dns-address=127.0.0.1:${await freePort()}`, '--status-address=']
   await using dns = await startOrchDns({ kubeconfig: server.kubeconfig, flags })
   const queries = [
-    ...[['db-0.db'], ['10.244.0.1'], ['_sql._tcp.db', '--type=SRV'], ['kubernetes.default']],
-    ...[['db-1.db'], ['nothing']],
+    ['db-0.db'],
+    ['10.244.0.1'],
+    ['_sql._tcp.db', '--type=SRV'],
+    ['kubernetes.default'],
+    ['db-1.db'],
+    ['nothing'],
   ]
   for (const query of queries) {
     const also = ['--from=pod/db-0', `--dns-server=127.0.0.1:${dns.port}`]
@@ -118,16 +122,22 @@ async function withDatabase(namespace: string): Promise<readonly string[]> {
   await shell.ok(['apply', '-f', '-'], { input: JSON.stringify(node) })
   const ports = [{ name: 'sql', port: 5432, protocol: 'TCP' }]
   const service = {
-    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'db' } },
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'db' },
     spec: { clusterIP: 'None', selector: { app: 'db' }, ports },
   }
   await shell.ok(['create', '-f', '-', ...n], { input: JSON.stringify(service) })
   for (const [index, ready] of ['True', 'False'].entries()) {
     const name = `db-${index}`
     const pod = {
-      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { app: 'db' } } },
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, labels: { app: 'db' } },
       spec: {
-        ...{ nodeName: 'n1', hostname: name, subdomain: 'db' },
+        nodeName: 'n1',
+        hostname: name,
+        subdomain: 'db',
         containers: [{ name: 'c', image: 'none' }],
       },
     }

@@ -20,7 +20,8 @@ export function useOrchctl(): () => KubeShell {
     const server = held.use(await startKubeApiserver())
     const shell = held.use(await openOrchctlShell(server.kubeconfig))
     opened = {
-      ...{ shell, server },
+      shell,
+      server,
       async inNew(namespace) {
         await shell.ok(['create', 'namespace', namespace])
         return ['-n', namespace]

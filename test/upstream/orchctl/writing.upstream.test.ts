@@ -175,7 +175,8 @@ describe('identity', () => {
     const theirs = claimsOf(await shell.program('kubectl', [...token, '--duration=2h']))
     expect(Object.keys(claims)).toEqual(Object.keys(theirs))
     expect(claimsOf(await shell.ok([...token, '--audience=a', '--audience=b'])).aud).toEqual([
-      ...['a', 'b'],
+      'a',
+      'b',
     ])
     await shell.ok(['create', 'secret', 'generic', 's', ...n])
     const bound = ['--bound-object-kind=Secret', '--bound-object-name=s']
@@ -192,7 +193,8 @@ describe('identity', () => {
       .toEqual({ code: 0, stdout: 'yes\n', stderr: '' })
     expect(await shell.run(['get', 'pods', ...as])).toMatchObject({ code: 0 })
     expect(await shell.run(['auth', 'can-i', 'delete', 'pods', ...as])).toMatchObject({
-      ...{ code: 1, stdout: 'no\n' },
+      code: 1,
+      stdout: 'no\n',
     })
     expect(await shell.ok(['auth', 'can-i', '--list', ...as])).toMatch(
       /^pods +\[\] +\[\] +\[list\]$/m,

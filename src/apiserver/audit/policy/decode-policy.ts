@@ -1,3 +1,5 @@
+import { nearest } from '../../../lib/nearest.ts'
+import { quote } from '../../../lib/quote.ts'
 import { canonicalGroup } from '../../../resources/api-groups.ts'
 import {
   type AuditPolicy,
@@ -8,17 +10,24 @@ import {
   type Stage,
 } from './audit-policy.ts'
 import type { Located } from './located-yaml.ts'
-import type { Problems } from './problems.ts'
-import { readChoice, readFields, readFlag, readItems, readTexts } from './read-fields.ts'
+
+const MAX_PROBLEMS = 10
+
+const NO_FIELDS: Fields = new Map()
 
 const API_VERSIONS = ['audit.orch.io/v1', 'audit.k8s.io/v1']
 const KIND = 'Policy'
-const POLICY_FIELDS = [
-  ...['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields'],
-]
+const POLICY_FIELDS = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields']
 const RULE_FIELDS = [
-  ...['level', 'users', 'userGroups', 'verbs', 'namespaces', 'resources', 'nonResourceURLs'],
-  ...['omitStages', 'omitManagedFields'],
+  'level',
+  'users',
+  'userGroups',
+  'verbs',
+  'namespaces',
+  'resources',
+  'nonResourceURLs',
+  'omitStages',
+  'omitManagedFields',
 ]
 const SELECTOR_FIELDS = ['group', 'resources', 'resourceNames']
 
@@ -140,4 +149,92 @@ function checkPath(path: string): string | undefined {
 function checkResource(text: string): string | undefined {
   if (/^(?:\*|[a-z0-9.-]+)(?:\/(?:\*|[a-z0-9.-]+))?$/.test(text) && text !== '*/*') return undefined
   return 'write resources in plural as in URLs: pods, pods/log, pods/*, */status or *'
+}
+
+type Fields = ReadonlyMap<string, Located>
+
+/** The fields of a map. One that is not known is a problem: its rule would not do what it says. */
+function readFields(at: Located, known: readonly string[], problems: Problems): Fields {
+  if (!(at.value instanceof Map)) {
+    problems.add(at, `write a map of ${known.join(', ')}`)
+    return NO_FIELDS
+  }
+  const fields = at.value as Fields
+  for (const [name, field] of fields) {
+    if (known.includes(name)) continue
+    const meant = nearest(name, known)
+    problems.add(
+      { ...field, value: null },
+      `unknown field; ${meant === undefined ? 'remove it' : `did you mean ${meant}?`}`,
+    )
+  }
+  return fields
+}
+
+/** The items of a list; absent or null: none. */
+function readItems(at: Located | undefined, problems: Problems): readonly Located[] {
+  if (at === undefined || at.value === null) return []
+  if (Array.isArray(at.value)) return at.value as readonly Located[]
+  problems.add(at, 'write a list')
+  return []
+}
+
+/** Why a text cannot stand there, or undefined. */
+type TextCheck = (text: string) => string | undefined
+
+/** The texts of a list, each checked. */
+function readTexts(
+  at: Located | undefined,
+  problems: Problems,
+  check: TextCheck,
+): readonly string[] {
+  return readItems(at, problems).flatMap((item) => {
+    const { value } = item
+    const fault = typeof value === 'string' ? check(value) : 'write text, in quotes'
+    if (fault !== undefined) problems.add(item, fault)
+    return fault === undefined ? [value as string] : []
+  })
+}
+
+/** One of the texts that there are; undefined, with a problem unless it is absent, for another. */
+function readChoice<T extends string>(
+  at: Located | undefined,
+  choices: readonly T[],
+  problems: Problems,
+): T | undefined {
+  if (at === undefined) return undefined
+  const found = choices.find((choice) => choice === at.value)
+  if (found === undefined) problems.add(at, `write ${choices.join(' or ')}`)
+  return found
+}
+
+/** Absent or null: undefined. */
+function readFlag(at: Located | undefined, problems: Problems): boolean | undefined {
+  if (at === undefined || at.value === null) return undefined
+  if (typeof at.value === 'boolean') return at.value
+  problems.add(at, 'write true or false')
+  return undefined
+}
+
+/** What is wrong with a file, in its order; of many the first ten. */
+export class Problems {
+  readonly #file: string
+  readonly #all: string[] = []
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  get all(): readonly string[] {
+    return this.#all
+  }
+
+  /** `audit.yaml:3:10: rules[0].level: "metadata": write None, …` */
+  add({ line, column, path, value }: Located, remedy: string): void {
+    const shown = value === null || typeof value === 'object' ? '' : quote(value)
+    const parts = [`${this.#file}:${line}:${column}`, path, shown, remedy]
+    if (this.#all.length === MAX_PROBLEMS) this.#all.push('there is more; correct these first')
+    if (this.#all.length > MAX_PROBLEMS) return
+    this.#all.push(parts.filter((part) => part !== '').join(': '))
+  }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Action } from '../../../auth/action.ts'
 import type { User } from '../../../auth/user.ts'
-import { findRule } from './find-rule.ts'
+import { findRule } from '../audit-log.ts'
 import { parseAuditPolicy } from './read-policy.ts'
 
 const ANN: User = { name: 'ann', groups: ['dev', 'system:authenticated'] }

@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { AuditPolicy } from './audit-policy.ts'
-import { decodePolicy } from './decode-policy.ts'
+import { decodePolicy, Problems } from './decode-policy.ts'
 import { isYamlFault, locateYaml } from './located-yaml.ts'
-import { Problems } from './problems.ts'
 
 /** One byte more than a policy may have, so that a longer file is refused. */
 const MAX_BYTES = (1 << 20) + 1

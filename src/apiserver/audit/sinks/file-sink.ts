@@ -2,7 +2,6 @@ import type { Writable } from 'node:stream'
 import type { AuditSink } from './audit-sink.ts'
 import { BufferedSink, type Deliver, type SinkContext } from './buffered-sink.ts'
 import { RotatedFile, type RotatedFileOptions } from './rotated-file.ts'
-import { streamOutput } from './stream-output.ts'
 
 export type FileSinkOptions = Pick<
   RotatedFileOptions,
@@ -55,4 +54,17 @@ function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
     retry: { baseMs: 250, maxMs: 2000, attempts: Number.POSITIVE_INFINITY },
     closeMs: 2000,
   })
+}
+
+/** Lines to a stream such as standard output, each batch once the one before it is written. */
+function streamOutput(stream: Writable): Deliver {
+  // A reader that is gone is an error of the next write, too.
+  stream.on('error', () => undefined)
+  return (lines) =>
+    new Promise((resolve) => {
+      stream.write(lines.map((line) => `${line}\n`).join(''), (error) => {
+        if (error) resolve({ lines: 0, failure: { error, canRetry: !stream.destroyed } })
+        else resolve({ lines: lines.length })
+      })
+    })
 }

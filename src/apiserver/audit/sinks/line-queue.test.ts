@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LineQueue } from './line-queue.ts'
+import { LineQueue } from './buffered-sink.ts'
 
 test('lines leave in their order, never more than the bounds of queue and batch', () => {
   const step = fc.oneof(

@@ -38,7 +38,11 @@ async function opened(options: Partial<RotatedFileOptions> = {}) {
   const clock = new FakeClock()
   const failures: unknown[] = []
   const file = new RotatedFile({
-    ...{ path, maxBytes: 20, maxBackups: 0, maxAgeDays: 0, clock },
+    path,
+    maxBytes: 20,
+    maxBackups: 0,
+    maxAgeDays: 0,
+    clock,
     onRotationFailure: (error) => void failures.push(error),
     ...options,
   })
@@ -146,7 +150,11 @@ describe('a rotated file', () => {
     await file.append(['1234567890'])
     const beyondDates = { now: () => 8.64e15 + 1 }
     const other = new RotatedFile({
-      ...{ path, maxBytes: 20, maxBackups: 0, maxAgeDays: 0, clock: beyondDates },
+      path,
+      maxBytes: 20,
+      maxBackups: 0,
+      maxAgeDays: 0,
+      clock: beyondDates,
       onRotationFailure: (error) => void failures.push(error),
     })
     await other.open()

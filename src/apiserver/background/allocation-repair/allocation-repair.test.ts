@@ -40,7 +40,8 @@ async function started(replicas = 0, options: Partial<ApiServerOptions> = {}) {
 }
 
 const put = (key: string, owner: string): Operation => ({
-  ...{ op: 'put', key },
+  op: 'put',
+  key,
   value: Buffer.from(JSON.stringify({ owner })),
 })
 

@@ -1,13 +1,62 @@
+import { setImmediate } from 'node:timers/promises'
+import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
+import { quote } from '../../../lib/quote.ts'
 import { regularly } from '../../../lib/regularly.ts'
-import { allocationFor, describeKey } from '../../allocation/allocation-keys.ts'
+import { coreEvent } from '../../../resources/core-event.ts'
+import type { Store, StoredEntry } from '../../../storage/store.ts'
+import type { Conditions } from '../../../telemetry/health/conditions.ts'
+import {
+  ALLOCATIONS,
+  allocationFor,
+  allocationOwner,
+  describeKey,
+} from '../../allocation/allocation-keys.ts'
+import { isReadable, readItem } from '../../cache/item.ts'
+import type { ServerContext } from '../../context/server-context.ts'
+import { decodeStored } from '../../encoding/codec.ts'
+import { events } from '../../kinds/event/resource.ts'
+import { keysHeldBy } from '../../kinds/service/allocation/held-keys.ts'
+import { services } from '../../kinds/service/resource.ts'
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
-import { deleteUnchanged } from '../../persist/delete-unchanged.ts'
+import { deleteUnchanged } from '../../persist/persist.ts'
+import { storagePrefix } from '../../resource/resource.ts'
+import { createObject } from '../../verbs/create.ts'
 import { isApiServiceKey } from '../api-services/api-services.ts'
 import type { BackgroundContext } from '../background-context.ts'
-import { type Allocation, auditAllocations, type Claim } from './audit.ts'
-import { readHoldings } from './read-holdings.ts'
-import { type LastingFault, recordFault } from './record-fault.ts'
-import { reportOutside } from './report-outside.ts'
+import { systemRequest } from '../system-request.ts'
+import {
+  type Allocation,
+  auditAllocations,
+  type Claim,
+  type Holder,
+  type Holdings,
+} from './audit.ts'
+
+/** Entries that are read before the event loop runs other work. */
+const PAGE = 250
+
+const FAULTS: Readonly<
+  Record<LastingFault, { readonly reason: string; readonly problem: string }>
+> = {
+  duplicate: { reason: 'AlreadyAllocated', problem: "another Service's" },
+  outOfRange: { reason: 'OutOfRange', problem: 'outside the range that this server gives out' },
+}
+
+/** How many Services one message names. */
+const MAX_NAMED = 10
+
+const KINDS = {
+  address: {
+    reason: 'cluster-ips-outside-range',
+    what: 'ClusterIPs',
+    flag: '--service-cluster-ip-range',
+  },
+  port: {
+    reason: 'node-ports-outside-range',
+    what: 'node ports',
+    flag: '--service-node-port-range',
+  },
+} as const
 
 export interface RepairOptions {
   readonly context: BackgroundContext
@@ -127,4 +176,126 @@ export class AllocationRepair {
 
 function idOf({ key, holder }: Claim): string {
   return `${key} ${holder.key}`
+}
+
+/**
+ * Raises a condition for Services outside of the ranges, which an operator changed after their
+ * allocation, and clears it when there are none.
+ */
+function reportOutside(
+  conditions: Pick<Conditions, 'raise' | 'clear'>,
+  outside: readonly Claim[],
+  ranges: Readonly<Record<keyof typeof KINDS, string>>,
+): void {
+  for (const kind of ['address', 'port'] as const) {
+    const { reason, what, flag } = KINDS[kind]
+    const held = outside.filter(({ key }) => describeKey(key).kind === kind)
+    const names = [...new Set(held.map(({ holder }) => quote(nameOf(holder.key))))].toSorted()
+    if (names.length === 0) {
+      conditions.clear(reason)
+      continue
+    }
+    const named = names.slice(0, MAX_NAMED).join(', ')
+    const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
+    const message = `${names.length} Services have ${what} outside of ${flag} ${ranges[kind]}: ${named}${more}; they are served as before, recreate them to give them others`
+    conditions.raise(reason, { message, blocksReadiness: false })
+  }
+}
+
+/** `namespace/name` of a storage key. */
+function nameOf(key: string): string {
+  return key.split('/').slice(2).join('/')
+}
+
+/** A fault of an allocation that lasts until a client recreates the Service. */
+type LastingFault = 'duplicate' | 'outOfRange'
+
+/** Writes a Warning Event about the Service; none when the Service was deleted or is unreadable. */
+async function recordFault(
+  context: ServerContext,
+  { key, holder }: Claim,
+  fault: LastingFault,
+): Promise<void> {
+  const entry = await context.store.get(holder.key)
+  if (entry === undefined || !isReadable(readItem(services, entry))) return
+  const metadata = objectAt(decodeStored(entry), 'metadata')
+  const namespace = stringAt(metadata, 'namespace')
+  const now = context.clock.now()
+  const event = coreEvent({
+    regarding: {
+      apiVersion: 'v1',
+      kind: 'Service',
+      namespace,
+      name: stringAt(metadata, 'name'),
+      uid: stringAt(metadata, 'uid'),
+      resourceVersion: stringAt(metadata, 'resourceVersion'),
+    },
+    ...describeFault(key, fault),
+    component: 'orch-server',
+    first: now,
+    last: now,
+    count: 1,
+  })
+  const request = { method: 'POST', resource: events, namespace, name: '' } as const
+  await createObject(context, systemRequest(context, request), event, { dryRun: false })
+}
+
+/** The reasons of kube-apiserver: ClusterIPAlreadyAllocated, PortOutOfRange and so on. */
+function describeFault(key: string, fault: LastingFault) {
+  const { kind, text } = describeKey(key)
+  const [prefix, name] = kind === 'address' ? ['ClusterIP', 'ClusterIP'] : ['Port', 'node port']
+  const { reason, problem } = FAULTS[fault]
+  return {
+    type: 'Warning',
+    reason: `${prefix}${reason}`,
+    message: `${name} ${text} is ${problem}; please recreate this Service`,
+  } as const
+}
+
+/**
+ * Reads allocations and Services at one revision, in pages; undefined when the store compacted that
+ * revision meanwhile.
+ */
+async function readHoldings(store: Store): Promise<Holdings | undefined> {
+  const revision = await store.revision()
+  const allocations: Allocation[] = []
+  const holders: Holder[] = []
+  const unreadable = new Set<string>()
+  const isRead =
+    (await eachEntry(store, `/${ALLOCATIONS}/`, revision, (entry) => {
+      allocations.push(allocationOf(entry))
+    })) &&
+    (await eachEntry(store, storagePrefix(services), revision, (entry) => {
+      if (isReadable(readItem(services, entry))) holders.push(holderOf(entry))
+      else unreadable.add(entry.key)
+    }))
+  return isRead ? { allocations, holders, unreadable } : undefined
+}
+
+/** Reads all entries under a prefix at one revision. @returns whether the revision was still there */
+async function eachEntry(
+  store: Store,
+  prefix: string,
+  revision: number,
+  take: (entry: StoredEntry) => void,
+): Promise<boolean> {
+  let last: string | undefined
+  while (true) {
+    const after = last === undefined ? {} : { after: last }
+    const page = await store.list({ prefix, revision, limit: PAGE, ...after })
+    if (page.refused !== undefined) return false
+    for (const entry of page.entries) take(entry)
+    if (page.remaining === 0) return true
+    last = page.entries.at(-1)?.key
+    await setImmediate()
+  }
+}
+
+function allocationOf(entry: StoredEntry): Allocation {
+  return { key: entry.key, owner: allocationOwner(entry), revision: entry.modRevision }
+}
+
+function holderOf({ key, value, modRevision, createRevision }: StoredEntry): Holder {
+  const holds = keysHeldBy(JSON.parse(value.toString()) as JsonObject)
+  return { key, revision: modRevision, createRevision, holds }
 }

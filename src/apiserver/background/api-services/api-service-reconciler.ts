@@ -1,20 +1,32 @@
 import { NodeProxyError } from '../../../lib/error.ts'
-import { SERVICE_NAME } from '../../../resources/label-names.ts'
+import { parseIp } from '../../../lib/ip.ts'
+import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
+import { timestamp } from '../../../lib/timestamp.ts'
+import { SERVICE_NAME, SKIP_MIRROR } from '../../../resources/label-names.ts'
 import { API_SERVICE_NAMESPACE } from '../../../resources/pod-environment.ts'
+import type { Operation } from '../../../storage/store.ts'
+import { addressKey, allocationFor } from '../../allocation/allocation-keys.ts'
 import { unreadableAt } from '../../cache/unreadable.ts'
-import { endpointSlices } from '../../kinds/endpoint-slice/resource.ts'
-import { endpoints } from '../../kinds/endpoints/resource.ts'
+import type { ServerContext } from '../../context/server-context.ts'
+import { decodeStored, encodeStored } from '../../encoding/codec.ts'
+import { endpointSlices } from '../../kinds/endpoint-slice.ts'
+import { endpoints } from '../../kinds/endpoints.ts'
+import { releaseOperations } from '../../kinds/service/allocation/release-operations.ts'
 import { services } from '../../kinds/service/resource.ts'
-import { deleteUnchanged } from '../../persist/delete-unchanged.ts'
+import { deleteUnchanged } from '../../persist/persist.ts'
+import type { ApiRequest } from '../../request/api-request.ts'
 import { type Resource, storageKey, storagePrefix } from '../../resource/resource.ts'
 import { StatusError } from '../../status/status.ts'
 import { discard } from '../../verbs/discard-unreadable.ts'
+import { readNewest } from '../../verbs/read-newest.ts'
 import type { BackgroundContext } from '../background-context.ts'
 import { type DesiredObject, ensureObject } from '../ensure-object.ts'
+import { systemRequest } from '../system-request.ts'
 import { type ApiService, apiServicesOf } from './api-services.ts'
-import { desiredObjects } from './desired-objects.ts'
-import { misplacedAddress, moveIntoRange } from './move-into-range.ts'
 import type { ReplicaAddress } from './replica-address.ts'
+
+/** Fields of a Service that a correction keeps; the server decides the rest of the spec. */
+const KEPT = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
 
 /** The resources that the API's own Services are made of. */
 export const API_SERVICE_RESOURCES: readonly Resource[] = [services, endpoints, endpointSlices]
@@ -130,4 +142,156 @@ function refusedError({ namespace, name }: DesiredObject, { status }: StatusErro
       hint: 'if its address is taken, delete the Service that has it; it is tried again every 10 s',
     },
   )
+}
+
+/** One Service of the API, its Endpoints and its EndpointSlices (one for each port), for these replicas. */
+function desiredObjects(
+  apiService: ApiService,
+  replicas: readonly ReplicaAddress[],
+): readonly DesiredObject[] {
+  const { name, family } = apiService
+  const byPort = Map.groupBy(replicas, ({ port }) => port)
+  const groups = [...byPort].toSorted(([a], [b]) => a - b)
+  const at = { namespace: API_SERVICE_NAMESPACE, name }
+  return [
+    { ...at, resource: services, next: (old) => serviceOf(apiService, groups[0]?.[0], old) },
+    { ...at, resource: endpoints, next: (old) => endpointsOf(groups, old) },
+    ...groups.map(([port, members], index) => ({
+      ...at,
+      name: index === 0 ? name : `${name}-${port}`,
+      resource: endpointSlices,
+      next: (old: JsonObject) => ({
+        metadata: labelled(old, { [SERVICE_NAME]: name }),
+        addressType: `IPv${family}`,
+        ports: [portOf(port)],
+        endpoints: members.map(({ ip }) => ({ addresses: [ip], conditions: { ready: true } })),
+      }),
+    })),
+  ]
+}
+
+function serviceOf(
+  { name, ip }: ApiService,
+  port: number | undefined,
+  old: JsonObject,
+): JsonObject {
+  const spec = Object.entries(objectAt(old, 'spec')).filter(([field]) => KEPT.includes(field))
+  const address = { clusterIP: ip, clusterIPs: [ip], ipFamilyPolicy: 'SingleStack' }
+  const hasAddress = stringAt(old, 'spec', 'clusterIP') !== ''
+  const targetPort = port ?? 'https'
+  return {
+    ...old,
+    metadata: labelled(old, { component: 'apiserver', provider: name }),
+    spec: {
+      ...(hasAddress ? Object.fromEntries(spec) : address),
+      type: 'ClusterIP',
+      sessionAffinity: 'None',
+      ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort }],
+    },
+  }
+}
+
+/** Labelled against mirroring, because the server writes the slices itself. */
+function endpointsOf(
+  groups: readonly (readonly [port: number, members: readonly ReplicaAddress[]])[],
+  old: JsonObject,
+): JsonObject {
+  const subsets = groups.map(([port, members]) => ({
+    addresses: members.map(({ ip }) => ({ ip })),
+    ports: [portOf(port)],
+  }))
+  const metadata = labelled(old, { [SKIP_MIRROR]: 'true' })
+  return { metadata, ...(subsets.length > 0 ? { subsets } : {}) }
+}
+
+function portOf(port: number): JsonObject {
+  return { name: 'https', port, protocol: 'TCP' }
+}
+
+function labelled(old: JsonObject, labels: JsonObject): JsonObject {
+  const metadata = objectAt(old, 'metadata')
+  return { ...metadata, labels: { ...objectAt(metadata, 'labels'), ...labels } }
+}
+
+/**
+ * The ClusterIP of a Service of the API, if it differs from the one that this server gives it;
+ * the certificate of this server does not name it.
+ */
+async function misplacedAddress(
+  context: ServerContext,
+  { name, ip }: ApiService,
+): Promise<string | undefined> {
+  const found = await readNewest(context, requestFor(context, name))
+  if (found === undefined || found instanceof StatusError) return undefined
+  const present = parseIp(stringAt(decodeStored(found), 'spec', 'clusterIP'))
+  return present === ip ? undefined : present
+}
+
+/**
+ * Replaces a Service of the API by one with its address in the range. A ClusterIP is immutable,
+ * so the new Service has another uid. One transaction replaces the old one: no replica finds it
+ * missing and creates it again with the old address.
+ * @returns false when another writer changed the Service meanwhile: the caller tries again
+ * @throws NP_APISERVER_MASTER_SERVICE when another Service has the address; the old Service stays
+ */
+async function moveIntoRange(context: ServerContext, apiService: ApiService): Promise<boolean> {
+  const { store, log } = context
+  const request = requestFor(context, apiService.name)
+  const before = await readNewest(context, request)
+  if (before === undefined || before instanceof StatusError) return true
+  const old = decodeStored(before)
+  const key = storageKey(services, API_SERVICE_NAMESPACE, apiService.name)
+  const address = addressKey(apiService.ip)
+  const value = encodeStored(movedService(context, old, apiService))
+  const operations: readonly Operation[] = [
+    { op: 'put', key, value },
+    { op: 'put', key: address, value: allocationFor(key) },
+    ...(await releaseOperations(store, key, old)),
+  ]
+  const compare = [
+    { key, modRevision: before.modRevision },
+    { key: address, modRevision: 0 },
+  ]
+  const result = await store.txn({ compare, operations })
+  if (!result.committed && result.current[1] !== undefined) throw takenError(apiService)
+  if (!result.committed) return false
+  const from = stringAt(old, 'spec', 'clusterIP')
+  const fields = { service: `${API_SERVICE_NAMESPACE}/${apiService.name}`, from, to: apiService.ip }
+  log.warn(fields, 'a Service of the API moves into the changed range of ClusterIPs')
+  return true
+}
+
+function movedService(
+  { clock, random }: ServerContext,
+  old: JsonObject,
+  { ip, family }: ApiService,
+): JsonObject {
+  const metadata = {
+    ...objectAt(old, 'metadata'),
+    uid: random.uuid(),
+    creationTimestamp: timestamp(clock.now()),
+  }
+  const addresses = { clusterIP: ip, clusterIPs: [ip], ipFamilies: [`IPv${family}`] }
+  const spec = { ...objectAt(old, 'spec'), ...addresses, ipFamilyPolicy: 'SingleStack' }
+  return { ...old, metadata, spec }
+}
+
+function takenError({ name, ip }: ApiService): NodeProxyError {
+  return new NodeProxyError(
+    'NP_APISERVER_MASTER_SERVICE',
+    `the Service of the API cannot move into the changed range: its address ${ip} belongs to another Service`,
+    {
+      object: `${API_SERVICE_NAMESPACE}/${name}`,
+      hint: 'delete the Service that has the address; it is tried again every 10 s, and the old address is served until then',
+    },
+  )
+}
+
+function requestFor(context: ServerContext, name: string): ApiRequest {
+  return systemRequest(context, {
+    method: 'PUT',
+    resource: services,
+    namespace: API_SERVICE_NAMESPACE,
+    name,
+  })
 }

@@ -2,7 +2,7 @@ import { type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { stringAt, valueAt } from '../../../lib/json.ts'
 import type { Store, StoredEntry } from '../../../storage/store.ts'
 import { parseJson } from '../../encoding/parse-json.ts'
-import { deleteUnchanged } from '../../persist/delete-unchanged.ts'
+import { deleteUnchanged } from '../../persist/persist.ts'
 import { StatusError } from '../../status/status.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 

@@ -1,10 +1,19 @@
-import { stringAt } from '../../../lib/json.ts'
+import { type JsonObject, stringAt } from '../../../lib/json.ts'
+import { readMetadata } from '../../../resources/metadata.ts'
+import type { Reader } from '../../../resources/reader.ts'
+import { isTimestamp } from '../../../resources/timestamp.ts'
+import type { ExpiryRules } from '../../resource/deletion.ts'
 import type { Resource } from '../../resource/resource.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
+import { checkField, checkInteger } from '../shared/checks.ts'
 import { columns } from './columns.ts'
 import { eventFromEventsV1, eventToEventsV1 } from './events-v1.ts'
-import { eventExpiry } from './expiry.ts'
-import { checkEvent } from './validation.ts'
+
+const TEXTS = ['reason', 'message', 'type', 'action', 'reportingComponent', 'reportingInstance']
+const TIMES = ['firstTimestamp', 'lastTimestamp', 'eventTime']
+
+/** The server removes an Event an hour after the client that recorded it saw it last. */
+const eventExpiry: ExpiryRules = { lifetimeMs: 3_600_000, lastSeen }
 
 export const events: Resource = {
   plural: 'events',
@@ -44,4 +53,30 @@ export const events: Resource = {
   validate: checkEvent,
   validateUpdate: 'none',
   defaults: 'none',
+}
+
+function lastSeen(event: JsonObject): number {
+  const texts = [
+    stringAt(event, 'lastTimestamp'),
+    stringAt(event, 'eventTime'),
+    stringAt(event, 'metadata', 'creationTimestamp'),
+  ]
+  const times = texts.map((text) => Date.parse(text)).filter((time) => !Number.isNaN(time))
+  return times.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...times)
+}
+
+/** An Event lives beside what it is about; one about a cluster-scoped object, anywhere. */
+function checkEvent(object: Reader): void {
+  const metadata = readMetadata(object, { namespaced: true, name: 'subdomain' })
+  const about = object.object('involvedObject')
+  if (object.value('involvedObject') === undefined) {
+    object.refuse('involvedObject', 'must name what the event is about')
+  }
+  const isOwn = (value: unknown) => value === metadata?.namespace
+  checkField(about, 'namespace', isOwn, 'must be the namespace of the event')
+  for (const key of TEXTS) object.text(key)
+  for (const key of TIMES) {
+    checkField(object, key, isTimestamp, 'must be a time such as 2030-01-02T03:04:05Z')
+  }
+  checkInteger(object, 'count', 0)
 }

@@ -1,9 +1,18 @@
 import { stringAt } from '../../../lib/json.ts'
+import { NAMESPACE_NAME } from '../../../resources/label-names.ts'
+import { readMetadata } from '../../../resources/metadata.ts'
+import { own, type Raw, type Reader } from '../../../resources/reader.ts'
 import type { ContainerResource } from '../../resource/resource.ts'
-import { columns } from './columns.ts'
-import { defaultNamespace } from './defaults.ts'
+import { ageColumn, nameColumn } from '../../table/age.ts'
+import { type Column, column } from '../../table/column.ts'
+import { change, changePresent } from '../shared/edit.ts'
 import { keepLifecycle, namespaceContainer, namespaceDeletion } from './lifecycle.ts'
-import { checkNamespace } from './validation.ts'
+
+const columns: readonly Column[] = [
+  nameColumn,
+  column('Status', 'Active, or being deleted.', (object) => stringAt(object, 'status', 'phase')),
+  ageColumn,
+]
 
 export const namespaces: ContainerResource = {
   plural: 'namespaces',
@@ -26,4 +35,17 @@ export const namespaces: ContainerResource = {
   validate: checkNamespace,
   validateUpdate: 'none',
   defaults: defaultNamespace,
+}
+
+function checkNamespace(object: Reader): void {
+  readMetadata(object, { namespaced: false, name: 'label' })
+}
+
+/** Every namespace can be selected by a label that is its name. */
+function defaultNamespace(namespace: Raw): Raw {
+  return changePresent(namespace, 'metadata', (metadata) => {
+    const name = own(metadata, 'name')
+    if (typeof name !== 'string') return metadata
+    return change(metadata, 'labels', (labels) => ({ ...labels, [NAMESPACE_NAME]: name }))
+  })
 }

@@ -1,15 +1,84 @@
 import { podWrite } from '../../../auth/node/node-writes.ts'
-import { stringAt } from '../../../lib/json.ts'
-import type { Resource } from '../../resource/resource.ts'
-import { nodeRule } from '../shared/node-rule.ts'
-import { completePod } from './account/complete.ts'
-import { columns } from './columns.ts'
-import { defaultPod } from './defaults.ts'
-import { podEnvironmentSubresource } from './environment.ts'
-import { podGraceSeconds } from './grace.ts'
-import { podStreams } from './streams.ts'
-import { checkPodUpdate } from './update.ts'
-import { checkPod } from './validation.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
+import { yieldToEventLoop } from '../../../lib/yield-to-event-loop.ts'
+import { readAddress } from '../../../resources/address.ts'
+import { readMetadata } from '../../../resources/metadata.ts'
+import { NAMES } from '../../../resources/names.ts'
+import {
+  API_SERVICE_NAMES,
+  API_SERVICE_NAMESPACE,
+  podEnvironment,
+} from '../../../resources/pod-environment.ts'
+import { isRaw, own, type Raw, type Reader } from '../../../resources/reader.ts'
+import { isSameValue } from '../../../resources/same-value.ts'
+import { readCondition } from '../../../resources/status-condition.ts'
+import type {
+  DerivedSubresource,
+  ObjectReader,
+  Resource,
+  StreamedSubresource,
+} from '../../resource/resource.ts'
+import { ageColumn, nameColumn } from '../../table/age.ts'
+import { type Column, column, wideColumn } from '../../table/column.ts'
+import { services } from '../service/resource.ts'
+import { checkOneOf, checkUnchanged, nodeRule } from '../shared/checks.ts'
+import { change } from '../shared/edit.ts'
+import { defaultPodSpec } from '../shared/pod-spec/defaults.ts'
+import { checkPodSpec } from '../shared/pod-spec/validation.ts'
+import { completePod } from './complete-account.ts'
+import { podSummary } from './summary.ts'
+
+const CHANGEABLE = [
+  '`spec.containers[*].image`',
+  '`spec.initContainers[*].image`',
+  '`spec.activeDeadlineSeconds`',
+  '`spec.tolerations` (only additions to existing tolerations)',
+  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
+]
+const FIXED = {
+  forbidden: `pod updates may not change fields other than ${CHANGEABLE.join(',')}`,
+}
+
+const columns: readonly Column[] = [
+  nameColumn,
+  column('Ready', 'Ready containers of all.', (pod, now) => podSummary(pod, now).ready),
+  column('Status', 'What the pod is doing.', (pod, now) => podSummary(pod, now).status),
+  column(
+    'Restarts',
+    'How often its containers were restarted, and when last.',
+    (pod, now) => podSummary(pod, now).restarts,
+  ),
+  ageColumn,
+  wideColumn('IP', 'Address of the pod.', (object) => orNone(object, 'status', 'podIP')),
+  wideColumn('Node', 'Node that it runs on.', (object) => orNone(object, 'spec', 'nodeName')),
+  wideColumn('Nominated Node', 'Node reserved for it.', (object) =>
+    orNone(object, 'status', 'nominatedNodeName'),
+  ),
+  wideColumn('Readiness Gates', 'Extra conditions that hold.', readinessGates),
+]
+
+/** The variables by which a Pod finds Services, as they would be set if it started now. */
+const podEnvironmentSubresource: DerivedSubresource = {
+  name: 'environment',
+  kind: 'PodEnvironment',
+  derive: async (objects, pod) => {
+    const env = await yieldToEventLoop(podEnvironment(pod, visibleServices(objects, pod)))
+    return { env: env.map((variable) => ({ ...variable })) }
+  },
+}
+
+const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']
+
+/** What a Pod gets whose spec does not name a grace period. */
+const DEFAULT_GRACE_SECONDS = 30
+
+/** What of a Pod is a stream. GET opens a WebSocket, POST a session of SPDY/3.1. */
+const podStreams: readonly StreamedSubresource[] = [
+  { name: 'attach', kind: 'PodAttachOptions', methods: ['GET', 'POST'] },
+  { name: 'exec', kind: 'PodExecOptions', methods: ['GET', 'POST'] },
+  { name: 'log', kind: 'Pod', methods: ['GET'] },
+  { name: 'portforward', kind: 'PodPortForwardOptions', methods: ['GET', 'POST'] },
+]
 
 export const pods: Resource = {
   plural: 'pods',
@@ -42,4 +111,102 @@ export const pods: Resource = {
   validateUpdate: checkPodUpdate,
   defaults: defaultPod,
   complete: completePod,
+}
+
+function defaultPod(pod: Raw): Raw {
+  return change(pod, 'spec', defaultPodSpec)
+}
+
+/**
+ * Seconds that a Pod has to end: its node ends it, and then deletes it without grace. One that is
+ * on no node, or has ended, needs none.
+ */
+function podGraceSeconds(pod: JsonObject, requested: number | undefined): number {
+  const phase = stringAt(pod, 'status', 'phase')
+  const isIdle = stringAt(pod, 'spec', 'nodeName') === ''
+  if (isIdle || phase === 'Succeeded' || phase === 'Failed') return 0
+  const own = objectAt(pod, 'spec')['terminationGracePeriodSeconds']
+  return requested ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS)
+}
+
+/** What endpoints are made of: containers and their ports, the node, the addresses. */
+function checkPod(object: Reader): void {
+  readMetadata(object, { namespaced: true, name: 'subdomain' })
+  checkPodSpec(object.object('spec'))
+  checkStatus(object.object('status'))
+}
+
+/** A Pod becomes an endpoint: it must not point at what a node offers to itself alone. */
+function checkStatus(status: Reader): void {
+  checkOneOf(status, 'phase', PHASES)
+  for (const [object, key] of [
+    [status, 'podIP'] as const,
+    ...status.objects('podIPs').map((one) => [one, 'ip'] as const),
+  ]) {
+    const value = object.value(key)
+    if (value === undefined || value === '') continue
+    readAddress(value, 'host', (wrong) => object.refuse(key, wrong))
+  }
+}
+
+/** The Services of the Pod's namespace, and those of the API. */
+function* visibleServices(objects: ObjectReader, pod: JsonObject): Generator<JsonObject> {
+  const namespace = stringAt(pod, 'metadata', 'namespace')
+  yield* objects.list(services, namespace)
+  if (namespace === API_SERVICE_NAMESPACE) return
+  for (const name of API_SERVICE_NAMES) {
+    const apiService = objects.get(services, API_SERVICE_NAMESPACE, name)
+    if (apiService !== undefined) yield apiService
+  }
+}
+
+function orNone(object: JsonObject, ...path: readonly string[]): string {
+  const text = stringAt(object, ...path)
+  return text === '' ? '<none>' : text
+}
+
+function readinessGates(object: JsonObject): string {
+  const gates = arrayAt(object, 'spec', 'readinessGates')
+  if (gates.length === 0) return '<none>'
+  const status = objectAt(object, 'status')
+  const holding = gates.filter(
+    (gate) => readCondition(status, stringAt(gate, 'conditionType')).status === 'True',
+  )
+  return `${holding.length}/${gates.length}`
+}
+
+/**
+ * A Pod runs what it was created with, and stays a mirror or none; a node is chosen once. What is
+ * filled in today and was not when the Pod was stored is no change.
+ */
+function checkPodUpdate(next: Reader, old: Reader): void {
+  const annotationsOf = (pod: Reader): Reader => pod.object('metadata').map('annotations')
+  for (const name of NAMES.mirror) checkUnchanged(annotationsOf(next), annotationsOf(old), name)
+  checkSpecUpdate(next, old)
+}
+
+function checkSpecUpdate(next: Reader, old: Reader): void {
+  const [after, before] = [next.value('spec'), old.value('spec')]
+  if (!isRaw(after) || !isRaw(before) || isSameValue(after, before)) return
+  const isBound = (own(before, 'nodeName') ?? '') !== ''
+  const [then, now] = [before, after].map((spec) => fixedPart(defaultPodSpec(spec), isBound))
+  if (!isSameValue(now, then)) {
+    next.withhold('spec', FIXED)
+  }
+}
+
+function fixedPart(spec: Raw, isBound: boolean): Raw {
+  const changeable = ['activeDeadlineSeconds', 'tolerations', ...(isBound ? [] : ['nodeName'])]
+  const kept = Object.entries(spec).filter(([key]) => !changeable.includes(key))
+  return Object.fromEntries(
+    kept.map(([key, value]) => [
+      key,
+      /^(?:initC|c)ontainers$/.test(key) ? imageless(value) : value,
+    ]),
+  )
+}
+
+function imageless(containers: unknown): unknown {
+  if (!Array.isArray(containers)) return containers
+  return containers.map((one: unknown) => (isRaw(one) ? { ...one, image: '' } : one))
 }

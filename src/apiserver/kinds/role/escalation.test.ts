@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { EVERYTHING, type PolicyRule, rulesOfRole } from '../../../auth/rbac/policy-rule.ts'
 import type { WriterAccess } from '../../../auth/rbac/writer-access.ts'
 import type { JsonObject } from '../../../lib/json.ts'
-import { checkClusterRoleWriter, checkRoleWriter } from './escalation.ts'
+import { checkClusterRoleWriter, checkRoleWriter } from './resource.ts'
 
 const PODS = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
 const SECRETS = { ...PODS, resources: ['secrets'] }

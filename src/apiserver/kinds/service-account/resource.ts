@@ -1,7 +1,19 @@
+import { arrayAt } from '../../../lib/json.ts'
+import { readMetadata } from '../../../resources/metadata.ts'
+import type { Reader } from '../../../resources/reader.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { columns } from './columns.ts'
+import { ageColumn, nameColumn } from '../../table/age.ts'
+import { type Column, column } from '../../table/column.ts'
+import { checkName } from '../shared/checks.ts'
 import { tokenRequest } from './token-request.ts'
-import { checkServiceAccount } from './validation.ts'
+
+const columns: readonly Column[] = [
+  nameColumn,
+  column('Secrets', 'How many secrets it may use.', (object) =>
+    String(arrayAt(object, 'secrets').length),
+  ),
+  ageColumn,
+]
 
 export const serviceAccounts: Resource = {
   plural: 'serviceaccounts',
@@ -21,4 +33,11 @@ export const serviceAccounts: Resource = {
   validate: checkServiceAccount,
   validateUpdate: 'none',
   defaults: 'none',
+}
+
+function checkServiceAccount(object: Reader): void {
+  readMetadata(object, { namespaced: true, name: 'subdomain' })
+  object.flag('automountServiceAccountToken')
+  for (const secret of object.objects('secrets')) checkName(secret, 'subdomain')
+  for (const secret of object.objects('imagePullSecrets')) checkName(secret, 'subdomain')
 }

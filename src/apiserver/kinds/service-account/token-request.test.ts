@@ -67,7 +67,8 @@ test('a token is for an hour and for this server, unless the request says otherw
   expect([status, body]).toEqual([
     201,
     {
-      ...{ kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1' },
+      kind: 'TokenRequest',
+      apiVersion: 'authentication.k8s.io/v1',
       metadata: { name: 'builder', namespace: 'default', creationTimestamp: expect.any(String) },
       spec: { audiences: [ISSUER], expirationSeconds: 3600 },
       status: { token: expect.any(String), expirationTimestamp: expect.any(String) },
@@ -117,7 +118,8 @@ test('a token is bound to a Pod of the account, a Secret or a Node', async () =>
     const uid = stringAt(object, 'metadata', 'uid')
     const { body } = await request(api, { boundObjectRef: { kind, apiVersion: 'v1', name: 'web' } })
     expect(decodeJwt(stringAt(body, 'status', 'token'))['kubernetes.io']).toMatchObject({
-      ...{ namespace: 'default', [kind.toLowerCase()]: { name: 'web', uid } },
+      namespace: 'default',
+      [kind.toLowerCase()]: { name: 'web', uid },
     })
     const named = { kind, apiVersion: 'v1', name: 'web', uid }
     expect((await request(api, { boundObjectRef: named })).status).toBe(201)
@@ -183,8 +185,13 @@ test('discovery and OpenAPI know the subresource under the group of its own', as
   const api = await startApi()
   const { body } = await api.call('GET', '/api/v1')
   expect(body['resources']).toContainEqual({
-    ...{ name: 'serviceaccounts/token', singularName: '', namespaced: true, kind: 'TokenRequest' },
-    ...{ group: 'authentication.k8s.io', version: 'v1', verbs: ['create'] },
+    name: 'serviceaccounts/token',
+    singularName: '',
+    namespaced: true,
+    kind: 'TokenRequest',
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    verbs: ['create'],
   })
   const { body: document } = await api.call('GET', '/openapi/v3/api/v1')
   const path = '/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token'

@@ -3,12 +3,12 @@ import { BOUND_KINDS, type BoundObject } from '../../../auth/tokens/account-clai
 import { TOKEN_LIFETIMES } from '../../../auth/tokens/token-issuance.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import { timestamp } from '../../../lib/timestamp.ts'
-import { isIntegerIn } from '../../../resources/integer.ts'
+import { isIntegerIn } from '../../../resources/port.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import type { AnswerContext, AnsweredSubresource, ObjectReader } from '../../resource/resource.ts'
 import { StatusError } from '../../status/status.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../status/status-errors.ts'
-import { BINDABLE } from '../shared/bindable.ts'
+import { BINDABLE } from '../shared/escalation.ts'
 
 /** `POST …/serviceaccounts/<name>/token`: a token for the account, which the server keeps nowhere. */
 export const tokenRequest: AnsweredSubresource = {

@@ -1,7 +1,17 @@
-import { isIntegerIn } from '../../../resources/integer.ts'
+import type { NodeWriteRule } from '../../../auth/node/node-writes.ts'
+import { stringAt } from '../../../lib/json.ts'
 import { isLabel, isPathSegment, isQualifiedName, isSubdomain } from '../../../resources/names.ts'
+import { isIntegerIn } from '../../../resources/port.ts'
 import type { Fault } from '../../../resources/problem.ts'
-import type { Reader } from '../../../resources/reader.ts'
+import { canonicalQuantity } from '../../../resources/quantity.ts'
+import { own, type Raw, type Reader } from '../../../resources/reader.ts'
+import { isSameValue } from '../../../resources/same-value.ts'
+import type { WriterCheck } from '../../resource/resource.ts'
+import { forbidden } from '../../status/status-errors.ts'
+import { changePresent } from './edit.ts'
+
+const FROZEN = { forbidden: 'field is immutable when `immutable` is set' }
+const FIXED = 'field is immutable; delete the object and create it anew'
 
 /** A field that may be absent or empty, and otherwise must be one of these. */
 export function checkOneOf(object: Reader, key: string, values: readonly string[]): void {
@@ -72,3 +82,42 @@ export const LABEL_FAULT = 'must be a DNS label: at most 63 of a-z, 0-9 and -, s
 const APP_PROTOCOL_FAULT = 'must be a qualified name such as http or example.com/my-protocol'
 const NAME_FAULT = 'must be the name of an object'
 export const DNS_FAULT = 'must be a DNS name in lower case, such as db.example.com'
+
+/** Rejects changes of the data of a ConfigMap or Secret with `immutable: true`, and of that field. */
+export function checkImmutableData(next: Reader, old: Reader): void {
+  if (old.value('immutable') !== true) return
+  if (next.value('immutable') !== true) next.refuse('immutable', FROZEN)
+  for (const key of ['data', 'binaryData']) {
+    if (!isSameValue(next.value(key) ?? {}, old.value(key) ?? {})) next.withhold(key, FROZEN)
+  }
+}
+
+/** Rejects a change of a field. */
+export function checkUnchanged(next: Reader, old: Reader, key: string): void {
+  if (!isSameValue(next.value(key), old.value(key))) next.refuse(key, FIXED)
+}
+
+/** The maps of quantities at these keys, each in canonical form. */
+export function writeQuantities(object: Raw, keys: readonly string[]): Raw {
+  return keys.reduce((all, key) => changePresent(all, key, writeAll), object)
+}
+
+/** The quantity at `key`, if there is one. */
+export function writeQuantity(object: Raw, key: string): Raw {
+  const value = own(object, key)
+  return value === undefined ? object : { ...object, [key]: canonicalQuantity(value) }
+}
+
+function writeAll(amounts: Raw): Raw {
+  const entries = Object.entries(amounts).map(([key, value]) => [key, canonicalQuantity(value)])
+  return Object.fromEntries(entries) as Raw
+}
+
+/** 403 for what the agents of nodes may not write. */
+export function nodeRule(rule: NodeWriteRule, plural: string, group: string): WriterCheck {
+  return ({ user }, next, old) => {
+    const why = rule(user, next, old)
+    const name = stringAt(next, 'metadata', 'name')
+    return why === undefined ? undefined : forbidden({ plural, group, name }, why)
+  }
+}

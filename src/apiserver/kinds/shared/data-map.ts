@@ -1,5 +1,4 @@
-import { isRaw, type Raw } from '../../../resources/raw.ts'
-import type { Reader } from '../../../resources/reader.ts'
+import { isRaw, type Raw, type Reader } from '../../../resources/reader.ts'
 
 const KEY = /^[-._a-zA-Z0-9]{1,253}$/
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/

@@ -1,4 +1,4 @@
-import { isRaw, own, type Raw } from '../../../resources/raw.ts'
+import { isRaw, own, type Raw } from '../../../resources/reader.ts'
 
 /** The object with these values where it has none, or an empty text. */
 export function fill(object: Raw, values: Raw): Raw {

@@ -1,11 +1,19 @@
 import type { PolicyRule } from '../../../auth/rbac/policy-rule.ts'
 import { uncoveredRules } from '../../../auth/rbac/uncovered-rules.ts'
 import type { WriterAccess } from '../../../auth/rbac/writer-access.ts'
+import type { BoundKind } from '../../../auth/tokens/account-claims.ts'
 import { isDeepEqual } from '../../../lib/equal.ts'
 import { type JsonObject, without } from '../../../lib/json.ts'
+import type { StoredResource } from '../../resource/resource.ts'
 import type { StatusError } from '../../status/status.ts'
 import { forbidden, type Subject } from '../../status/status-errors.ts'
-import { goList, ruleTexts } from './rule-text.ts'
+
+/** The kinds of objects that a token can be bound to, by the word that its claims have for them. */
+export const BINDABLE: Readonly<Record<BoundKind, Bindable>> = {
+  pod: { kind: 'Pod', plural: 'pods', namespaced: true },
+  secret: { kind: 'Secret', plural: 'secrets', namespaced: true },
+  node: { kind: 'Node', plural: 'nodes', namespaced: false },
+}
 
 /** Rules that one error lists. */
 const MAX_LISTED = 10
@@ -32,4 +40,36 @@ export function escalation(
 export function grantsSame(next: JsonObject, old: JsonObject): boolean {
   const content = (object: JsonObject) => without(object, 'metadata', 'kind', 'apiVersion')
   return isDeepEqual(content(next), content(old))
+}
+
+/** Rules as kube-apiserver prints them, one for each line of its refusal; verbs of the same objects are joined. */
+export function ruleTexts(rules: readonly PolicyRule[]): readonly string[] {
+  const verbs = new Map<string, string[]>()
+  for (const rule of rules) {
+    const what = objectsText(rule)
+    verbs.set(what, [...(verbs.get(what) ?? []), ...rule.verbs])
+  }
+  return [...verbs].map(([what, all]) => `{${what}Verbs:${goList([...new Set(all)])}}`)
+}
+
+function objectsText({ apiGroups, resources, nonResourceURLs, resourceNames }: PolicyRule): string {
+  const lists = {
+    APIGroups: apiGroups,
+    Resources: resources,
+    NonResourceURLs: nonResourceURLs,
+    ResourceNames: resourceNames,
+  }
+  const given = Object.entries(lists).filter(([, list]) => list.length > 0)
+  return given.map(([name, list]) => `${name}:${goList(list)}, `).join('')
+}
+
+/** A list of texts as Go prints it: `["get" "list"]`. */
+function goList(texts: readonly string[]): string {
+  return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`
+}
+
+/** A kind of objects with which a token may end. */
+interface Bindable extends StoredResource {
+  /** As a request names it. */
+  readonly kind: string
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Raw } from '../../../resources/raw.ts'
-import { Reader } from '../../../resources/reader.ts'
+import { type Raw, Reader } from '../../../resources/reader.ts'
 import { placesOf } from '../../../resources/testing/raw-objects.ts'
 import { checkLabelSelector, isEmptySelector } from './label-selector.ts'
 

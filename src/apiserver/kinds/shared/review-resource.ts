@@ -1,5 +1,4 @@
-import type { Resource } from '../../resource/resource.ts'
-import type { Review } from '../../resource/review.ts'
+import type { Resource, Review } from '../../resource/resource.ts'
 
 type Declared = Pick<Resource, 'plural' | 'singular' | 'kind' | 'namespaced' | 'versions'> &
   Partial<Pick<Resource, 'validate' | 'isConfidential'>> & { readonly review: Review }

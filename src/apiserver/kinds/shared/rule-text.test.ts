@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PolicyRule } from '../../../auth/rbac/policy-rule.ts'
-import { ruleTexts } from './rule-text.ts'
+import { ruleTexts } from './escalation.ts'
 
 const PODS: PolicyRule = {
   verbs: ['get'],

@@ -1,5 +1,5 @@
 import type { Problem } from '../../../resources/problem.ts'
-import type { Raw } from '../../../resources/raw.ts'
+import type { Raw } from '../../../resources/reader.ts'
 import * as rules from '../../resource/object-rules.ts'
 import type { Resource } from '../../resource/resource.ts'
 import { catalogue } from '../catalogue.ts'

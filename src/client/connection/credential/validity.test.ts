@@ -10,7 +10,8 @@ function token(claims: unknown): string {
 test('a JSON Web Token is valid from its claim iat to its claim exp', () => {
   expect(tokenValidity(token({ exp: 1_900_000_000 }))).toEqual({ to: 1_900_000_000_000 })
   expect(tokenValidity(token({ iat: 1_800_000_000, exp: 1_900_000_000 }))).toEqual({
-    ...{ from: 1_800_000_000_000, to: 1_900_000_000_000 },
+    from: 1_800_000_000_000,
+    to: 1_900_000_000_000,
   })
 })
 

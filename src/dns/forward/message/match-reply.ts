@@ -1,5 +1,5 @@
 import type { Query } from './query.ts'
-import { type HeaderQuestion, type ReplyHeader, readHeader } from './read-header.ts'
+import { type HeaderQuestion, type ReplyHeader, readHeader } from './read-records.ts'
 import { comparable } from './wire-name.ts'
 
 /** Why a message is no reply to a query. */

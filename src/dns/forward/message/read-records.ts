@@ -1,6 +1,52 @@
-import type { ReplyHeader } from './read-header.ts'
-import { readRdata } from './read-rdata.ts'
 import { readName } from './wire-name.ts'
+
+const HEADER_BYTES = 12
+
+/** The header of a reply with its question (RFC 1035 §4.1.1). */
+export interface ReplyHeader {
+  readonly id: number
+  readonly isResponse: boolean
+  readonly opcode: number
+  readonly isTruncated: boolean
+  /** The AD bit (RFC 4035): the upstream validated every record. */
+  readonly isAuthentic: boolean
+  /** The four bits of the header; EDNS may add more. */
+  readonly rcode: number
+  /** Undefined when the message repeats none. */
+  readonly question: HeaderQuestion | undefined
+  /** Records that the message claims to have. */
+  readonly counts: Readonly<Record<'answers' | 'authorities' | 'additionals', number>>
+  /** The offset of the first record. */
+  readonly end: number
+}
+
+/** The question that a message repeats. */
+export interface HeaderQuestion {
+  /** The name on the wire, without compression. */
+  readonly name: Buffer
+  readonly type: number
+  readonly klass: number
+}
+
+const ONE_NAME: NameLayout = { fixed: 0, names: 1 }
+
+/** Types whose data may hold compressed names (RFC 1035 §3.3, RFC 3597 §4). */
+const LAYOUTS: ReadonlyMap<number, NameLayout> = new Map([
+  // NS, MD, MF, CNAME, MB, MG, MR, PTR, NXT, DNAME, NSEC
+  ...[2, 3, 4, 5, 7, 8, 9, 12, 30, 39, 47].map((type) => [type, ONE_NAME] as const),
+  // SOA, MINFO, RP
+  ...[6, 14, 17].map((type) => [type, { fixed: 0, names: 2 }] as const),
+  // MX, AFSDB, RT, KX
+  ...[15, 18, 21, 36].map((type) => [type, { fixed: 2, names: 1 }] as const),
+  // SIG, RRSIG
+  ...[24, 46].map((type) => [type, { fixed: 18, names: 1 }] as const),
+  // PX
+  [26, { fixed: 2, names: 2 }],
+  // SRV
+  [33, { fixed: 6, names: 1 }],
+  // NAPTR
+  [35, { fixed: 4, strings: 3, names: 1 }],
+])
 
 const FIXED_BYTES = 10
 
@@ -70,4 +116,70 @@ function readRecord(
   if (rdata === undefined) return undefined
   const [klass, ttl] = [message.readUInt16BE(owner.end + 2), message.readUInt32BE(owner.end + 4)]
   return { record: { owner: owner.wire, type, klass, ttl, rdata }, end }
+}
+
+/** Where names stand in the data of a record: behind `fixed` bytes and `strings` character strings. */
+interface NameLayout {
+  readonly fixed: number
+  readonly strings?: number
+  readonly names: number
+}
+
+/** The data of a record: from `start` to before `end`, inside the message. */
+interface RdataRange {
+  readonly type: number
+  readonly start: number
+  readonly end: number
+}
+
+/** The data without compression, in memory that may be the message's; undefined when it is malformed. */
+function readRdata(message: Buffer, { type, start, end }: RdataRange): Buffer | undefined {
+  const layout = LAYOUTS.get(type)
+  if (layout === undefined) return message.subarray(start, end)
+  let at = start + layout.fixed
+  for (let strings = layout.strings ?? 0; strings > 0 && at < end; strings--) {
+    at += 1 + message[at]!
+  }
+  const parts = [message.subarray(start, at)]
+  for (let names = layout.names; names > 0; names--) {
+    const name = readName(message, at)
+    if (name === undefined || name.end > end) return undefined
+    parts.push(name.wire)
+    at = name.end
+  }
+  parts.push(message.subarray(at, end))
+  return Buffer.concat(parts)
+}
+
+/** Header and question of a message; undefined when they are malformed or there are several questions. */
+export function readHeader(message: Buffer): ReplyHeader | undefined {
+  if (message.length < HEADER_BYTES) return undefined
+  const questions = message.readUInt16BE(4)
+  if (questions > 1) return undefined
+  const name = questions === 0 ? undefined : readName(message, HEADER_BYTES)
+  const end = name === undefined ? HEADER_BYTES : name.end + 4
+  if ((questions === 1 && name === undefined) || end > message.length) return undefined
+  const question = name && {
+    name: name.wire,
+    type: message.readUInt16BE(name.end),
+    klass: message.readUInt16BE(name.end + 2),
+  }
+  return { ...flagsOf(message), question, end }
+}
+
+function flagsOf(message: Buffer): Omit<ReplyHeader, 'question' | 'end'> {
+  const flags = message.readUInt16BE(2)
+  return {
+    id: message.readUInt16BE(0),
+    isResponse: (flags & 0x8000) !== 0,
+    opcode: (flags >> 11) & 0xf,
+    isTruncated: (flags & 0x0200) !== 0,
+    isAuthentic: (flags & 0x0020) !== 0,
+    rcode: flags & 0xf,
+    counts: {
+      answers: message.readUInt16BE(6),
+      authorities: message.readUInt16BE(8),
+      additionals: message.readUInt16BE(10),
+    },
+  }
 }

@@ -208,7 +208,9 @@ test('AD is passed on', () => {
 })
 
 const soa: Answer = {
-  ...{ name: 'example.com', type: 'SOA', ttl: 60 },
+  name: 'example.com',
+  type: 'SOA',
+  ttl: 60,
   data: { mname: 'a', rname: 'b', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 5 },
 }
 test('the negative TTL is that of the SOA record or its MINIMUM, the lesser one', () => {

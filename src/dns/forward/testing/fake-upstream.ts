@@ -53,7 +53,10 @@ export async function openFakeUpstream(
   })
   const close = (): Promise<void> => closeAll(udp, tcp, connections)
   return {
-    ...{ address, port: udp.address().port, queries, close },
+    address,
+    port: udp.address().port,
+    queries,
+    close,
     behave: (next) => void (behave = next),
     received: (count) => until(() => queries.length >= count, waiting),
     [Symbol.asyncDispose]: close,
@@ -66,7 +69,9 @@ export function response(query: ReceivedQuery, packet: Packet & { rcode?: number
   const { rcode = 0, flags = 0, ...rest } = packet
   return encode({
     type: 'response',
-    ...{ id, questions, flags: flags | 0x0180 | rcode },
+    id,
+    questions,
+    flags: flags | 0x0180 | rcode,
     ...rest,
   })
 }

@@ -1,8 +1,7 @@
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import type { ForwardLimits } from '../forward-options.ts'
 import type { ForwardedAnswer } from '../forwarded-answer.ts'
-import { createForwarder } from '../forwarder.ts'
-import type { ForwardQuestion } from '../message/question.ts'
+import { createForwarder, type ForwardLimits } from '../forwarder.ts'
+import type { ForwardQuestion } from '../message/query.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** A question for the A records of a name. */
@@ -31,7 +30,13 @@ export function openForwarder(upstreams: readonly Upstream[], limits: Partial<Fo
     },
   })
   return {
-    ...{ forwarder, clock, results, attempts, discarded, changes, counts },
+    forwarder,
+    clock,
+    results,
+    attempts,
+    discarded,
+    changes,
+    counts,
     query: (name: string, rest?: Partial<ForwardQuestion>) => forwarder.query(question(name, rest)),
     [Symbol.asyncDispose]: () => forwarder.close(),
   }

@@ -1,11 +1,13 @@
+import { createSocket } from 'node:dgram'
+import { connect, type Socket } from 'node:net'
 import type { Random } from '../../../lib/random.ts'
-import type { DiscardReason } from '../message/match-reply.ts'
-import type { Query } from '../message/query.ts'
+import { type DiscardReason, matchReply } from '../message/match-reply.ts'
+import { encodeQuery, type Query } from '../message/query.ts'
+import type { ReplyHeader } from '../message/read-records.ts'
 import { type ReplyFault, readReply, type UpstreamAnswer } from '../message/read-reply.ts'
-import type { Exchange, ExchangeFault, MatchedReply } from './exchange.ts'
-import { tcpExchange } from './tcp-exchange.ts'
-import { udpExchange } from './udp-exchange.ts'
 import type { Upstream } from './upstream.ts'
+
+const LENGTH_BYTES = 2
 
 const IDS = 65_536
 
@@ -54,3 +56,116 @@ function answerOf({ message, header }: MatchedReply, { query, edns }: Exchange) 
   // Without EDNS the same RCODEs say that the question itself is refused.
   return answer === 'edns' && !edns ? 'rcode' : answer
 }
+
+/**
+ * Sends a query in a datagram and awaits its reply, until the signal ends it. Each exchange has a socket and with
+ * it a random port of its own; the socket is connected, so the kernel drops datagrams from other addresses and
+ * ports and reports a port where nothing listens. What arrives and is no reply is discarded: together with the id
+ * a forger has to guess about 31 bits (RFC 5452).
+ */
+async function udpExchange(exchange: Exchange): Promise<MatchedReply | ExchangeFault> {
+  const { upstream, query, id, signal } = exchange
+  const { promise, resolve } = Promise.withResolvers<MatchedReply | ExchangeFault>()
+  if (signal.aborted) return 'aborted'
+  const socket = createSocket(upstream.address.includes(':') ? 'udp6' : 'udp4')
+  const abort = (): void => resolve('aborted')
+  signal.addEventListener('abort', abort, { once: true })
+  socket.on('error', () => resolve('unreachable'))
+  socket.on('message', (message) => {
+    const header = matchReply(message, query, id)
+    if (typeof header === 'string') exchange.onDiscard(header)
+    else resolve({ message, header })
+  })
+  socket.connect(upstream.port, upstream.address, () => {
+    if (!signal.aborted) socket.send(encodeQuery(query, id, exchange.edns))
+  })
+  const result = await promise
+  signal.removeEventListener('abort', abort)
+  socket.removeAllListeners('message')
+  socket.close()
+  return result
+}
+
+/**
+ * Sends a query over a TCP connection of its own and awaits its reply, until the signal ends it. The reply's
+ * length stands before it in two bytes (RFC 1035 §4.2.2), so at most 64 KiB are kept.
+ */
+async function tcpExchange(exchange: Exchange): Promise<MatchedReply | ExchangeFault> {
+  const { upstream, query, id, signal } = exchange
+  if (signal.aborted) return 'aborted'
+  const socket = connect({ host: upstream.address, port: upstream.port })
+  const message = encodeQuery(query, id, exchange.edns)
+  const length = Buffer.alloc(LENGTH_BYTES)
+  length.writeUInt16BE(message.length)
+  socket.write(Buffer.concat([length, message]))
+  const reply = await firstMessage(socket, signal)
+  if (typeof reply === 'string') return reply
+  const header = matchReply(reply, query, id)
+  if (typeof header !== 'string') return { message: reply, header }
+  exchange.onDiscard(header)
+  return 'mismatch'
+}
+
+async function firstMessage(socket: Socket, signal: AbortSignal): Promise<Buffer | ExchangeFault> {
+  const { promise, resolve } = Promise.withResolvers<Buffer | ExchangeFault>()
+  const abort = (): void => resolve('aborted')
+  signal.addEventListener('abort', abort, { once: true })
+  const add = collector(resolve)
+  let isConnected = false
+  socket.on('data', add)
+  socket.on('connect', () => (isConnected = true))
+  socket.on('error', () => resolve(isConnected ? 'ended' : 'unreachable'))
+  socket.on('end', () => resolve('ended'))
+  const result = await promise
+  signal.removeEventListener('abort', abort)
+  socket.destroy()
+  return result
+}
+
+/** Takes what arrives, and passes the first message on when it is complete. */
+function collector(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  let wanted = LENGTH_BYTES
+  return (chunk) => {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes >= LENGTH_BYTES && wanted === LENGTH_BYTES) {
+      chunks.splice(0, chunks.length, Buffer.concat(chunks))
+      wanted += chunks[0]?.readUInt16BE(0) ?? 0
+    }
+    if (bytes >= wanted && bytes >= LENGTH_BYTES) {
+      onMessage(Buffer.concat(chunks).subarray(LENGTH_BYTES, wanted))
+    }
+  }
+}
+
+/** One message to an upstream and the reply to it. */
+interface Exchange {
+  readonly upstream: Upstream
+  readonly query: Query
+  /** Unpredictable, 0 to 65535. */
+  readonly id: number
+  readonly edns: boolean
+  /** Ends the exchange: by then its socket is closed. */
+  readonly signal: AbortSignal
+  /** A message arrived that is no reply to this query. */
+  readonly onDiscard: (reason: DiscardReason) => void
+}
+
+/** A reply that matches the query by id, name, type and class. */
+interface MatchedReply {
+  readonly message: Buffer
+  readonly header: ReplyHeader
+}
+
+/** Why there is no reply. */
+type ExchangeFault =
+  /** The system reports that nothing listens there, that there is no route, or that there is no free socket. */
+  | 'unreachable'
+  /** A TCP connection ended before the reply was complete. */
+  | 'ended'
+  /** The reply over TCP is to another query. */
+  | 'mismatch'
+  /** `signal` ended it. */
+  | 'aborted'

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../lib/random.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import { DEFAULT_LIMITS } from '../forward-options.ts'
+import { DEFAULT_LIMITS } from '../forwarder.ts'
 import { queryOf } from '../message/query.ts'
 import {
   a,

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { expect, test } from 'vitest'
-import { refuseLoop } from './refuse-loop.ts'
+import { refuseLoop } from '../open-forwarder.ts'
 import { parseUpstream } from './upstream.ts'
 
 const LOCAL = ['127.0.0.1', '10.0.0.5', '::1', 'fd00::5', 'fe80::5%eth0']

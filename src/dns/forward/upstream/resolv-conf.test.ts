@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseResolvConf, readResolvConf } from './resolv-conf.ts'
+import { parseResolvConf, readResolvConf } from '../open-forwarder.ts'
 import { upstreamName } from './upstream.ts'
 
 let folder = ''

@@ -17,7 +17,7 @@ export interface Upstream {
 
 /**
  * An upstream as an operator writes it: `10.0.0.1`, `10.0.0.1:5353`, `fd00::1`, `[fd00::1]:5353`, `fe80::1%eth0`.
- * The port is 53 unless given. Undefined when it is none of these, or no address of a single host.
+ * The port is 53 unless given. Undefined when it has another form, or is not the address of a single host.
  */
 export function parseUpstream(text: string): Upstream | undefined {
   const [, host = text, digits = String(DNS_PORT)] =

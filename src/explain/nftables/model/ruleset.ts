@@ -84,7 +84,9 @@ function addObject(
   if (!isObject(listed)) return
   const elements = elementsOf(listed, map === undefined ? 'set' : 'map')
   owner.sets.set(textOf(listed['name']), {
-    ...{ name: textOf(listed['name']), isMap: map !== undefined, elements },
+    name: textOf(listed['name']),
+    isMap: map !== undefined,
+    elements,
     isTemporary: isList(listed['flags'])
       ? listed['flags'].includes('timeout')
       : listed['flags'] === 'timeout' || listed['timeout'] !== undefined,
@@ -99,7 +101,9 @@ function chainOf({ name, type, hook, prio, policy }: JsonObject): NftChain {
   const base =
     typeof hook === 'string'
       ? {
-          ...{ hook, type: textOf(type), priority: Number(prio ?? 0) },
+          hook,
+          type: textOf(type),
+          priority: Number(prio ?? 0),
           policy: textOf(policy ?? 'accept'),
         }
       : undefined

@@ -50,7 +50,7 @@ export function addressOf(value: bigint, bits: 32 | 128): IpAddress | undefined 
   return parseIp(hex.replaceAll(/(.{4})(?=.)/g, '$1:'))
 }
 
-/** A literal as a number; undefined: it is none. */
+/** A literal as a number; undefined: it is not a number. */
 export function literalNumber(literal: Json): bigint | undefined {
   if (typeof literal === 'number') return BigInt(literal)
   if (typeof literal !== 'string') return undefined

@@ -4,6 +4,17 @@ import { containsAddress, fitsProtocol } from './ip-header.ts'
 import { allOf, type MatchTest, type OptionTest } from './match-test.ts'
 import { inPorts } from './ports.ts'
 
+/** `-m mark`: `0x4000/0x4000`. */
+export const mark: MatchTest = allOf({
+  '--mark': ([text], { packet }) => fitsMark(text, packet.mark),
+})
+
+/** `-m connmark`; an untracked packet has no connection. */
+export const connectionMark: MatchTest = allOf({
+  '--mark': ([text], { packet }) =>
+    packet.connection.status !== 'untracked' && fitsMark(text, packet.connection.mark),
+})
+
 const state: OptionTest = ([list], { packet }) => {
   const states = statesOf(packet)
   return (list ?? '').split(',').some((name) => states.has(name))
@@ -49,4 +60,9 @@ function replySource({ connection }: PacketState) {
 
 function replyDestination({ connection }: PacketState) {
   return connection.snat ?? connection.original.src
+}
+
+function fitsMark(text = '0', value: number): boolean {
+  const [wanted = '0', mask = '0xffffffff'] = text.split('/')
+  return (value & Number(mask)) >>> 0 === Number(wanted)
 }

@@ -9,7 +9,7 @@ import {
   type SetSide,
 } from '../model/ip-set.ts'
 import type { Rule } from '../model/rule.ts'
-import type { XtablesWorld } from '../model/xtables-world.ts'
+import type { XtablesWorld } from '../model/ruleset.ts'
 import { allOf, type MatchTest, MODIFIER } from './match-test.ts'
 
 /** `-m set`. Counters of elements are not looked at. */
@@ -87,8 +87,11 @@ function lookUpOne(set: IpSet, reference: SetReference): SetAnswer {
   )
   if (change === undefined) return findElement(set, lookup)
   const element: SetElement = {
-    ...{ text: own, parts: own.split(','), isException: false },
-    ...{ mark: undefined, secondsLeft: undefined },
+    text: own,
+    parts: own.split(','),
+    isException: false,
+    mark: undefined,
+    secondsLeft: undefined,
   }
   return { element: change.isAdded ? element : undefined }
 }

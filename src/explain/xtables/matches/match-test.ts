@@ -1,7 +1,7 @@
 import type { PacketState } from '../../packet/packet-state.ts'
 import { type Answer, both, negate } from '../model/answer.ts'
 import type { Option, OptionGroup } from '../model/rule.ts'
-import type { XtablesWorld } from '../model/xtables-world.ts'
+import type { XtablesWorld } from '../model/ruleset.ts'
 
 /** What a match is applied to. */
 export interface MatchInput {

@@ -1,4 +1,4 @@
-import { splitWords, type Word } from './split-words.ts'
+const WORD = /"((?:[^"\\]|\\.)*)"|(\S+)/g
 
 /** An option of a match or target: `! --dports 80,443`. */
 export interface Option {
@@ -81,4 +81,20 @@ function startsOption(word: string): boolean {
 
 function valueAt(words: readonly Word[], at: number): string {
   return words[at]?.text ?? ''
+}
+
+/** A word of a listed rule. */
+interface Word {
+  readonly text: string
+  /** It was in quotes, so it is a value even if it begins like an option. */
+  readonly isQuoted: boolean
+}
+
+/** The words of a rule as iptables-save prints it: separated by spaces, or in quotes with `\` before `"` and `\`. */
+function splitWords(line: string): readonly Word[] {
+  return [...line.matchAll(WORD)].map(([, quoted, bare]) =>
+    quoted === undefined
+      ? { text: bare ?? '', isQuoted: false }
+      : { text: quoted.replace(/\\(.)/g, '$1'), isQuoted: true },
+  )
 }

@@ -1,4 +1,19 @@
+import type { IpAddress } from '../../../lib/ip.ts'
+import type { HostFacts } from '../../packet/host-facts.ts'
+import type { IpSet } from './ip-set.ts'
 import { parseRule, type Rule } from './rule.ts'
+
+/** What rules of xtables look at beside the packet. */
+export interface XtablesWorld {
+  readonly facts: HostFacts
+  /** By name. */
+  readonly sets: ReadonlyMap<string, IpSet>
+  /**
+   * Seconds since the address was last put into a list of `-m recent`; undefined: it is not in the list. Absent: lists were
+   * not read, so rules that check them are uncertain.
+   */
+  readonly lastSeen?: (list: string, ip: IpAddress) => number | undefined
+}
 
 /** A rule of a chain; its parts are parsed when they are first read, since a packet passes few of many chains. */
 export interface ListedRule {

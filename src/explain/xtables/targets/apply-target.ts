@@ -1,7 +1,6 @@
 import type { Branch } from '../../packet/branch.ts'
-import { connectionMark, mark } from './mark-targets.ts'
+import { connectionMark, mark, set } from './mark-and-set-targets.ts'
 import { dnat, masquerade, redirect, snat } from './nat-targets.ts'
-import { set } from './set-target.ts'
 import { result, type TargetEffect, type TargetInput, unclear } from './target-effect.ts'
 import { accept, drop, reject, tracking, transparentProxy } from './verdict-targets.ts'
 
@@ -24,19 +23,26 @@ const TARGETS: ReadonlyMap<string, TargetEffect> = new Map([
 
 /** Targets that change nothing that a walk predicts: the packet goes on, whether they apply or not. */
 const WITHOUT_EFFECT = new Set([
-  ...['LOG', 'NFLOG', 'ULOG', 'AUDIT', 'TRACE', 'TEE', 'CHECKSUM', 'CLASSIFY', 'LED', 'IDLETIMER'],
-  ...[
-    'TCPMSS',
-    'TCPOPTSTRIP',
-    'TOS',
-    'DSCP',
-    'ECN',
-    'TTL',
-    'HL',
-    'RATEEST',
-    'SECMARK',
-    'CONNSECMARK',
-  ],
+  'LOG',
+  'NFLOG',
+  'ULOG',
+  'AUDIT',
+  'TRACE',
+  'TEE',
+  'CHECKSUM',
+  'CLASSIFY',
+  'LED',
+  'IDLETIMER',
+  'TCPMSS',
+  'TCPOPTSTRIP',
+  'TOS',
+  'DSCP',
+  'ECN',
+  'TTL',
+  'HL',
+  'RATEEST',
+  'SECMARK',
+  'CONNSECMARK',
 ])
 
 /** Whether it is the same for the packet if a rule with this target applies or not. */

@@ -14,8 +14,12 @@ import {
 /** A range of addresses is shared evenly between clients; of more, the outcome is uncertain. */
 const MAX_ADDRESSES = 256n
 const KNOWN = new Set([
-  ...['--to-destination', '--to-source', '--to-ports'],
-  ...['--random', '--random-fully', '--persistent'],
+  '--to-destination',
+  '--to-source',
+  '--to-ports',
+  '--random',
+  '--random-fully',
+  '--persistent',
 ])
 
 /** DNAT: `10.0.0.1:80`, `[fd00::1]:80`, `:80`, ranges of addresses and ports. */

@@ -1,7 +1,7 @@
 import { type Branch, branchOf, type Verdict } from '../../packet/branch.ts'
 import type { Hook, PacketState } from '../../packet/packet-state.ts'
 import type { OptionGroup } from '../model/rule.ts'
-import type { XtablesWorld } from '../model/xtables-world.ts'
+import type { XtablesWorld } from '../model/ruleset.ts'
 
 /** What a target is applied to. */
 export interface TargetInput {

@@ -1,4 +1,4 @@
-import type { InspectionSource } from '../../service/inspection-source.ts'
+import type { InspectionSource } from '../../inspection-source.ts'
 
 /** A source of tests; what is given replaces parts of it. */
 export function fakeSource(changes: Partial<InspectionSource> = {}): InspectionSource {

@@ -2,6 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { type IpAddress, parseIp } from '../../../lib/ip.ts'
 import type { GenericRequest } from '../../netlink/generic.ts'
 import type { RealServer, VirtualServerSettings } from '../ipvs.ts'
+import {
+  decodeGetConfig,
+  decodeGetInfo,
+  decodeGetServers,
+  decodeGetService,
+  encodeGetConfig,
+  encodeGetInfo,
+  encodeGetServers,
+  encodeGetService,
+  encodeSetConfig,
+} from '../netlink/netlink-ipvs.ts'
 import { DUMPS_OF_IPVSADM, SENT_BY_IPVSADM, SENT_BY_KERNEL } from '../testing/fixtures.ts'
 import {
   encodeAddServer,
@@ -13,19 +24,6 @@ import {
   encodeSetService,
   encodeZero,
 } from './commands.ts'
-import {
-  decodeGetConfig,
-  decodeGetInfo,
-  encodeGetConfig,
-  encodeGetInfo,
-  encodeSetConfig,
-} from './configuration.ts'
-import {
-  decodeGetServers,
-  decodeGetService,
-  encodeGetServers,
-  encodeGetService,
-} from './queries.ts'
 
 const ip = (text: string) => parseIp(text) as IpAddress
 const TCP = { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 } as const

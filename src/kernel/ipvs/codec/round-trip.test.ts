@@ -11,10 +11,15 @@ import {
   type VirtualServerSettings,
   virtualServerKey,
 } from '../ipvs.ts'
+import {
+  decodeGetConfig,
+  decodeGetInfo,
+  decodeGetServers,
+  decodeGetService,
+  encodeSetConfig,
+} from '../netlink/netlink-ipvs.ts'
 import { SENT_BY_KERNEL } from '../testing/fixtures.ts'
 import { encodeAddServer, encodeAddService } from './commands.ts'
-import { decodeGetConfig, decodeGetInfo, encodeSetConfig } from './configuration.ts'
-import { decodeGetServers, decodeGetService } from './queries.ts'
 
 const FLAGS: readonly SchedulerFlag[] = ['onePacket', 'fallback', 'sourcePort', 'schedulerFlag3']
 const FORWARDINGS: readonly Forwarding[] = ['masquerade', 'local', 'tunnel', 'route', 'bypass']

@@ -1,27 +1,44 @@
+import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../../../lib/clock.ts'
+import { isDeepEqual } from '../../../lib/equal.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import type { OpenTransport } from '../../netlink/transport.ts'
-import { encodeFlush, encodeZero } from '../codec/commands.ts'
+import { inGroups } from '../../../lib/groups.ts'
+import { type Family, hostPort } from '../../../lib/ip.ts'
+import { findAttribute, findU32 } from '../../netlink/attribute.ts'
 import {
-  decodeGetConfig,
-  decodeGetInfo,
-  encodeGetConfig,
-  encodeGetInfo,
-  encodeSetConfig,
-} from '../codec/configuration.ts'
+  commandOf,
+  GENERIC_HEADER,
+  GenericFamily,
+  type GenericRequest,
+} from '../../netlink/generic.ts'
+import type { NetlinkMessage } from '../../netlink/message.ts'
+import { type BatchAnswer, NetlinkSession } from '../../netlink/session.ts'
+import type { OpenTransport } from '../../netlink/transport.ts'
+import { encodeCommand, encodeFlush, encodeZero } from '../codec/commands.ts'
+import { CMD_ATTR, COMMAND, IPVS_FAMILY, ipvsRequest } from '../codec/family.ts'
+import { decodeServer } from '../codec/real-server.ts'
+import { decodeService, writeService } from '../codec/virtual-server.ts'
+import { describeCommandError } from '../describe-error.ts'
 import {
   type Ipvs,
   type IpvsCommand,
   type IpvsCommandError,
   type IpvsInfo,
   type IpvsTimeouts,
+  type RealServer,
   type RealServerState,
   type VirtualServer,
   type VirtualServerId,
   virtualServerKey,
 } from '../ipvs.ts'
-import { IpvsSocket } from './ipvs-socket.ts'
-import { runCommands } from './run-commands.ts'
+
+/** linux/ip_vs.h: enum IPVS_INFO_ATTR_*. */
+const VERSION = 1
+const TABLE_SIZE = 2
+
+/** Commands in one datagram. */
+const BATCH = 500
 
 /** ip_vs by generic netlink. The socket is opened with the first call. */
 export class NetlinkIpvs implements Ipvs {
@@ -95,4 +112,220 @@ export class NetlinkIpvs implements Ipvs {
 function certain<T>(answer: T | undefined): T {
   if (answer !== undefined) return answer
   throw new NodeProxyError('NP_KERNEL_NETLINK', 'ipvs: the kernel sent an answer without content')
+}
+
+/** Runs commands in batches; the refusals, by index. */
+export async function runCommands(
+  socket: IpvsSocket,
+  commands: readonly IpvsCommand[],
+): Promise<readonly IpvsCommandError[]> {
+  const refusals: IpvsCommandError[] = []
+  let start = 0
+  for (const batch of inGroups(commands, BATCH)) {
+    refusals.push(...(await runBatch(socket, batch, start)))
+    start += batch.length
+  }
+  return refusals.sort((a, b) => a.index - b.index)
+}
+
+async function runBatch(
+  socket: IpvsSocket,
+  batch: readonly IpvsCommand[],
+  start: number,
+): Promise<readonly IpvsCommandError[]> {
+  const { refusals, repeated } = await socket.transact(batch.map(encodeCommand))
+  const described: IpvsCommandError[] = []
+  for (const [at, refusal] of refusals) {
+    if (repeated && (await hasTakenEffect(socket, batch, at))) continue
+    described.push(describeCommandError(start + at, batch[at]!, refusal))
+  }
+  return described
+}
+
+type Decode<T> = (message: NetlinkMessage) => T | undefined
+
+/** One conversation with ip_vs. Refusals of what is read throw NP_KERNEL_NETLINK. */
+export class IpvsSocket {
+  readonly #session: NetlinkSession
+  readonly #family: GenericFamily
+
+  constructor(open: OpenTransport, clock: Clock) {
+    this.#session = new NetlinkSession(open, clock)
+    this.#family = new GenericFamily(this.#session, { name: IPVS_FAMILY, missing })
+  }
+
+  transact(requests: readonly GenericRequest[]): Promise<BatchAnswer> {
+    return this.#family.transact(requests)
+  }
+
+  /** Sends a command; false: its virtual server does not exist (ESRCH). */
+  async order(what: string, request: GenericRequest): Promise<boolean> {
+    const refusal = await this.#family.request(request, () => undefined)
+    if (refusal === undefined) return true
+    if (refusal.errno === constants.errno.ESRCH) return false
+    throw refused(what, refusal.errno)
+  }
+
+  /** One object; undefined when it is not there. */
+  async read<T>(what: string, request: GenericRequest, decode: Decode<T>): Promise<T | undefined> {
+    let found: T | undefined
+    const refusal = await this.#family.request(request, (message) => {
+      found ??= decode(message)
+    })
+    if (refusal === undefined || refusal.errno === constants.errno.ESRCH) return found
+    throw refused(what, refusal.errno)
+  }
+
+  async services(): Promise<readonly VirtualServer[]> {
+    const found = new Map<string, VirtualServer>()
+    const errno = await this.#family.dump(encodeGetService(), (message) => {
+      const service = decodeGetService(message)
+      if (service !== undefined) found.set(virtualServerKey(service.id), service)
+    })
+    if (errno !== 0) throw refused('list of virtual servers', errno)
+    return [...found.values()]
+  }
+
+  service(id: VirtualServerId): Promise<VirtualServer | undefined> {
+    return this.read(virtualServerKey(id), encodeGetService(id), decodeGetService)
+  }
+
+  /** The kernel lists nothing for a virtual server that is not there, so the virtual server is requested too. */
+  async servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined> {
+    const found = new Map<string, RealServerState>()
+    const errno = await this.#family.dump(encodeGetServers(id), (message) => {
+      const server = decodeGetServers(message, id.family)
+      if (server !== undefined) found.set(hostPort(server.ip, server.port), server)
+    })
+    if (errno !== 0) throw refused(`list of real servers of ${virtualServerKey(id)}`, errno)
+    if (found.size === 0 && (await this.service(id)) === undefined) return undefined
+    return [...found.values()]
+  }
+
+  close(): void {
+    this.#session.close()
+  }
+}
+
+function missing(): NodeProxyError {
+  return new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'this kernel has no ip_vs', {
+    hint: 'load it: modprobe ip_vs; if there is no such module, install the kernel that has it',
+  })
+}
+
+function refused(what: string, errno: number): NodeProxyError {
+  const message = `ipvs: ${what} refused: ${getSystemErrorName(-errno)}`
+  return new NodeProxyError('NP_KERNEL_NETLINK', message, {
+    ...(errno === constants.errno.EPERM && { hint: 'run with CAP_NET_ADMIN' }),
+  })
+}
+
+/** IPVS_CMD_GET_SERVICE of one: ESRCH; without an id the dump of all. */
+export function encodeGetService(id?: VirtualServerId): GenericRequest {
+  return ipvsRequest('getService', (writer) => {
+    if (id !== undefined) writeService(writer, id)
+  })
+}
+
+/** The virtual server in an answer to `encodeGetService`; undefined when it is of an unknown kind. */
+export function decodeGetService(message: NetlinkMessage): VirtualServer | undefined {
+  if (commandOf(message) !== COMMAND.newService) return undefined
+  const service = findAttribute(message.payload, CMD_ATTR.service, GENERIC_HEADER)
+  return service && decodeService(service)
+}
+
+/** IPVS_CMD_GET_DEST: a dump, empty when there is no such virtual server. */
+export function encodeGetServers(id: VirtualServerId): GenericRequest {
+  return ipvsRequest('getServer', (writer) => writeService(writer, id))
+}
+
+/** `family`: of the virtual server. */
+export function decodeGetServers(
+  message: NetlinkMessage,
+  family: Family,
+): RealServerState | undefined {
+  if (commandOf(message) !== COMMAND.newServer) return undefined
+  const server = findAttribute(message.payload, CMD_ATTR.server, GENERIC_HEADER)
+  return server && decodeServer(server, family)
+}
+
+type Reader = Pick<Ipvs, 'service' | 'servers'>
+
+/**
+ * Whether a refused command of a batch that was sent twice, because answers were lost, has taken effect: its
+ * refusal may only mean that the first attempt added (EEXIST) or deleted (ESRCH, ENOENT) the object. Reads the
+ * object from the kernel and compares it with the result of the whole batch.
+ */
+async function hasTakenEffect(
+  kernel: Reader,
+  batch: readonly IpvsCommand[],
+  index: number,
+): Promise<boolean> {
+  const command = batch[index]!
+  const last = batch.findLast((other) => decides(other, command))!
+  if (!('server' in command)) {
+    const actual = (await kernel.service(command.id))?.settings
+    return 'settings' in last ? isDeepEqual(actual, last.settings) : actual === undefined
+  }
+  const servers = (await kernel.servers(command.id)) ?? []
+  const actual = servers.find((server) => addressOf(server) === addressOf(command.server))
+  if (!('server' in last) || last.do === 'deleteServer') return actual === undefined
+  return actual !== undefined && isDeepEqual(configured(actual), configured(last.server))
+}
+
+/** Whether `other` acts on what `command` acts on: the object itself or the service above it. */
+function decides(other: IpvsCommand, command: IpvsCommand): boolean {
+  if (virtualServerKey(other.id) !== virtualServerKey(command.id)) return false
+  if (!('server' in other)) return !('server' in command) || other.do === 'deleteService'
+  return 'server' in command && addressOf(other.server) === addressOf(command.server)
+}
+
+function addressOf({ ip, port }: Pick<RealServer, 'ip' | 'port'>): string {
+  return hostPort(ip, port)
+}
+
+function configured(server: RealServer): RealServer {
+  const { ip, port, weight, forwarding, upperThreshold, lowerThreshold } = server
+  return { ip, port, weight, forwarding, upperThreshold, lowerThreshold }
+}
+
+/** IPVS_CMD_GET_INFO. */
+export function encodeGetInfo(): GenericRequest {
+  return ipvsRequest('getInfo')
+}
+
+/** The answer to `encodeGetInfo`; undefined for any other message. */
+export function decodeGetInfo(message: NetlinkMessage): IpvsInfo | undefined {
+  if (commandOf(message) !== COMMAND.setInfo) return undefined
+  const attributes = message.payload.subarray(GENERIC_HEADER)
+  const version = findU32(attributes, VERSION)
+  const connectionTableSize = findU32(attributes, TABLE_SIZE)
+  if (version === undefined || connectionTableSize === undefined) return undefined
+  const parts = [16, 8, 0].map((shift) => (version >> shift) & 0xff)
+  return { version: parts.join('.'), connectionTableSize }
+}
+
+/** IPVS_CMD_GET_CONFIG. */
+export function encodeGetConfig(): GenericRequest {
+  return ipvsRequest('getConfig')
+}
+
+/** A kernel without a protocol sends no timeout for it: 0. */
+export function decodeGetConfig(message: NetlinkMessage): IpvsTimeouts | undefined {
+  if (commandOf(message) !== COMMAND.setConfig) return undefined
+  const attributes = message.payload.subarray(GENERIC_HEADER)
+  return {
+    tcp: findU32(attributes, CMD_ATTR.timeoutTcp) ?? 0,
+    tcpFin: findU32(attributes, CMD_ATTR.timeoutTcpFin) ?? 0,
+    udp: findU32(attributes, CMD_ATTR.timeoutUdp) ?? 0,
+  }
+}
+
+/** IPVS_CMD_SET_CONFIG: EINVAL. What is absent or 0 stays as it is. */
+export function encodeSetConfig({ tcp, tcpFin, udp }: Partial<IpvsTimeouts>): GenericRequest {
+  return ipvsRequest('setConfig', (writer) => {
+    if (tcp !== undefined) writer.u32(CMD_ATTR.timeoutTcp, tcp)
+    if (tcpFin !== undefined) writer.u32(CMD_ATTR.timeoutTcpFin, tcpFin)
+    if (udp !== undefined) writer.u32(CMD_ATTR.timeoutUdp, udp)
+  })
 }

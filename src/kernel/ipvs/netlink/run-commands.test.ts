@@ -3,8 +3,7 @@ import { systemClock } from '../../../lib/clock.ts'
 import { type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { type IpvsCommand, type RealServer, virtualServerKey } from '../ipvs.ts'
 import { StubKernel } from '../testing/stub-kernel.ts'
-import { IpvsSocket } from './ipvs-socket.ts'
-import { runCommands } from './run-commands.ts'
+import { IpvsSocket, runCommands } from './netlink-ipvs.ts'
 
 const SETTINGS = { scheduler: 'rr', flags: [], persistence: undefined } as const
 const ip = (text: string) => parseIp(text) as IpAddress

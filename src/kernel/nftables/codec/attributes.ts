@@ -20,8 +20,17 @@ export const RULE = { table: 1, chain: 2, handle: 3, expressions: 4, userData: 7
 
 /** enum nft_set_attributes. */
 export const SET = {
-  ...{ table: 1, name: 2, flags: 3, keyType: 4, keyLength: 5, dataType: 6, dataLength: 7 },
-  ...{ description: 9, id: 10, userData: 13, expression: 17 },
+  table: 1,
+  name: 2,
+  flags: 3,
+  keyType: 4,
+  keyLength: 5,
+  dataType: 6,
+  dataLength: 7,
+  description: 9,
+  id: 10,
+  userData: 13,
+  expression: 17,
 } as const
 
 /** enum nft_set_desc_attributes. */
@@ -35,7 +44,14 @@ export const ELEMENTS = { table: 1, set: 2, list: 3 } as const
 
 /** enum nft_set_elem_attributes. */
 export const ELEMENT = {
-  ...{ key: 1, data: 2, flags: 3, timeout: 4, expires: 5, userData: 6, expression: 7, keyEnd: 10 },
+  key: 1,
+  data: 2,
+  flags: 3,
+  timeout: 4,
+  expires: 5,
+  userData: 6,
+  expression: 7,
+  keyEnd: 10,
 } as const
 
 /** enum nft_data_attributes. */
@@ -52,7 +68,11 @@ export const TABLE_OWNER = 2
 
 /** enum nft_set_flags. */
 export const SET_FLAG = {
-  ...{ interval: 0x4, map: 0x8, timeout: 0x10, dynamic: 0x20, concatenation: 0x80 },
+  interval: 0x4,
+  map: 0x8,
+  timeout: 0x10,
+  dynamic: 0x20,
+  concatenation: 0x80,
 } as const
 
 /** NFT_SET_ELEM_INTERVAL_END. */

@@ -6,9 +6,8 @@ import { nfHeader, nfMessageType } from '../../netlink/nfnetlink.ts'
 import type { Command, Element, Hook, SetSpec, Table } from '../objects.ts'
 import { CHAIN, ELEMENTS, HOOK, RULE, SET, TABLE, TABLE_OWNER } from './attributes.ts'
 import { type ElementForm, writeElement } from './element-codec.ts'
-import { lengthOf } from './field-types.ts'
 import { writeSet } from './set-codec.ts'
-import { ruleUserData } from './user-data.ts'
+import { lengthOf, ruleUserData } from './user-data.ts'
 import { writeExpression } from './write-expression.ts'
 
 /** Message flags of linux/netlink.h: create what is not there; behind the others. */
@@ -21,7 +20,11 @@ export const POLICY = { drop: 0, accept: 1 } as const
 
 /** enum nf_inet_hooks. */
 const HOOKS: Readonly<Record<Hook['hook'], number>> = {
-  ...{ prerouting: 0, input: 1, forward: 2, output: 3, postrouting: 4 },
+  prerouting: 0,
+  input: 1,
+  forward: 2,
+  output: 3,
+  postrouting: 4,
 }
 
 /** A list of elements is one attribute, which holds 65,535 bytes at most; an element has fewer than 400. */

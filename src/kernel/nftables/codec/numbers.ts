@@ -4,7 +4,11 @@ import type { ConntrackKey, MetaKey, PayloadBase, Register } from '../expression
 
 /** enum nft_meta_keys. */
 export const META: Readonly<Record<MetaKey, number>> = {
-  ...{ mark: 3, iifname: 6, oifname: 7, nfproto: 15, l4proto: 16 },
+  mark: 3,
+  iifname: 6,
+  oifname: 7,
+  nfproto: 15,
+  l4proto: 16,
 }
 
 /** enum nft_payload_bases. */
@@ -15,7 +19,12 @@ export const CONNTRACK: Readonly<
   Record<Exclude<ConntrackKey, 'saddr' | 'daddr'>, number> &
     Record<'saddr' | 'daddr', Record<4 | 6, number>>
 > = {
-  ...{ state: 0, direction: 1, status: 2, mark: 3, protoSource: 11, protoDestination: 12 },
+  state: 0,
+  direction: 1,
+  status: 2,
+  mark: 3,
+  protoSource: 11,
+  protoDestination: 12,
   saddr: { 4: 19, 6: 21 },
   daddr: { 4: 20, 6: 22 },
 }
@@ -51,7 +60,12 @@ export const PORT_UNREACHABLE = { 4: 3, 6: 4 } as const
 
 /** Verdicts of linux/netfilter.h (NF_…) and enum nft_verdicts. */
 export const VERDICT_CODE = {
-  ...{ drop: 0, accept: 1, continue: -1, jump: -3, goto: -4, return: -5 },
+  drop: 0,
+  accept: 1,
+  continue: -1,
+  jump: -3,
+  goto: -4,
+  return: -5,
 } as const
 
 /** The kernel names each fourth 4-byte register from 8 by the 16-byte one that begins there. */

@@ -1,10 +1,13 @@
 import type { Family } from '../../../lib/ip.ts'
 import { attributeText, findAttribute } from '../../netlink/attribute.ts'
-import type { ConntrackKey, Expression } from '../expression.ts'
-import type { Verdict } from '../verdict.ts'
+import { align } from '../../netlink/message.ts'
+import type { ConntrackKey, Expression, Verdict } from '../expression.ts'
 import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
-import { eachAttribute } from './each-attribute.ts'
 import * as number from './numbers.ts'
+
+const HEADER = 4
+/** The two upper bits of a type mean "nested" and "network byte order". */
+const TYPE_MASK = 0x3fff
 
 /** The expressions of a rule; one that this code does not write in the same way is `foreign`. */
 export function readExpressions(list: Buffer, family: Family): readonly Expression[] {
@@ -140,7 +143,9 @@ const READERS: Readonly<Record<string, Reader>> = {
     const isInverted = ((fields.be32(5) ?? 0) & number.INVERTED) !== 0
     if (set === undefined || key === undefined) return undefined
     return {
-      ...{ type: 'lookup', set, key },
+      type: 'lookup',
+      set,
+      key,
       ...(to === undefined ? {} : { to }),
       ...(isInverted ? { isInverted } : {}),
     }
@@ -154,7 +159,10 @@ const READERS: Readonly<Record<string, Reader>> = {
     const isOther = (does !== undefined && !counts) || fields.nested(10) !== undefined
     if (!operation || set === undefined || key === undefined || isOther) return undefined
     return {
-      ...{ type: 'dynamic', operation, set, key },
+      type: 'dynamic',
+      operation,
+      set,
+      key,
       ...(data === undefined ? {} : { data }),
       ...(timeout ? { timeout } : {}),
       ...(counts ? { counts } : {}),
@@ -192,4 +200,18 @@ function conntrackKey(value: number | undefined, family: Family): ConntrackKey |
   if (value === saddr[family]) return 'saddr'
   if (value === daddr[family]) return 'daddr'
   return number.keyOf(others, value)
+}
+
+/** Visits the attributes of a list in their order, up to the first one with an impossible length; values are views. */
+export function eachAttribute(
+  bytes: Buffer,
+  visit: (type: number, value: Buffer) => void,
+  start = 0,
+): void {
+  for (let at = start; at + HEADER <= bytes.length; ) {
+    const length = bytes.readUInt16LE(at)
+    if (length < HEADER || at + length > bytes.length) return
+    visit(bytes.readUInt16LE(at + 2) & TYPE_MASK, bytes.subarray(at + HEADER, at + length))
+    at += align(length)
+  }
 }

@@ -2,8 +2,14 @@ import { attributeText, findAttribute } from '../../netlink/attribute.ts'
 import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
 import type { SetSpec } from '../objects.ts'
 import { DESCRIPTION, EXPRESSION, FIELD, LIST_ELEMENT, SET, SET_FLAG } from './attributes.ts'
-import { fieldBytes, lengthOf, typeNumber, typesOfNumber } from './field-types.ts'
-import { setComment, setUserData } from './user-data.ts'
+import {
+  fieldBytes,
+  lengthOf,
+  setComment,
+  setUserData,
+  typeNumber,
+  typesOfNumber,
+} from './user-data.ts'
 
 /** NFT_DATA_VERDICT: the type of data that is a verdict. */
 const VERDICT_TYPE = 0xffff_ff00

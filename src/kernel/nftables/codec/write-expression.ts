@@ -1,7 +1,6 @@
 import type { Family } from '../../../lib/ip.ts'
 import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
-import type { Expression } from '../expression.ts'
-import type { Verdict } from '../verdict.ts'
+import type { Expression, Verdict } from '../expression.ts'
 import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
 import * as number from './numbers.ts'
 
@@ -22,9 +21,21 @@ export function writeVerdict(to: AttributeWriter, verdict: Verdict): void {
 }
 
 const NAMES = {
-  ...{ meta: 'meta', setMeta: 'meta', payload: 'payload', ct: 'ct', fib: 'fib' },
-  ...{ random: 'numgen', bitwise: 'bitwise', cmp: 'cmp', load: 'immediate', lookup: 'lookup' },
-  ...{ dynamic: 'dynset', nat: 'nat', masquerade: 'masq', reject: 'reject', counter: 'counter' },
+  meta: 'meta',
+  setMeta: 'meta',
+  payload: 'payload',
+  ct: 'ct',
+  fib: 'fib',
+  random: 'numgen',
+  bitwise: 'bitwise',
+  cmp: 'cmp',
+  load: 'immediate',
+  lookup: 'lookup',
+  dynamic: 'dynset',
+  nat: 'nat',
+  masquerade: 'masq',
+  reject: 'reject',
+  counter: 'counter',
   verdict: 'immediate',
 } as const satisfies Record<Exclude<Expression['type'], 'foreign'>, string>
 

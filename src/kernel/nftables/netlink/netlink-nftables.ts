@@ -1,14 +1,17 @@
 import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
 import { attributeText, findAttribute } from '../../netlink/attribute.ts'
+import { AttributeWriter } from '../../netlink/attribute-writer.ts'
 import type { KernelError } from '../../netlink/kernel-error.ts'
-import type { NetlinkMessage, OutgoingMessage } from '../../netlink/message.ts'
+import { type NetlinkMessage, NLM_F_ACK, type OutgoingMessage } from '../../netlink/message.ts'
 import { NFTA } from '../../netlink/nf-tables.ts'
+import { NFNL_SUBSYS } from '../../netlink/nfnetlink.ts'
 import { rawTransport } from '../../netlink/raw-transport.ts'
 import { NetlinkSession } from '../../netlink/session.ts'
 import { NETLINK_NETFILTER, type OpenTransport } from '../../netlink/transport.ts'
 import { CHAIN, ELEMENTS, RULE, SET, TABLE } from '../codec/attributes.ts'
-import { batchOf } from '../codec/batch.ts'
 import {
   elementMessages,
   encodeCommand,
@@ -17,13 +20,27 @@ import {
   type Numbering,
   writer,
 } from '../codec/commands.ts'
-import { readElements } from '../codec/element-codec.ts'
-import { joinRanges } from '../codec/join-ranges.ts'
+import { type ReadElement, readElements } from '../codec/element-codec.ts'
 import { attributesOf, readChain, readRule } from '../codec/replies.ts'
 import { readSet } from '../codec/set-codec.ts'
 import type { ChainContent, Nftables, TableContent, TransactionError } from '../nftables.ts'
 import type { Command, Element, Rule, SetSpec, Table } from '../objects.ts'
-import { transactionError, unread } from './errors.ts'
+
+/** linux/netfilter/nfnetlink.h: messages around those of one transaction, and the attribute of the first one. */
+const BATCH_BEGIN = 0x10
+const BATCH_END = 0x11
+const BATCH_GENERATION = 1
+
+/** What a refused command means, where the kernel has no words of its own. */
+const MEANINGS: Readonly<Record<number, string>> = {
+  [constants.errno.EPERM]:
+    'not permitted: CAP_NET_ADMIN is missing, or the table belongs to another program',
+  [constants.errno.ENOENT]: 'something that it names is not there, or a kernel module is missing',
+  [constants.errno.EEXIST]: 'it is there already, with another content',
+  [constants.errno.EBUSY]: 'it is in use',
+  [constants.errno.ENFILE]: 'the set is full',
+  [constants.errno.EOPNOTSUPP]: 'the kernel does not support it',
+}
 
 const { ENOENT, EINVAL } = constants.errno
 
@@ -261,4 +278,74 @@ const SIZES = { send: 64 * 1024 * 1024, datagram: 32 * 1024 }
 /** The nf_tables of the network namespace of this process; its socket opens now. */
 export function openNftables(clock: Clock): NetlinkNftables {
   return new NetlinkNftables(rawTransport(NETLINK_NETFILTER, SIZES), clock)
+}
+
+export function transactionError(
+  error: KernelError,
+  command: number | undefined,
+): TransactionError {
+  return { command, errno: error.errno, message: describe(error) }
+}
+
+/** Nothing can be said of the kernel without this. */
+function unread(what: string, error: KernelError): NodeProxyError {
+  return new NodeProxyError('NP_KERNEL_NETLINK', `${what} cannot be read: ${describe(error)}`)
+}
+
+function describe({ errno, text }: KernelError): string {
+  const name = getSystemErrorName(-errno)
+  const words = (text ?? MEANINGS[errno] ?? '').replaceAll(/[^\x20-\x7e]/g, '?')
+  return words === '' ? name : `${name}: ${words}`
+}
+
+/**
+ * Ranges of single numbers, which the kernel has as two elements: the first number, and the number behind the last one.
+ * A range without an end goes up to the largest number. An end without a beginning, as the one at 0 that nft writes, is
+ * left out.
+ */
+export function joinRanges(halves: readonly ReadElement[]): readonly Element[] {
+  const sorted = halves.toSorted(
+    (a, b) => a.element.key.compare(b.element.key) || Number(b.endsRange) - Number(a.endsRange),
+  )
+  const ranges: Element[] = []
+  for (const [index, { element, endsRange }] of sorted.entries()) {
+    if (endsRange) continue
+    const next = sorted[index + 1]
+    const keyEnd = next ? previous(next.element.key) : Buffer.alloc(element.key.length, 0xff)
+    ranges.push({ ...element, keyEnd })
+  }
+  return ranges
+}
+
+function previous(key: Buffer): Buffer {
+  const bytes = Buffer.from(key)
+  let at = bytes.length - 1
+  while (at >= 0 && bytes[at] === 0) bytes[at--] = 0xff
+  if (at >= 0) bytes[at] = (bytes[at] ?? 0) - 1
+  return bytes
+}
+
+/**
+ * The messages of one transaction. The last command alone requests an acknowledgement: older kernels send none for the
+ * message that ends the batch.
+ */
+export function batchOf(
+  commands: readonly OutgoingMessage[],
+  generation?: number,
+): readonly OutgoingMessage[] {
+  const begin = edge()
+  if (generation !== undefined) begin.be32(BATCH_GENERATION, generation)
+  const last = commands.length - 1
+  return [
+    { type: BATCH_BEGIN, flags: 0, payload: begin.written() },
+    ...commands.map((one, index) =>
+      index === last ? { ...one, flags: one.flags | NLM_F_ACK } : one,
+    ),
+    { type: BATCH_END, flags: 0, payload: edge().written() },
+  ]
+}
+
+/** `struct nfgenmsg`: no family, version 0, and the subsystem in network byte order. */
+function edge(): AttributeWriter {
+  return new AttributeWriter().header(0, 0, 0, NFNL_SUBSYS.nftables)
 }

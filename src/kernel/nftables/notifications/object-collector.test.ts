@@ -20,7 +20,8 @@ function notifications(command: Command, port = 5): readonly Buffer[] {
 
 function collected(commands: readonly Command[], limit?: number, port?: number) {
   const collector = new ObjectCollector({
-    ...{ table: 'np', exceptPort: OWN },
+    table: 'np',
+    exceptPort: OWN,
     ...(limit === undefined ? {} : { limit }),
   })
   for (const command of commands) {

@@ -1,7 +1,6 @@
 import { constants } from 'node:os'
-import type { ConntrackKey, Expression, MetaKey } from '../expression.ts'
+import type { ConntrackKey, Expression, MetaKey, Verdict } from '../expression.ts'
 import type { Rule } from '../objects.ts'
-import type { Verdict } from '../verdict.ts'
 import type { FakeTable } from './fake-table.ts'
 import { isTooLong } from './names.ts'
 import { Registers } from './registers.ts'
@@ -13,13 +12,23 @@ const MAX_EXPRESSIONS = 128
 const MAX_CONSTANT = 16
 
 const META_BYTES: Readonly<Record<MetaKey, number>> = {
-  ...{ l4proto: 1, nfproto: 1, mark: 4, iifname: 16, oifname: 16 },
+  l4proto: 1,
+  nfproto: 1,
+  mark: 4,
+  iifname: 16,
+  oifname: 16,
 }
 
 /** Undefined: an address, as long as those of the table's family. */
 const CONNTRACK_BYTES: Readonly<Record<ConntrackKey, number | undefined>> = {
-  ...{ state: 4, status: 4, mark: 4, direction: 1, protoSource: 2, protoDestination: 2 },
-  ...{ saddr: undefined, daddr: undefined },
+  state: 4,
+  status: 4,
+  mark: 4,
+  direction: 1,
+  protoSource: 2,
+  protoDestination: 2,
+  saddr: undefined,
+  daddr: undefined,
 }
 
 const OF_ONE_DIRECTION: ReadonlySet<ConntrackKey> = new Set([

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts'
-import { transactionError } from '../netlink/errors.ts'
+import { transactionError } from '../netlink/netlink-nftables.ts'
 import type { TransactionError } from '../nftables.ts'
 import type { TouchedObject } from '../notifications/object-collector.ts'
 import type { Element, Table } from '../objects.ts'
@@ -114,7 +114,7 @@ export class FakeNamespace {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Every object and every element, as sorted texts; `hasElements`: of which sets. */
+  /** Every object and every element, as sorted texts; `hasElements`: the sets whose elements are included. */
   dump(hasElements: (set: string) => boolean = () => true): readonly string[] {
     this.#collect()
     return [...this.#tables.values()].flatMap((held) => dumpTable(held, hasElements)).toSorted()

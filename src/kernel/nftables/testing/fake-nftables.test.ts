@@ -44,8 +44,13 @@ test('a refused transaction leaves everything as it was', async () => {
   await nftables.commit([table, chain('a'), set('s', ADDRESSES), add('s', ONE)])
   const before = namespace.dump()
   const error = await nftables.commit([
-    ...[remove('s', ONE), add('s', TWO), chain('b'), rule('a', { type: 'counter' })],
-    ...[dropChain('b'), set('t', MAP), { do: 'deleteTable', table: TABLE } as const],
+    remove('s', ONE),
+    add('s', TWO),
+    chain('b'),
+    rule('a', { type: 'counter' }),
+    dropChain('b'),
+    set('t', MAP),
+    { do: 'deleteTable', table: TABLE } as const,
     chain('c'),
   ])
   expect(error).toMatchObject({ command: 7, errno: ENOENT })
@@ -66,7 +71,11 @@ test('a transaction that changes nothing makes no new generation', async () => {
 test('what was written is read', async () => {
   const { nftables } = opened()
   await nftables.commit([
-    ...[table, chain('a'), rule('a', { type: 'counter' }), set('r', RANGES), set('m', MAP)],
+    table,
+    chain('a'),
+    rule('a', { type: 'counter' }),
+    set('r', RANGES),
+    set('m', MAP),
     add('r', { key: bytes(10, 0, 0, 0), keyEnd: bytes(10, 0, 0, 9) }),
     add('m', { ...ONE, data: TWO.key, comment: 'shop/cart' }, { ...TWO, data: TWO.key }),
   ])
@@ -158,7 +167,8 @@ test('nothing is answered during a silence', async () => {
 function heard() {
   const { namespace, nftables } = opened()
   const monitor = new FakeObjectMonitor(namespace, {
-    ...{ table: TABLE.name, exceptPort: nftables.port },
+    table: TABLE.name,
+    exceptPort: nftables.port,
   })
   const changes: RuleChange<TouchedObject>[] = []
   const stop = monitor.start((change) => changes.push(change))

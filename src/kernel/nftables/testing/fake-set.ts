@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { lengthOf } from '../codec/field-types.ts'
+import { lengthOf } from '../codec/user-data.ts'
 import type { Element, SetSpec } from '../objects.ts'
 import { type ElementStore, type HeldElement, isExpired } from './element-store.ts'
 import { FieldRanges } from './field-ranges.ts'

@@ -1,4 +1,4 @@
-import { fieldBytes } from '../codec/field-types.ts'
+import { fieldBytes } from '../codec/user-data.ts'
 import type { Element, FieldType } from '../objects.ts'
 import { type ElementStore, type HeldElement, isExpired } from './element-store.ts'
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { FakeSets } from '../../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
-import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monitor.ts'
 import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/configuration.ts'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
-import { iptablesDriver } from './iptables-driver.ts'
+import { iptablesDriver } from './definition.ts'
 
 function rig(monitor: FakeMonitor | typeof noopMonitor = new FakeMonitor()) {
   const sets = new FakeSets()

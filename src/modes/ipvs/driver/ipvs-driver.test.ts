@@ -69,7 +69,11 @@ function rig(states: Readonly<Record<string, ModuleState>> = {}, release = '6.1.
   const listChain = async (_family: number, table: string, chain: string) =>
     chains.has(`${table} ${chain}`) ? [] : undefined
   const driver = new IpvsDriver({
-    ...{ modules, sysctl, clock, log, release },
+    modules,
+    sysctl,
+    clock,
+    log,
+    release,
     iptables: { listChain },
     hasIpvs: () => world.hasIpvs,
     open: openFor('forwarding'),

@@ -1,30 +1,50 @@
 import type { Iptables } from '../../../kernel/iptables/iptables.ts'
-import { type KernelModules } from '../../../kernel/modules/kernel-modules.ts'
+import type { KernelModules } from '../../../kernel/modules/kernel-modules.ts'
 import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
+import { networkDifference } from '../../../lib/ip-range.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
+import type {
+  ModeDriver,
+  PendingCleanup,
+  Periods,
+  Readiness,
+} from '../../definition/mode-driver.ts'
 import type { ModeSpec } from '../../definition/mode-spec.ts'
 import type { ModeView } from '../../definition/mode-view.ts'
-import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
-import type { Missing, MissingRequirement } from '../../mode.ts'
+import type { Missing, MissingRequirement, Mode } from '../../mode.ts'
+import { linuxVersion } from '../../netfilter/detect-extensions.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
+import { nodeAddresses } from '../../netfilter/settings/node-addresses.ts'
 import { CHAIN } from '../objects/names.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
 import type { IpvsRuntime } from './ipvs-runtime.ts'
-import { ipvsSettings, schedulerOf } from './ipvs-settings.ts'
 import {
   ipvsModules,
   missingModuleRequirements,
   missingRequirements,
   unanswered,
 } from './missing-modules.ts'
-import { IpvsPendingCleanup } from './pending-cleanup.ts'
-import { CONNTRACK, ipvsSysctls, reuseReason } from './sysctls.ts'
+
+const DEFAULT_SCHEDULER = 'rr'
+
+/** Without it no packet that IPVS forwards can be masqueraded. */
+const CONNTRACK: IpvsSysctl = {
+  path: 'net/ipv4/vs/conntrack',
+  value: '1',
+  why: 'connections that IPVS forwards are masqueraded and matched like any other',
+}
+
+const ARP = 'only the interface that has an address answers for it (ipvs.strictARP)'
+const STRICT_ARP: readonly IpvsSysctl[] = [
+  { path: 'net/ipv4/conf/all/arp_ignore', value: '1', why: ARP },
+  { path: 'net/ipv4/conf/all/arp_announce', value: '2', why: ARP },
+]
 
 /** What `IpvsDriver` works with; tests pass fakes. */
 export interface IpvsDriverParts {
@@ -163,4 +183,111 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
       return [{ code: 'NP_IPVS_CONNTRACK', what: `${path} is not ${value} (${why})`, remedy }]
     }
   }
+}
+
+/** What an earlier run in ipvs mode left behind, removed with sockets of its own. */
+class IpvsPendingCleanup implements PendingCleanup {
+  readonly #open: () => Promise<IpvsRuntime>
+  readonly #inputs: () => ModeInputs<IpvsConfiguration>
+  #mode: Mode | undefined
+
+  constructor(open: () => Promise<IpvsRuntime>, inputs: () => ModeInputs<IpvsConfiguration>) {
+    this.#open = open
+    this.#inputs = inputs
+  }
+
+  get draining(): number {
+    return this.#mode?.draining ?? 0
+  }
+
+  async drainAndCleanup(signal: AbortSignal): Promise<void> {
+    const runtime = await this.#open()
+    try {
+      this.#mode = runtime.build(ipvsSettings(this.#inputs()))
+      await this.#mode.drainAndCleanup(signal)
+    } finally {
+      this.#mode = undefined
+      await runtime.close()
+    }
+  }
+}
+
+/**
+ * A kernel setting of the ipvs mode, its path below /proc/sys; `net/ipv4/vs` exists once ip_vs is
+ * loaded. Source: Documentation/networking/ipvs-sysctl.rst of Linux.
+ */
+interface IpvsSysctl {
+  readonly path: string
+  readonly value: string
+  readonly why: string
+}
+
+/** The other settings that the mode makes; it works without any of them. `release` as `uname -r` prints it. */
+function ipvsSysctls({ ipvs }: IpvsConfiguration, release: string): readonly IpvsSysctl[] {
+  return [
+    {
+      path: 'net/ipv4/vs/expire_nodest_conn',
+      value: '1',
+      why: 'a connection whose backend is gone ends at once',
+    },
+    {
+      path: 'net/ipv4/vs/expire_quiescent_template',
+      value: '1',
+      why: 'a client that sticks to a backend that leaves gets another one',
+    },
+    ...(delaysReusedPorts(release)
+      ? [{ path: 'net/ipv4/vs/conn_reuse_mode', value: '0', why: reuseReason(release) }]
+      : []),
+    ...(ipvs.strictARP ? STRICT_ARP : []),
+  ]
+}
+
+/** What is done about net/ipv4/vs/conn_reuse_mode on this kernel, and why; for the log. */
+function reuseReason(release: string): string {
+  return delaysReusedPorts(release)
+    ? `0: Linux ${release} delays a client that uses its port again by one second otherwise (4.1 to 5.8 do)`
+    : `left as it is: Linux ${release} gives a client that uses its port again another backend without delay`
+}
+
+/** Linux 4.1 brought the setting, 5.9 took the delay away; kube-proxy draws the same line. */
+function delaysReusedPorts(release: string): boolean {
+  const version = linuxVersion(release)
+  return version >= 4_001 && version < 5_009
+}
+
+/** The settings of the ipvs mode, from configuration, Node object, kernel and interfaces. */
+export function ipvsSettings(inputs: ModeInputs<IpvsConfiguration>): IpvsSettings {
+  const { config, facts } = inputs
+  const { ipvs } = config
+  const common = netfilterSettings(inputs)
+  const { tcp, udp, sctp } = ipvs.gracefulTermination
+  return {
+    netfilter: {
+      ...common,
+      // Node ports on loopback are relayed by this process, so nothing has to be routed there.
+      dropMartians: facts.routesLocalnet,
+      ...(common.serviceRanges && {
+        serviceRanges: networkDifference(common.serviceRanges, ipvs.excludeCIDRs),
+      }),
+    },
+    scheduler: schedulerOf(ipvs.scheduler),
+    nodeAddresses: nodeAddresses(inputs),
+    excludeCIDRs: ipvs.excludeCIDRs,
+    timeouts: {
+      tcp: seconds(ipvs.tcpTimeout),
+      tcpFin: seconds(ipvs.tcpFinTimeout),
+      udp: seconds(ipvs.udpTimeout),
+    },
+    drain: { tcp: seconds(tcp), udp: seconds(udp), sctp: seconds(sctp) },
+  }
+}
+
+/** The scheduler of Services that name none. */
+function schedulerOf(configured: string): string {
+  return configured === '' ? DEFAULT_SCHEDULER : configured
+}
+
+/** Milliseconds as the kernel's whole seconds, rounded up so that none becomes 0. */
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1_000)
 }

@@ -5,7 +5,7 @@ import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
-import { ipvsSettings } from './ipvs-settings.ts'
+import { ipvsSettings } from './ipvs-driver.ts'
 
 const node: Node = {
   name: 'here',
@@ -81,7 +81,8 @@ test('loopback is guarded only where another program routes it', () => {
   const facts = { families: [4], hairpin: 'bpf', randomFully: true, routesLocalnet: true } as const
   expect(settingsFor(values).netfilter).toEqual({
     ...netfilterSettings({
-      ...{ config: configuration(values), node },
+      config: configuration(values),
+      node,
       facts: { ...facts, families: [4, 6] },
     }),
     dropMartians: false,

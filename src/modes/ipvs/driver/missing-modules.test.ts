@@ -4,7 +4,8 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { missingModuleRequirements, missingRequirements, unanswered } from './missing-modules.ts'
 
 const report = (states: Readonly<Record<string, ModuleState>>, errorText = '') => ({
-  ...{ states: new Map(Object.entries(states)), errorText },
+  states: new Map(Object.entries(states)),
+  errorText,
   loaded: [],
 })
 const whatOf = (missing: readonly { readonly what: string }[]) => missing.map(({ what }) => what)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { LoadReport, ModuleState } from '../../../kernel/modules/kernel-modules.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Missing, MissingRequirement } from '../../mode.ts'
@@ -85,7 +86,12 @@ function missingModules(states: LoadReport['states']): ReadonlyMap<string, Reaso
   return missing
 }
 
-/** As a whole word: `ip_vs` is none of `ip_vs_rr`. */
+/** As a whole word: `ip_vs` does not match `ip_vs_rr`. */
 function mentions(text: string, module: string): boolean {
   return new RegExp(`\\b${module}\\b`).test(text)
+}
+
+/** Whether ip_vs is loaded in this kernel. A request to ip_vs itself would load its module. */
+export function hasIpvs(): boolean {
+  return existsSync('/proc/net/ip_vs')
 }

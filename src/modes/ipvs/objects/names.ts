@@ -1,7 +1,7 @@
 import type { SetType } from '../../../kernel/ipset/sets.ts'
 import type { Family } from '../../../lib/ip.ts'
-import type { KeptSet } from '../../netfilter/sets/set-members.ts'
-import { MAX_MEMBERS, nameSet } from '../../netfilter/sets/set-name.ts'
+import type { KeptSet } from '../../netfilter/set-members.ts'
+import { MAX_MEMBERS, nameSet } from '../../netfilter/set-text.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPVS-'

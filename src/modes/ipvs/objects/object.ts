@@ -5,7 +5,7 @@ import {
 } from '../../../kernel/ipvs/ipvs.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
-import { kindOf as wordOf } from '../../netfilter/objects/object-key.ts'
+import { kindOf as wordOf } from '../../netfilter/object-key.ts'
 
 /**
  * What this mode makes: virtual servers (`vs/4/tcp/10.96.0.1:80`), relays (`relay/tcp/30080`),

@@ -12,8 +12,12 @@ const drains = { drains: true }
 function spec(scheduler: string, weights: Readonly<Record<string, number>>): ServerSpec {
   const servers = Object.entries(weights).map(
     ([address, weight]): RealServer => ({
-      ...{ ip: ip(address), port: 80, weight, forwarding: 'masquerade' },
-      ...{ upperThreshold: 0, lowerThreshold: 0 },
+      ip: ip(address),
+      port: 80,
+      weight,
+      forwarding: 'masquerade',
+      upperThreshold: 0,
+      lowerThreshold: 0,
     }),
   )
   return { settings: { scheduler, flags: flagsOf(scheduler), persistence: undefined }, servers }

@@ -13,8 +13,12 @@ import {
 } from './server-spec.ts'
 
 const server = (address: string, overrides: Partial<RealServer> = {}): RealServer => ({
-  ...{ ip: ip(address), port: 80, weight: 1, forwarding: 'masquerade' },
-  ...{ upperThreshold: 0, lowerThreshold: 0 },
+  ip: ip(address),
+  port: 80,
+  weight: 1,
+  forwarding: 'masquerade',
+  upperThreshold: 0,
+  lowerThreshold: 0,
   ...overrides,
 })
 const settings: ServerSpec['settings'] = { scheduler: 'rr', flags: [], persistence: undefined }

@@ -25,8 +25,12 @@ const UDP = { ...VIP, protocol: 'UDP' } as const
 function spec(scheduler: string, ...pods: readonly string[]): ServerSpec {
   const servers = pods.map(
     (pod): RealServer => ({
-      ...{ ip: ip(pod), port: 8080, weight: 1, forwarding: 'masquerade' },
-      ...{ upperThreshold: 0, lowerThreshold: 0 },
+      ip: ip(pod),
+      port: 8080,
+      weight: 1,
+      forwarding: 'masquerade',
+      upperThreshold: 0,
+      lowerThreshold: 0,
     }),
   )
   return { settings: { scheduler, flags: flagsOf(scheduler), persistence: undefined }, servers }
@@ -40,7 +44,9 @@ function servers(
   const wanted = new Map<ObjectKey, ServerSpec>()
   const all = new VirtualServers(ipvs)
   const writer = new ServerWriter({
-    ...{ ipvs, servers: all, clock },
+    ipvs,
+    servers: all,
+    clock,
     specOf: (key) => wanted.get(key),
     drains: (key) => !key.includes('/udp/'),
     scheduler,

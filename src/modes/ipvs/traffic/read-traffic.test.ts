@@ -36,7 +36,11 @@ test('a Service is the sum of its virtual servers, those with a mark too', async
   ipvs.setCounters(at('172.30.0.2'), { connections: 5 })
   const { totals } = await mode.readTraffic()
   expect(totals.get('shop/a' as ServiceKey)).toEqual({
-    ...{ connections: 111, packetsIn: 3, bytesIn: 300, packetsOut: 7, bytesOut: 900 },
+    connections: 111,
+    packetsIn: 3,
+    bytesIn: 300,
+    packetsOut: 7,
+    bytesOut: 900,
   })
   expect(totals.get('shop/b' as ServiceKey)).toMatchObject({ connections: 5, bytesIn: 0 })
 })
@@ -51,8 +55,14 @@ test('a backend is the sum of its places in virtual servers, with its present co
   const backends = (await mode.readTraffic(all)).backends.get('shop/a' as ServiceKey)
   expect(backends).toHaveLength(2)
   expect(backends).toContainEqual({
-    ...{ entry: 'a', ...POD, connections: 5, connectionsNow: 7 },
-    ...{ packetsIn: 0, bytesIn: 50, packetsOut: 0, bytesOut: 0 },
+    entry: 'a',
+    ...POD,
+    connections: 5,
+    connectionsNow: 7,
+    packetsIn: 0,
+    bytesIn: 50,
+    packetsOut: 0,
+    bytesOut: 0,
   })
   expect(backends?.find(({ ip: one }) => one === OTHER.ip)).toMatchObject({ connections: 4 })
 })

@@ -1,10 +1,9 @@
 import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { KernelError, ObjectKey } from '../../mode.ts'
-import { blame } from './blame.ts'
-import { objectOf } from './object.ts'
+import type { ChainContents } from './keeper-options.ts'
+import { keyOf, objectOf } from './object.ts'
 import type { Commit } from './plan.ts'
-import { type Contents, restoreLines } from './restore-text.ts'
 
 const PIECE_CHARS = 256 * 1024
 
@@ -163,4 +162,138 @@ function* textOf(commits: readonly Commit[], contents: Contents): Generator<stri
     }
   }
   yield piece
+}
+
+/** Which objects of a refused commit are at fault. */
+interface Blame {
+  /** Objects of the commit that the kernel refused; empty when its message names none. */
+  readonly faulty: readonly ObjectKey[]
+  /** A chain of ours that rules lead to and the kernel does not hold. */
+  readonly missing: ObjectKey | undefined
+}
+
+/** What the fault is looked for with. */
+interface BlameContext {
+  /** Of our chains' names. */
+  readonly prefix: string
+  readonly contents: Contents
+  /** Commits of the same text that took effect before; `contents` must not know of it yet. */
+  readonly done: readonly Commit[]
+}
+
+/**
+ * Reads from the message of iptables which objects of the refused commit are at fault. A
+ * single object always is; where neither a chain nor a usable line is named (the
+ * legacy variant reports only that the COMMIT failed) none can be found.
+ */
+export function blame(
+  commit: Commit,
+  failure: Extract<RestoreResult, { ok: false }>,
+  context: BlameContext,
+): Blame {
+  const keys = [...commit.stubs, ...commit.set, ...commit.unset]
+  const absent = missingChain(failure.message, context.prefix)
+  if (absent !== undefined) {
+    const missing = chainKey(commit, absent)
+    if (!keys.includes(missing)) return { faulty: [], missing }
+  }
+  const named = chainsAtFault(failure.message, context.prefix).map((chain) =>
+    chainKey(commit, chain),
+  )
+  const faulty = keys.filter((key) => named.includes(key))
+  if (faulty.length > 0) return { faulty, missing: undefined }
+  if (keys.length === 1) return { faulty: keys, missing: undefined }
+  const key = failure.line === undefined ? undefined : lineAt(failure.line, commit, context)?.key
+  return { faulty: key === undefined ? [] : [key], missing: undefined }
+}
+
+/**
+ * `Chain 'NAME' does not exist`: nft. `goto 'NAME' is not a chain` and ``Couldn't
+ * load target `NAME'``: legacy.
+ */
+function missingChain(message: string, prefix: string): string | undefined {
+  const pattern = String.raw`\b(?:[Cc]hain|goto|target) ['\`](${prefix}[\w-]+)'`
+  return new RegExp(pattern).exec(message)?.[1]
+}
+
+/**
+ * `RULE_APPEND failed (…): rule in chain NAME`, `CHAIN_DEL failed (…): chain NAME`: nft.
+ * Of several the last is left out: the message may have been cut in the middle of its name.
+ */
+function chainsAtFault(message: string, prefix: string): readonly string[] {
+  const pattern = new RegExp(String.raw`\bchain (${prefix}[\w-]+)`, 'g')
+  const names = [...message.matchAll(pattern)].map(([, name = '']) => name)
+  return names.length > 1 ? names.slice(0, -1) : names
+}
+
+function chainKey({ family, table }: Commit, chain: string): ObjectKey {
+  return keyOf({ kind: 'chain', family, table, chain })
+}
+
+function lineAt(
+  number: number,
+  commit: Commit,
+  { contents, done }: BlameContext,
+): Line | undefined {
+  let before = 0
+  for (const each of done) for (const _ of restoreLines(each, contents)) before++
+  return [...restoreLines(commit, contents)][number - before - 1]
+}
+
+/** A line of restore text and the object that it is about. */
+interface Line {
+  readonly text: string
+  readonly key: ObjectKey | undefined
+}
+
+/** What the lines of a commit are made from. */
+interface Contents extends Pick<ChainContents, 'rulesOf'> {
+  /** How often a jump stands in its chain now. */
+  countOf(key: ObjectKey): number
+}
+
+/**
+ * The text of one commit for `iptables-restore --noflush`. Every chain is
+ * declared first, which creates or empties it; it is filled in the same
+ * transaction, so that no packet sees it empty.
+ */
+export function* restoreLines(commit: Commit, contents: Contents): Generator<Line> {
+  yield line(`*${commit.table}`)
+  yield* [...commit.stubs, ...commit.set, ...commit.unset].flatMap(declare)
+  for (const key of commit.set) yield* write(key, contents)
+  for (const key of commit.unset) yield* erase(key, contents)
+  yield line('COMMIT')
+}
+
+function line(text: string, key?: ObjectKey): Line {
+  return { text, key }
+}
+
+function declare(key: ObjectKey): readonly Line[] {
+  const object = objectOf(key)
+  return object.kind === 'chain' ? [line(`:${object.chain} - [0:0]`, key)] : []
+}
+
+function* write(key: ObjectKey, contents: Contents): Generator<Line> {
+  const object = objectOf(key)
+  if (object.kind === 'chain') {
+    for (const rule of contents.rulesOf(key) ?? []) yield line(`-A ${object.chain} ${rule}`, key)
+  } else if (object.kind === 'jump') {
+    yield* eraseJump(key, contents)
+    yield line(`-I ${object.chain} 1 ${object.rule}`, key)
+  }
+}
+
+function* erase(key: ObjectKey, contents: Contents): Generator<Line> {
+  const object = objectOf(key)
+  if (object.kind === 'chain') yield line(`-X ${object.chain}`, key)
+  else yield* eraseJump(key, contents)
+}
+
+function* eraseJump(key: ObjectKey, contents: Contents): Generator<Line> {
+  const object = objectOf(key)
+  if (object.kind !== 'jump') return
+  for (let count = contents.countOf(key); count > 0; count--) {
+    yield line(`-D ${object.chain} ${object.rule}`, key)
+  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ObjectKey } from '../../mode.ts'
-import { blame } from './blame.ts'
+import { blame } from './apply.ts'
 import type { Commit } from './plan.ts'
 
 const KEYS = ['NPROXY-A', 'NPROXY-B', 'NPROXY-BB'].map((chain) => `4/nat/${chain}` as ObjectKey)
@@ -60,7 +60,8 @@ test.each([
 ] as const)('%s', (_, message, line, expected) => {
   const failure = { ok: false, kind: 'refused', message, commits: 0, pid: 1 } as const
   const found = blame(commit, line === undefined ? failure : { ...failure, line }, {
-    ...{ contents, prefix: 'NPROXY-' },
+    contents,
+    prefix: 'NPROXY-',
     done: [],
   })
   expect(found).toEqual({

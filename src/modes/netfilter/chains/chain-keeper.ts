@@ -14,8 +14,7 @@ import { foreignChange } from './foreign-change.ts'
 import type { ChainContents, ChainKeeperOptions, OwnedChains } from './keeper-options.ts'
 import { countOfDigest, digestCount, digestRules } from './object.ts'
 import { observeObjects, observeTable } from './observe.ts'
-import { type Commit, plan } from './plan.ts'
-import { demandRemoved } from './removal.ts'
+import { type Commit, demandRemoved, plan } from './plan.ts'
 
 /**
  * The nft variant takes longer per chain the more chains one commit has; the

@@ -1,9 +1,11 @@
 import type { Iptables, SavedTable } from '../../../kernel/iptables/iptables.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
-import { hasJumpBefore } from './foreign-jump.ts'
 import { digestBehind, digestCount, digestRules, keyOf, objectOf } from './object.ts'
 import { BUILT_IN, type ChainLocation, type Table } from './place.ts'
+
+/** The chains of kube-proxy, in any of its modes, to which rules of nat's built-in chains lead. */
+const FOREIGN = / ?-[jg] KUBE-(?:SERVICES|POSTROUTING|PORTALS-HOST|PORTALS-CONTAINER)$/
 
 /** Where to look, and what the names of our chains begin with. */
 export interface View {
@@ -108,4 +110,13 @@ function countJumps(
     counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   return counts
+}
+
+/**
+ * Whether a rule of a built-in chain of nat leads to another Service proxy before the first of our
+ * jumps. The first translation of a connection counts, so the other proxy's rules would decide.
+ */
+function hasJumpBefore(rules: readonly string[], ours: readonly string[]): boolean {
+  const foreign = rules.findIndex((rule) => FOREIGN.test(rule))
+  return foreign >= 0 && ours.some((jump) => rules.lastIndexOf(jump) > foreign)
 }

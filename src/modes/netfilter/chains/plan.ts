@@ -1,5 +1,6 @@
+import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
-import type { Change, ObjectKey } from '../../mode.ts'
+import type { Change, KernelError, ObjectKey } from '../../mode.ts'
 import { objectOf } from './object.ts'
 import type { Table } from './place.ts'
 
@@ -70,4 +71,11 @@ function inDependencyOrder(keys: readonly ObjectKey[], options: PlanOptions): re
 function rankOf(key: ObjectKey, options: PlanOptions): number {
   const object = objectOf(key)
   return object.kind === 'jump' ? Number.MAX_SAFE_INTEGER : options.rankOf(object.chain)
+}
+
+/** Throws the first refusal of a removal, with its code. */
+export function demandRemoved(failed: ReadonlyMap<ObjectKey, KernelError>): void {
+  for (const [object, { code, message }] of failed) {
+    throw new NodeProxyError(code, `${object} could not be removed: ${message}`, { object })
+  }
 }

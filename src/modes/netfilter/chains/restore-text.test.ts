@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ObjectKey } from '../../mode.ts'
+import { restoreLines } from './apply.ts'
 import type { Commit } from './plan.ts'
-import { restoreLines } from './restore-text.ts'
 
 const key = (text: string) => text as ObjectKey
 const JUMP = key('4/nat/PREROUTING>-j NPROXY-SERVICES')

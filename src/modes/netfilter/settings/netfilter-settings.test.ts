@@ -66,7 +66,8 @@ test.each([
 ])('loopback %s, routed already %s: martians are dropped %s', (serve, routed, drop) => {
   const config = configuration({ 'iptables.localhostNodePorts': serve })
   const settings = netfilterSettings({
-    ...{ config, node },
+    config,
+    node,
     facts: { ...facts, routesLocalnet: routed },
   })
   expect([settings.localhostNodePorts, settings.dropMartians]).toEqual([serve, drop])

@@ -3,7 +3,7 @@ import type { Table } from '../../../kernel/nftables/objects.ts'
 import { FakeNamespace } from '../../../kernel/nftables/testing/fake-namespace.ts'
 import { FakeNftables } from '../../../kernel/nftables/testing/fake-nftables.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import { forwardCaveats } from './forward-policy.ts'
+import { forwardCaveats } from './nftables-driver.ts'
 
 const hook = { type: 'filter', hook: 'forward', priority: 0 } as const
 

@@ -1,19 +1,33 @@
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
 import type { TouchedObject } from '../../../kernel/nftables/notifications/object-collector.ts'
+import { readOnlyNftables } from '../../../kernel/nftables/read-only-nftables.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
-import type { Family } from '../../../lib/ip.ts'
+import { type Family, hostPort } from '../../../lib/ip.ts'
 import type { ModeDriver } from '../../definition/mode-driver.ts'
+import type { ModeView } from '../../definition/mode-view.ts'
 import type { MissingRequirement, ObjectKey } from '../../mode.ts'
 import type { RulesAccess } from '../../netfilter/access.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { createManagedState } from '../kernel/managed-state.ts'
+import { observe } from '../kernel/observe.ts'
 import { CHAIN, tableOf } from '../keys/names.ts'
-import { keyOf } from '../keys/object-key.ts'
+import { keyOf, objectOf } from '../keys/object-key.ts'
 import { NftablesMode } from '../mode.ts'
 import { probeNftables } from '../probe.ts'
-import type { NftablesConfiguration } from './configuration.ts'
-import { forwardCaveats } from './forward-policy.ts'
-import { viewNftables } from './view-nftables.ts'
+
+/** The nftables mode's own part of the configuration. Times are milliseconds. */
+export interface NftablesConfiguration {
+  readonly nftables: {
+    /** Kubernetes' own field for this mode: masquerades like `iptables.masqueradeAll`, which holds for all modes. */
+    readonly masqueradeAll: boolean
+    /** Count connections, packets and bytes of each Service. */
+    readonly trafficCounters: boolean
+    readonly syncPeriod: number
+    readonly minSyncPeriod: number
+  }
+}
 
 const MISSING = 'NP_NFTABLES_KERNEL'
 
@@ -95,4 +109,55 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
       opened = undefined
     },
   }
+}
+
+/** The nftables mode over a kernel that is only read. */
+export async function viewNftables(
+  settings: NetfilterSettings,
+  kernel: Nftables,
+): Promise<ModeView> {
+  const nftables = readOnlyNftables(kernel)
+  const state = createManagedState(settings, { nftables })
+  const { program } = state
+  const caveats = await forwardCaveats(nftables, settings.families)
+  return {
+    program,
+    caveats,
+    ownPorts: new Set(),
+    drains: false,
+    isInProcess: () => false,
+    observe: () => observe(state),
+    /** Of a frontend its backends, as the elements of its maps name them. */
+    wantedLines(key) {
+      const entry = objectOf(key).kind === 'frontend' ? program.entryOf(key) : undefined
+      if (entry === undefined) return []
+      const { cluster, local } = entry.pools
+      const backends = new Set([...cluster, ...local].map(({ ip, port }) => hostPort(ip, port)))
+      return backends.size === 0 ? ['no backend'] : [...backends].map((one) => `to ${one}`)
+    },
+    heldLines: async () => undefined,
+    close: async () => {},
+  }
+}
+
+/**
+ * Whether the chain FORWARD of `iptables-nft` drops what no rule accepts, as Docker sets it up. No rule of ours can
+ * accept a packet for another table.
+ */
+export async function forwardCaveats(
+  nftables: Nftables,
+  families: readonly Family[],
+): Promise<readonly MissingRequirement[]> {
+  const caveats: MissingRequirement[] = []
+  for (const family of families) {
+    const filter = await nftables.read({ family, name: 'filter' })
+    if (filter?.chains.get('FORWARD')?.spec.hook?.dropsByDefault !== true) continue
+    const program = family === 4 ? 'iptables' : 'ip6tables'
+    caveats.push({
+      code: 'NP_NFTABLES_FORWARD',
+      what: `the policy of chain FORWARD of ${program} is DROP, which drops packets to endpoints in nftables mode`,
+      remedy: `${program} -I FORWARD -m conntrack --ctstate DNAT -j ACCEPT, or mode: iptables`,
+    })
+  }
+  return caveats
 }

@@ -4,7 +4,7 @@ import { openNftables } from '../../../kernel/nftables/netlink/netlink-nftables.
 import { ObjectCollector } from '../../../kernel/nftables/notifications/object-collector.ts'
 import { NftablesMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { cleanUp } from '../kernel/clean-up.ts'
+import { cleanUp } from '../kernel/managed-state.ts'
 import { CHAIN, TABLE, tableOf } from '../keys/names.ts'
 import type { NftablesRuntime } from './nftables-driver.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Element } from '../../../kernel/nftables/objects.ts'
 import { tableOf } from '../keys/names.ts'
-import { changesOf, elementCommands } from './changes.ts'
+import { changesOf, elementCommands } from './steps.ts'
 
 const placed = (last: number, more: Partial<Element> = {}, set = 's') => ({
   set,
@@ -23,8 +23,10 @@ test('what is missing is added, what is too much deleted, what is equal left', (
   const before = [placed(1, data(1)), placed(2, data(2)), placed(3, {}, 't')]
   const after = [placed(2, data(2)), placed(4, data(4)), placed(5, {}, 't')]
   expect(commandsOf(before, after)).toEqual([
-    ...['deleteElements s 1', 'deleteElements t 3'],
-    ...['addElements s 4', 'addElements t 5'],
+    'deleteElements s 1',
+    'deleteElements t 3',
+    'addElements s 4',
+    'addElements t 5',
   ])
   expect(commandsOf([], after)).toEqual(['addElements s 2 4', 'addElements t 5'])
   expect(commandsOf(after, [])).toEqual(['deleteElements s 2 4', 'deleteElements t 5'])

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { expect, test } from 'vitest'
 import { fakeNftablesNode } from '../../../../test/support/modes/fake-nftables-node.ts'
 import { entry } from '../../testing/mode-fixtures.ts'
-import { cleanUp } from './clean-up.ts'
+import { cleanUp } from './managed-state.ts'
 
 const other = { family: 4, name: 'other' } as const
 

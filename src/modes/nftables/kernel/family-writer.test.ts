@@ -154,7 +154,9 @@ test('so it is where another form shows only in the refusal', async () => {
   const { failed } = await node.sync(sticky)
   expect([...failed]).toEqual([])
   expect(node.nftables.transactions.map(([first]) => first?.do)).toEqual([
-    ...['addSet', 'addSet', 'deleteTable'],
+    'addSet',
+    'addSet',
+    'deleteTable',
   ])
   expect(stateOf(node.namespace)).toEqual(await fresh(service(1), sticky))
 })

@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import type { TransactionError } from '../../../kernel/nftables/nftables.ts'
+import type { Command } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, KernelError, ObjectKey } from '../../mode.ts'
 import { tableOf } from '../keys/names.ts'
@@ -8,7 +9,12 @@ import type { ManagedState } from './managed-state.ts'
 import { observe } from './observe.ts'
 import { readPresent } from './present-elements.ts'
 import { type PresentElements, type Step, stepsOf } from './steps.ts'
-import { transactionsOf } from './transactions.ts'
+
+/**
+ * Commands, elements and rules of one transaction at most, unless one group alone has more. The kernel holds a lock
+ * that every user of nf_tables waits for while it takes a transaction.
+ */
+const MAX_WEIGHT = 4_000
 
 const { ENOENT, EEXIST, EPERM, ENOMEM, EMSGSIZE } = constants.errno
 
@@ -38,7 +44,7 @@ export class FamilyWriter {
   readonly #change: Change
   readonly #state: ManagedState
   readonly #failed = new Map<ObjectKey, KernelError>()
-  /** Objects of which a step was done: a chain is filled, or emptied and deleted, in two. */
+  /** Objects with at least one step done: to fill a chain, or to empty and delete it, takes two. */
   readonly #begun = new Set<ObjectKey>()
   #present: PresentElements = NOTHING
   #hasRead = false
@@ -196,4 +202,31 @@ function stepAt(steps: readonly Step[], index: number | undefined): Step | undef
     end += commands.length
     return index !== undefined && index < end
   })
+}
+
+/** Cuts steps into transactions, in their order and never inside a group. */
+export function* transactionsOf(steps: Iterable<Step>): Generator<readonly Step[]> {
+  let transaction: Step[] = []
+  let weight = 0
+  for (const step of steps) {
+    const own = weightOf(step)
+    const last = transaction.at(-1)
+    const isSameGroup = step.group !== undefined && step.group === last?.group
+    if (last && weight + own > MAX_WEIGHT && !isSameGroup) {
+      yield transaction
+      transaction = []
+      weight = 0
+    }
+    transaction.push(step)
+    weight += own
+  }
+  if (transaction.length > 0) yield transaction
+}
+
+function weightOf({ commands }: Step): number {
+  return commands.reduce((sum, command) => sum + sizeOf(command), 0)
+}
+
+function sizeOf(command: Command): number {
+  return 'elements' in command ? command.elements.length : 1
 }

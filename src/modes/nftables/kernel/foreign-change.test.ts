@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { TouchedObject } from '../../../kernel/nftables/notifications/object-collector.ts'
 import { SET, tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
-import { foreignChange } from './foreign-change.ts'
+import { foreignChange } from '../mode.ts'
 import { Suspects } from './suspects.ts'
 
 const table = tableOf(4)
@@ -20,7 +20,8 @@ test('a chain, a set and an element are the objects that they belong to, once ea
     { table, kind: 'chain', name: 'dispatch' },
     { table, kind: 'chain', name: 'dispatch' },
     { table, kind: 'set', name: 'same-byte' },
-    ...[element(SET.services), element(SET.limitedServices)],
+    element(SET.services),
+    element(SET.limitedServices),
   ])
   expect(change).toEqual({
     keys: [keyOf(4, 'chain', 'dispatch'), keyOf(4, 'set', 'same-byte'), FRONTEND],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SetSpec } from '../../../kernel/nftables/objects.ts'
 import type { Content } from '../program/content.ts'
-import { hasForm } from './form.ts'
+import { hasForm } from './observe.ts'
 
 const SPEC: SetSpec = { key: ['ipv4_addr'], isDynamic: true, size: 9, comment: 'shop/cart' }
 const set: Content = { kind: 'set', name: 's', spec: SPEC, elements: [] }

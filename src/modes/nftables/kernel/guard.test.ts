@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { FakeNamespace } from '../../../kernel/nftables/testing/fake-namespace.ts'
 import { FakeNftables } from '../../../kernel/nftables/testing/fake-nftables.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import { keepTranslating } from './guard.ts'
+import { keepTranslating } from '../mode.ts'
 
 const { EINVAL, ENOMEM, EOPNOTSUPP } = constants.errno
 

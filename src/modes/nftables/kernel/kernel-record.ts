@@ -5,7 +5,7 @@ import type { PlacedElement } from '../keys/digest.ts'
 /**
  * How the elements of an object that the kernel holds are known: as those of the entry from which they were written, as
  * they follow from its key alone (`fixed`), as they were read, or (`unread`) only that they are not as wanted. A set or
- * chain with `otherForm` is none that could become what is wanted.
+ * chain with `otherForm` has to be made anew: its type cannot be changed.
  */
 export type Holding = ForwardingEntry | 'fixed' | readonly PlacedElement[] | 'unread' | 'otherForm'
 

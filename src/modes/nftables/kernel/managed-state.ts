@@ -1,5 +1,7 @@
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { GUARD_TABLE, TABLE } from '../keys/names.ts'
 import { NftablesProgram } from '../program/program.ts'
 import { KernelRecord } from './kernel-record.ts'
 import { Suspects } from './suspects.ts'
@@ -21,4 +23,20 @@ export function createManagedState(
 ): ManagedState {
   const program = new NftablesProgram(settings)
   return { nftables, settings, program, record: new KernelRecord(), suspects: new Suspects() }
+}
+
+/** Removes the tables of both families, of any earlier run; throws for what stays. */
+export async function cleanUp(nftables: Nftables): Promise<void> {
+  for (const family of [4, 6] as const) {
+    for (const name of [TABLE, GUARD_TABLE]) {
+      const table = { family, name }
+      if ((await nftables.read(table)) === undefined) continue
+      const error = await nftables.commit([{ do: 'deleteTable', table }])
+      if (error === undefined) continue
+      throw new NodeProxyError(
+        'NP_NFTABLES_REFUSED',
+        `table ${family === 4 ? 'ip' : 'ip6'} ${name} could not be removed: ${error.message}`,
+      )
+    }
+  }
 }

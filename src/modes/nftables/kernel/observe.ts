@@ -1,4 +1,5 @@
-import type { TableContent } from '../../../kernel/nftables/nftables.ts'
+import type { Nftables, TableContent } from '../../../kernel/nftables/nftables.ts'
+import type { ChainSpec, Element, SetSpec, Table } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
 import {
@@ -7,14 +8,15 @@ import {
   digestOfElement,
   digestOfSet,
   EMPTY,
+  type PlacedElement,
   sumOf,
 } from '../keys/digest.ts'
 import { isFilledByPackets, TABLE, tableOf } from '../keys/names.ts'
 import { isPlaced, keyOf, keyOfElement, objectOf, ownerLength } from '../keys/object-key.ts'
-import { type Form, hasForm } from './form.ts'
+import type { Content } from '../program/content.ts'
 import type { Holding } from './kernel-record.ts'
 import type { ManagedState } from './managed-state.ts'
-import { readFrontend } from './read-frontend.ts'
+import { recordedElements } from './recorded-elements.ts'
 
 const FAMILIES: readonly Family[] = [4, 6]
 /** So many frontends are read one by one; of more the maps are read whole. */
@@ -174,4 +176,68 @@ function only(
       return digest === undefined ? [] : [[key, digest] as const]
     }),
   )
+}
+
+/**
+ * The elements of one frontend in the kernel: of those that it should have, that it had when it was last written or
+ * read, and that another program touched since.
+ */
+async function readFrontend(
+  state: ManagedState,
+  key: ObjectKey,
+): Promise<readonly PlacedElement[]> {
+  const { nftables, program, suspects } = state
+  const table = tableOf(objectOf(key).family)
+  const content = program.contentOf(key)
+  const wanted = content?.kind === 'frontend' ? content.elements : []
+  const candidates = [...wanted, ...recordedElements(state, key), ...suspects.take(key)]
+  const bySet = Map.groupBy(candidates, ({ set }) => set)
+  const found: PlacedElement[] = []
+  for (const [set, placed] of bySet) {
+    const keys = new Map(placed.map(({ element }) => [element.key.toString('latin1'), element.key]))
+    const there = await lookUp(nftables, { table, set }, [...keys.values()])
+    for (const element of there) found.push({ set, element })
+  }
+  return found
+}
+
+/** `Nftables.lookup` ends at the first key that is not there; this one goes on behind it. */
+async function lookUp(
+  nftables: Nftables,
+  { table, set }: { readonly table: Table; readonly set: string },
+  keys: readonly Buffer[],
+): Promise<readonly Element[]> {
+  const found = new Map<string, Element>()
+  for (let at = 0; at < keys.length; ) {
+    const some = await nftables.lookup(table, set, keys.slice(at))
+    for (const element of some) found.set(element.key.toString('latin1'), element)
+    at += some.length + 1
+  }
+  return [...found.values()]
+}
+
+/** Of a set or chain: what is not a size, a comment or a policy never changes, so it would have to be deleted. */
+type Form = SetSpec | ChainSpec
+
+/** Whether what the kernel has by a name can become what is wanted by the same name. */
+export function hasForm(content: Content, seen: Form): boolean {
+  if (content.kind === 'chain') {
+    return !('key' in seen) && hookDigest(content.spec) === hookDigest(seen)
+  }
+  return content.kind !== 'set' || ('key' in seen && formDigest(content.spec) === formDigest(seen))
+}
+
+function hookDigest({ hook }: ChainSpec) {
+  if (hook === undefined) return digestOfChain({}, [])
+  const { type, hook: at, priority } = hook
+  return digestOfChain({ hook: { type, hook: at, priority } }, [])
+}
+
+function formDigest({ key, data, isInterval, isDynamic, hasTimeouts, hasCounters }: SetSpec) {
+  const flags = { isInterval, isDynamic, hasTimeouts, hasCounters }
+  return digestOfSet({
+    key,
+    ...(data === undefined ? {} : { data }),
+    ...Object.fromEntries(Object.entries(flags).filter(([, flag]) => flag === true)),
+  })
 }

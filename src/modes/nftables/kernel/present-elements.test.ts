@@ -16,7 +16,9 @@ const names = clientNames(ID)
 function sticky(family: Family, ...lasts: readonly number[]) {
   const at = (v4: string, v6: string) => (family === 4 ? v4 : v6)
   return entry({
-    ...{ id: ID, family, affinity: { seconds: 60 } },
+    id: ID,
+    family,
+    affinity: { seconds: 60 },
     frontends: [frontend({ ip: ip(at('172.30.0.41', 'fd00:30::41')) })],
     pools: {
       cluster: lasts.map((last) => backend(at(`10.180.0.${last}`, `fd00:180::${last}`))),
@@ -63,7 +65,9 @@ test('a client that comes while a backend leaves is not remembered with it', asy
   await sync(sticky(4, 2))
   expect(nftables.transactions.slice(length)[0]).toEqual([
     {
-      ...{ do: 'deleteElements', table: tableOf(4), set: names.backends('cluster') },
+      do: 'deleteElements',
+      table: tableOf(4),
+      set: names.backends('cluster'),
       elements: [{ key: Buffer.from([10, 180, 0, 1, 31, 144, 0, 0]) }],
     },
   ])
@@ -88,7 +92,8 @@ test('frontends that are only known to be otherwise are read, with one dump of e
     entry({ id: `shop/s${last}` as EntryId, frontends: [frontend({ ip: ip(`172.30.0.${last}`) })] })
   await old.sync(at(1), at(2), at(3))
   const { namespace, nftables, look, sync } = fakeNftablesNode({
-    ...{ namespace: old.namespace, settings: { families: [4] } },
+    namespace: old.namespace,
+    settings: { families: [4] },
   })
   await look()
   nftables.reads.length = 0

@@ -56,11 +56,18 @@ function shown(
 test('sets come before chains, chains before rules, and frontends behind all that they lead to', () => {
   const set: ObjectKey[] = [atNode, atAddress, remember, backends, tableKey]
   expect(shown(stateWith(STICKY), { set })).toEqual([
-    ...['addTable', 'addSet backends-#', 'addChain remember-#'],
-    ...['flushChain remember-#', 'addRule remember-#', 'addElements backends-#'],
-    ...['addElements node-ports', 'addElements node-port-endpoints'],
+    'addTable',
+    'addSet backends-#',
+    'addChain remember-#',
+    'flushChain remember-#',
+    'addRule remember-#',
+    'addElements backends-#',
+    'addElements node-ports',
+    'addElements node-port-endpoints',
     'addElements remembered-node-ports',
-    ...['addElements services', 'addElements endpoints', 'addElements remembered'],
+    'addElements services',
+    'addElements endpoints',
+    'addElements remembered',
   ])
 })
 
@@ -71,7 +78,9 @@ test('what leaves goes behind what leads to it; what is not there is left', () =
   for (const key of unset) state.record.set(key, 'unread')
   const ofFrontend = () => [{ set: SET.services, element: { key: Buffer.alloc(12) } }]
   expect(shown(state, { unset }, { ofFrontend })).toEqual([
-    ...['deleteElements services', 'flushChain remember-#', 'deleteChain remember-#'],
+    'deleteElements services',
+    'flushChain remember-#',
+    'deleteChain remember-#',
     'deleteSet backends-#',
   ])
 })
@@ -110,7 +119,8 @@ test('clients of a backend that left are deleted, those that soon go by themselv
     'deleteElements affinity-#',
   ])
   expect(shown(state, change, { ofSet, staleClientsOf: () => [client(9_000)] })).toEqual([
-    ...['addElements affinity-#', 'deleteElements affinity-#'],
+    'addElements affinity-#',
+    'deleteElements affinity-#',
   ])
 })
 

@@ -5,7 +5,8 @@ import { Suspects } from './suspects.ts'
 const A = keyOf(4, 'frontend', '10.96.0.1:80/TCP')
 const B = keyOf(4, 'frontend', '10.96.0.2:80/TCP')
 const placed = (last: number) => ({
-  ...{ set: 'services', element: { key: Buffer.from([last]) } },
+  set: 'services',
+  element: { key: Buffer.from([last]) },
 })
 
 test('the elements of an object are taken once', () => {

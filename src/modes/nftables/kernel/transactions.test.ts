@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ObjectKey } from '../../mode.ts'
 import { tableOf } from '../keys/names.ts'
+import { transactionsOf } from './family-writer.ts'
 import type { Step } from './steps.ts'
-import { transactionsOf } from './transactions.ts'
 
 const table = tableOf(4)
 

@@ -1,7 +1,9 @@
+import type { Verdict } from '../../../kernel/nftables/expression.ts'
 import type { ChainSpec, Element, Rule, SetSpec } from '../../../kernel/nftables/objects.ts'
-import type { Verdict } from '../../../kernel/nftables/verdict.ts'
 import type { Digest } from '../../mode.ts'
-import { finished, mixed, withBytes, withText, withValue } from './structural-hash.ts'
+
+/** What follows in a hash. */
+const [TEXT, NUMBER, BOOLEAN, BYTES, OBJECT, UNDEFINED] = [11, 12, 13, 14, 15, 16] as const
 
 /** An element with the set or map in which it is. */
 export interface PlacedElement {
@@ -68,4 +70,65 @@ export function digestOfSet(spec: SetSpec): Digest {
 
 export function digestOfChain({ hook }: ChainSpec, rules: readonly Rule[]): Digest {
   return digestBy((seed) => withValue(seed, { hook, rules }))
+}
+
+/**
+ * 32-bit hashes over bytes, texts and plain objects, step by step, without a text between: there are hundreds of
+ * thousands of elements to hash. The steps are those of MurmurHash3 (32 bits, public domain).
+ */
+function mixed(hash: number, word: number): number {
+  const scrambled = Math.imul(word, 0xcc9e_2d51)
+  const rotated = Math.imul((scrambled << 15) | (scrambled >>> 17), 0x1b87_3593)
+  const next = hash ^ rotated
+  return (Math.imul((next << 13) | (next >>> 19), 5) + 0xe654_6b64) | 0
+}
+
+/** The last step: every bit of the hash decides every bit of the result. */
+export function finished(hash: number): number {
+  const first = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b)
+  const second = Math.imul(first ^ (first >>> 13), 0xc2b2_ae35)
+  return second ^ (second >>> 16)
+}
+
+export function withBytes(hash: number, bytes: Buffer): number {
+  let result = mixed(hash, bytes.length)
+  for (let at = 0; at < bytes.length; at += 4) {
+    const lower = bytes[at]! | (bytes[at + 1]! << 8)
+    result = mixed(result, lower | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24))
+  }
+  return result
+}
+
+function withText(hash: number, text: string): number {
+  let result = mixed(hash, text.length)
+  for (let at = 0; at < text.length; at++) result = mixed(result, text.charCodeAt(at))
+  return result
+}
+
+/**
+ * Of texts, booleans, integers below 2⁵³, buffers, arrays and objects of them, whatever the order of the fields of an
+ * object; an absent field is an undefined one. Throws TypeError for anything else.
+ */
+export function withValue(hash: number, value: unknown): number {
+  if (typeof value === 'string') return withText(mixed(hash, TEXT), value)
+  if (typeof value === 'number') {
+    return mixed(mixed(mixed(hash, NUMBER), value | 0), Math.floor(value / 2 ** 32))
+  }
+  if (typeof value === 'boolean') return mixed(mixed(hash, BOOLEAN), value ? 1 : 0)
+  if (value === undefined) return mixed(hash, UNDEFINED)
+  if (Buffer.isBuffer(value)) return withBytes(mixed(hash, BYTES), value)
+  if (Array.isArray(value)) return value.reduce(withValue, mixed(hash, value.length))
+  if (typeof value === 'object' && value !== null) {
+    return mixed(mixed(hash, OBJECT), sumOfFields(value))
+  }
+  throw new TypeError(`no hash of a value of type ${typeof value}`)
+}
+
+/** A sum, so that the order of the fields does not count. */
+function sumOfFields(value: object): number {
+  let sum = 0
+  for (const [name, field] of Object.entries(value)) {
+    if (field !== undefined) sum = (sum + finished(withValue(withText(0, name), field))) | 0
+  }
+  return sum
 }

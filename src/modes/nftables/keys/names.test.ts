@@ -46,7 +46,9 @@ test('names are words of nft, no longer than the kernel takes', () => {
       for (const name of [
         names.remember,
         ...pools.flatMap((pool) => [
-          ...[names.clients(pool), names.ports(pool), names.backends(pool)],
+          names.clients(pool),
+          names.ports(pool),
+          names.backends(pool),
           names.sticky(pool, chain),
         ]),
       ]) {
@@ -59,23 +61,47 @@ test('names are words of nft, no longer than the kernel takes', () => {
 
 /** Words of the parser of nft that begin a statement or a field; none of them can be a name. */
 const KEYWORDS = [
-  ...['accept', 'add', 'chain', 'continue', 'counter', 'ct', 'delete', 'drop', 'dup', 'element'],
-  ...[
-    'fib',
-    'flow',
-    'flush',
-    'fwd',
-    'goto',
-    'insert',
-    'jump',
-    'limit',
-    'list',
-    'log',
-    'map',
-    'mark',
-  ],
-  ...['masquerade', 'meta', 'policy', 'queue', 'quota', 'redirect', 'reject', 'reset', 'return'],
-  ...['rule', 'set', 'snat', 'dnat', 'socket', 'table', 'type', 'typeof', 'update', 'vmap'],
+  'accept',
+  'add',
+  'chain',
+  'continue',
+  'counter',
+  'ct',
+  'delete',
+  'drop',
+  'dup',
+  'element',
+  'fib',
+  'flow',
+  'flush',
+  'fwd',
+  'goto',
+  'insert',
+  'jump',
+  'limit',
+  'list',
+  'log',
+  'map',
+  'mark',
+  'masquerade',
+  'meta',
+  'policy',
+  'queue',
+  'quota',
+  'redirect',
+  'reject',
+  'reset',
+  'return',
+  'rule',
+  'set',
+  'snat',
+  'dnat',
+  'socket',
+  'table',
+  'type',
+  'typeof',
+  'update',
+  'vmap',
 ]
 
 test('no name of our own is a keyword of nft', () => {
@@ -88,7 +114,9 @@ test('the names of two entries and of their pools differ', () => {
   const all = [id, 'shop/cart:http/TCP/6' as EntryId].flatMap((one) => {
     const names = { ...clientNames(one), ...stickyNames(one) }
     return (['cluster', 'local'] as const).flatMap((pool) => [
-      ...[names.clients(pool), names.ports(pool), names.backends(pool)],
+      names.clients(pool),
+      names.ports(pool),
+      names.backends(pool),
       names.sticky(pool, 'choose-1'),
     ])
   })

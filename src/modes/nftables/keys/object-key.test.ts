@@ -37,11 +37,18 @@ test.each([
 const somePort = fc.integer({ min: 0, max: 65_535 })
 const someProtocol = fc.constantFrom('TCP', 'UDP', 'SCTP')
 const isByPort: ReadonlySet<string> = new Set([
-  ...[SET.nodePorts, SET.insideNodePorts, SET.nodePortEndpoints, SET.insideNodePortEndpoints],
-  ...[SET.noEndpointNodePorts, SET.rememberedNodePorts],
+  SET.nodePorts,
+  SET.insideNodePorts,
+  SET.nodePortEndpoints,
+  SET.insideNodePortEndpoints,
+  SET.noEndpointNodePorts,
+  SET.rememberedNodePorts,
 ])
 const ofNoFrontend: readonly string[] = [
-  ...[SET.sameByte, SET.nodePortAddresses, SET.clusterAddresses, SET.connections],
+  SET.sameByte,
+  SET.nodePortAddresses,
+  SET.clusterAddresses,
+  SET.connections,
 ]
 
 test.each([4, 6] as const)('an element of any map of IPv%s belongs to its frontend', (of) => {

@@ -10,7 +10,10 @@ const affinity = { seconds: 60 }
 const clusterIP = frontend()
 const nodePort = frontend({ kind: 'nodePort', ip: 'node', port: 30_080, masquerade: 'always' })
 const external = frontend({
-  ...{ kind: 'externalIP', ip: ip('1.2.3.4'), pool: 'local', shortCircuit: true },
+  kind: 'externalIP',
+  ip: ip('1.2.3.4'),
+  pool: 'local',
+  shortCircuit: true,
   masquerade: 'onNode',
 })
 const here = backend('10.180.0.1')
@@ -51,7 +54,8 @@ test('a known client goes to its backend, another is chosen one, and is remember
 test('entries that share their clients remember the Pod, and add their own port', () => {
   const sharing = (name: string, port: number) =>
     entry({
-      ...{ id: `shop/cart:${name}/TCP/4` as EntryId, affinity: { seconds: 60, isShared: true } },
+      id: `shop/cart:${name}/TCP/4` as EntryId,
+      affinity: { seconds: 60, isShared: true },
       pools: { cluster: [backend('10.180.0.1', { port })], local: [] },
     })
   const one = showEntry(sharing('http', 8080))
@@ -71,7 +75,8 @@ test('entries that share their clients remember the Pod, and add their own port'
 
 test('IPv6: one map is enough where clients are shared', () => {
   const one = entry({
-    ...{ family: 6, affinity: { seconds: 60, isShared: true } },
+    family: 6,
+    affinity: { seconds: 60, isShared: true },
     frontends: [frontend({ ip: ip('fd00:30::1') })],
     pools: { cluster: [backend('fd00:180::1')], local: [] },
   })
@@ -125,7 +130,8 @@ test('the clients of a pool stay in the same map when the other pool comes and g
 
 test('IPv6: address and port are remembered in two maps, and forgotten together', () => {
   const one = entry({
-    ...{ family: 6, affinity },
+    family: 6,
+    affinity,
     frontends: [frontend({ ip: ip('fd00:30::1') })],
     pools: { cluster: [backend('fd00:180::1')], local: [] },
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { backend } from '../../testing/mode-fixtures.ts'
-import { choicesOf, MAX_CHOICES } from './choices.ts'
+import { choicesOf, MAX_CHOICES } from './routes.ts'
 
 /** Choices of each backend, in their order. */
 function countsOf(...weights: readonly number[]): readonly number[] {

@@ -7,9 +7,9 @@ import { keyOf, objectOf } from '../keys/object-key.ts'
 import { baseChains } from '../scaffolding/chains.ts'
 import { baseSets } from '../scaffolding/sets.ts'
 import { choiceRules } from './choice-chain.ts'
-import { clusterAddress } from './cluster-address.ts'
 import { type Content, digestOfContent } from './content.ts'
 import { type Rendered, render } from './render.ts'
+import { clusterAddress } from './routes.ts'
 
 /** What one entry wants: the keys of its objects, and of those that it shares with others. */
 interface Placed {

@@ -153,7 +153,8 @@ test('ranges of the other family alone admit no client; one of length 0 admits e
 test('IPv6 and SCTP', () => {
   const one = entry({
     id: 'shop/cart:http/SCTP/6' as EntryId,
-    ...{ family: 6, protocol: 'SCTP' },
+    family: 6,
+    protocol: 'SCTP',
     frontends: [frontend({ ip: ip('fd00:30::41'), sourceRanges: [cidr('2001:db8::/32')] })],
     pools: { cluster: [backend('fd00:180::1')], local: [] },
   })

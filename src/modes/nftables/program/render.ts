@@ -1,6 +1,6 @@
 import type { Backend, ForwardingEntry, Frontend } from '../../../forwarding/entry.ts'
+import type { Verdict } from '../../../kernel/nftables/expression.ts'
 import type { Element } from '../../../kernel/nftables/objects.ts'
-import type { Verdict } from '../../../kernel/nftables/verdict.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'

@@ -1,8 +1,14 @@
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../../forwarding/entry.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import type { PlacedElement } from '../keys/digest.ts'
+import { address } from '../keys/encode.ts'
+import { SET } from '../keys/names.ts'
 import { distinguishesPods, isEverySourcePod } from '../statements/matches.ts'
 import { choiceChain, type MapPrefix, type MarkClass } from './choice-chain.ts'
-import { choicesOf } from './choices.ts'
+
+/** Choices of a pool at most, unless it has more backends. */
+export const MAX_CHOICES = 4_096
 
 /** How packets of one frontend get to one pool, which has a backend. */
 export interface Route {
@@ -46,4 +52,63 @@ export function routesOf(
     return route(pool, false, '-masquerade')
   }
   return route(pool, false, distinguishesPods(settings, family) ? '-off-cluster' : '')
+}
+
+/**
+ * The backends of a pool as choices of equal probability: a backend has as many as its share of the weight.
+ * Backends of weight 0 have none: they get no new connections. Weights are divided by their greatest common
+ * divisor. Where their sum is still larger than `MAX_CHOICES`, they are scaled to that sum: a backend whose
+ * share is less than one choice keeps one, and the others divide what is left by the largest remainder.
+ *
+ * Where no weight is below 1/4096 of the sum, each share differs from the exact one by less than 1/4096. Each
+ * weight that is below takes at most 1/4096 from the others, in proportion to their weights.
+ */
+export function choicesOf(pool: readonly Backend[]): readonly Backend[] {
+  const backends = pool.filter(({ weight }) => weight > 0)
+  // Of equal weights, the usual case, each backend is one choice.
+  if (backends.every(({ weight }) => weight === backends[0]?.weight)) return backends
+  const divisor = backends.reduce((common, { weight }) => greatestCommonDivisor(common, weight), 0)
+  const weights = backends.map(({ weight }) => weight / divisor)
+  const counts = sumOf(weights) > MAX_CHOICES ? scale(weights) : weights
+  return backends.flatMap((backend, index) => Array<Backend>(counts[index]!).fill(backend))
+}
+
+function scale(weights: readonly number[]): readonly number[] {
+  if (weights.length >= MAX_CHOICES) return weights.map(() => 1)
+  const small = new Set<number>()
+  for (;;) {
+    const left = MAX_CHOICES - small.size
+    const sum = sumOf(weights.filter((_, index) => !small.has(index)))
+    const shares = weights.map((weight) => (weight * left) / sum)
+    const more = shares.flatMap((share, index) => (share < 1 && !small.has(index) ? [index] : []))
+    if (more.length === 0) return byLargestRemainder(shares, small, left)
+    for (const index of more) small.add(index)
+  }
+}
+
+function byLargestRemainder(
+  shares: readonly number[],
+  small: ReadonlySet<number>,
+  total: number,
+): readonly number[] {
+  const counts = shares.map((share, index) => (small.has(index) ? 1 : Math.floor(share)))
+  const open = [...shares.keys()].filter((index) => !small.has(index))
+  const missing = total - sumOf(open.map((index) => counts[index]!))
+  const remainder = (index: number) => shares[index]! % 1
+  const first = open.toSorted((a, b) => remainder(b) - remainder(a) || a - b).slice(0, missing)
+  for (const index of first) counts[index]!++
+  return counts
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b)
+}
+
+/** A ClusterIP: new connections to it are rejected on every port that no Service has there. */
+export function clusterAddress(ip: IpAddress): readonly PlacedElement[] {
+  return [{ set: SET.clusterAddresses, element: { key: address(ip) } }]
 }

@@ -29,7 +29,11 @@ test('the kernel calls nine chains; masquerade comes before that of others', () 
     'filter-input: filter input 0',
     'filter-forward: filter forward 0',
     'filter-output: filter output 0',
-    ...['dispatch', 'dispatch-node-ports', 'unserved', 'rejected', 'translated'],
+    'dispatch',
+    'dispatch-node-ports',
+    'unserved',
+    'rejected',
+    'translated',
   ])
 })
 

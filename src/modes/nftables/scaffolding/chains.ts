@@ -102,7 +102,7 @@ function translating(
 
 const { rule } = statement
 
-/** In the two hooks of which each connection meets one, once: it is forwarded, or delivered on this node. */
+/** In two hooks: every connection meets exactly one of them, once, since it is either forwarded or delivered on this node. */
 const ONCE_TRANSLATED = rule(match.IS_TRANSLATED, statement.jump(CHAIN.translated))
 
 /** Of a packet with destination address, protocol and port. */

@@ -19,7 +19,8 @@ test.each([
   expect(specOf('node-ports')).toEqual({ key: frontend.slice(1), data: 'verdict' })
   expect(specOf('endpoints')).toEqual({ key: [...frontend, 'index'], data: backend })
   expect(specOf('node-port-endpoints')).toEqual({
-    ...{ key: [...frontend.slice(1), 'index'], data: backend },
+    key: [...frontend.slice(1), 'index'],
+    data: backend,
   })
   expect(specOf('limited-services')).toEqual({ key: frontend })
   expect(specOf('source-ranges')).toEqual({ key: [...frontend, address], isInterval: true })
@@ -40,7 +41,9 @@ test.each([
   expect(specs.get('node-port-traffic-out')).toEqual({ key: port, hasCounters: true })
   expect(specs.get('connections')).toEqual({
     key: [address, ...port, address, 'inet_service'],
-    ...{ isDynamic: true, hasTimeouts: true, size: 131_072 },
+    isDynamic: true,
+    hasTimeouts: true,
+    size: 131_072,
   })
   const without = [...setsOf(family).keys()]
   expect(without.filter((name) => /traffic|connections/.test(name))).toEqual([])

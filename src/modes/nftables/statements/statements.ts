@@ -3,9 +3,9 @@ import {
   FIRST_REGISTER,
   type Register,
   VERDICT_REGISTER,
+  type Verdict,
 } from '../../../kernel/nftables/expression.ts'
 import type { Rule } from '../../../kernel/nftables/objects.ts'
-import type { Verdict } from '../../../kernel/nftables/verdict.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { hostWord } from '../keys/encode.ts'
 import { bits, type Field, loadAll, MARK, wordsOf } from './fields.ts'
@@ -123,7 +123,10 @@ function change(
     ...keys.expressions,
     ...values.expressions,
     {
-      ...{ type: 'dynamic', operation, set: map, ...registers },
+      type: 'dynamic',
+      operation,
+      set: map,
+      ...registers,
       ...(timeout === undefined ? {} : { timeout }),
     },
   ]

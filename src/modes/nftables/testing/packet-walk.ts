@@ -1,7 +1,11 @@
-import type { Expression, Register } from '../../../kernel/nftables/expression.ts'
-import { FIRST_REGISTER, VERDICT_REGISTER } from '../../../kernel/nftables/expression.ts'
+import {
+  type Expression,
+  FIRST_REGISTER,
+  type Register,
+  VERDICT_REGISTER,
+  type Verdict,
+} from '../../../kernel/nftables/expression.ts'
 import type { Element, Rule } from '../../../kernel/nftables/objects.ts'
-import type { Verdict } from '../../../kernel/nftables/verdict.ts'
 import type { Family, IpAddress } from '../../../lib/ip.ts'
 import { address, hostWord, port, protocol, readAddress } from '../keys/encode.ts'
 import { CHAIN, isFilledByPackets } from '../keys/names.ts'

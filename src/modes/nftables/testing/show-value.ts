@@ -1,5 +1,5 @@
+import type { Verdict } from '../../../kernel/nftables/expression.ts'
 import type { Element, FieldType, SetSpec } from '../../../kernel/nftables/objects.ts'
-import type { Verdict } from '../../../kernel/nftables/verdict.ts'
 import { formatIp } from '../../../lib/ip.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 

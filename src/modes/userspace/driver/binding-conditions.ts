@@ -1,7 +1,7 @@
 import { isServed } from '../../../forwarding/served.ts'
 import { familyOf } from '../../../lib/ip.ts'
 import type { Service, ServiceKey } from '../../../resources/types.ts'
-import type { ConditionSink, ModeReview } from '../../definition/mode-review.ts'
+import type { ConditionSink, ModeReview } from '../../definition/mode-view.ts'
 import { describeBinding } from './bind-map.ts'
 import type { Binding, UserspaceConfiguration } from './configuration.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
-import { forwarderOptions, type Machine } from './forwarder-options.ts'
+import { forwarderOptions, type Machine } from './open-userspace.ts'
 
 const MACHINE: Machine = { processors: 4, openFiles: 20_000, hasSyscalls: true }
 
@@ -32,7 +32,8 @@ test('the defaults', () => {
 
 test('a range of ports is the forwarder’s as well', () => {
   expect(optionsFor({ portRange: { first: 4_000, last: 4_010 } }).portRange).toEqual({
-    ...{ first: 4_000, last: 4_010 },
+    first: 4_000,
+    last: 4_010,
   })
 })
 

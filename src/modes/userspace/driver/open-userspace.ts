@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { NetlinkConntrack } from '../../../kernel/conntrack/netlink-conntrack.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
-import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
 import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -14,6 +14,7 @@ import type { NetfilterAccess } from '../../netfilter/access.ts'
 import { ownMark } from '../../netfilter/mark.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
+import type { ForwarderLimits, ForwarderOptions } from '../forwarder.ts'
 import { ForwarderState } from '../forwarder-state.ts'
 import { type RedirectKernel, UserspaceMode } from '../mode.ts'
 import { OWNED_CHAINS } from '../names.ts'
@@ -21,10 +22,26 @@ import { openForwarder } from '../pool/open-forwarder.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
-import { forwarderOptions } from './forwarder-options.ts'
 import type { CleanupRuntime } from './pending-cleanup.ts'
+import { viewUserspace } from './userspace-driver.ts'
 import type { UserspaceRuntime } from './userspace-runtime.ts'
-import { viewUserspace } from './view-userspace.ts'
+
+/** What the data path may use of this machine. */
+export interface Machine {
+  readonly processors: number
+  /** The soft limit of this process. */
+  readonly openFiles: number
+  /** Node can make system calls. */
+  readonly hasSyscalls: boolean
+}
+
+const MAX_WORKERS = 8
+/** The kernel's own limit for one process, unless an administrator raised it (fs.nr_open). */
+const MAX_CONNECTIONS = 1_048_576
+/** The client's socket and the backend's. */
+const FILES_PER_CONNECTION = 2
+/** For listeners, pipes, pages and the API server; less where files are few. */
+const OTHER_FILES = 1_024
 
 /** The default of every system, where this one reports none. */
 const USUAL_OPEN_FILES = 1_024
@@ -60,7 +77,8 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
     .then((opened) => new DrainingForwarder(opened, former?.forwarder))
   const forwarderState = new ForwarderState(forwarder)
   return {
-    ...{ entry, forwarder },
+    entry,
+    forwarder,
     hasRuleMonitor: kernel?.monitor !== noopMonitor,
     suits: ({ iptables }) =>
       !forwarder.isDraining && (entry === 'bind' || mark === ownMark(iptables)),
@@ -124,4 +142,60 @@ function openSockets(clock: Clock) {
 function end(log: Logger, error: Error): void {
   log.fatal({ err: error }, 'a worker ended by itself, so node-proxy ends')
   process.exit(1)
+}
+
+/** How packets reach the workers (`userspace.entry`), and for which families. */
+interface Entry {
+  readonly entry: 'redirect' | 'bind'
+  readonly families: readonly Family[]
+}
+
+/** The options of a data path, from configuration and machine. */
+type ConfiguredForwarder = Omit<ForwarderOptions, 'mark' | 'onLost'>
+
+/** Computes the options of the data path from configuration and machine. */
+export function forwarderOptions(
+  { userspace, udpIdleTimeout, portRange }: UserspaceConfiguration,
+  { entry, families }: Entry,
+  { processors, openFiles, hasSyscalls }: Machine,
+): ConfiguredForwarder {
+  const { dataPath } = userspace
+  // The sockets of Node cannot take packets for addresses that are not this machine's.
+  const best = entry === 'redirect' || hasSyscalls ? 'native' : 'javascript'
+  return {
+    dataPath: dataPath === 'auto' ? best : dataPath,
+    workers: workersOf(userspace.workers, processors),
+    listening: entry === 'redirect' ? 'transparent' : 'bound',
+    families,
+    portRange,
+    limits: {
+      ...connectionsOf(userspace, openFiles),
+      connectMs: userspace.connectTimeout,
+      retryMs: userspace.retryTimeout,
+      attempts: userspace.connectAttempts,
+      idleMs: userspace.idleTimeout,
+      udpIdleMs: udpIdleTimeout,
+      drainMs: userspace.gracefulTermination,
+      affinityClients: userspace.affinityClients,
+    },
+  }
+}
+
+function workersOf(configured: number, processors: number): number {
+  return configured === 0 ? Math.min(processors, MAX_WORKERS) : configured
+}
+
+function connectionsOf(
+  { maxConnections, maxConnectionsPerClient }: UserspaceConfiguration['userspace'],
+  openFiles: number,
+): Pick<ForwarderLimits, 'connections' | 'perClient'> {
+  const possible = possibleConnections(openFiles)
+  const connections = maxConnections === 0 ? possible : Math.min(maxConnections, possible)
+  const ofClient = maxConnectionsPerClient === 0 ? connections / 2 : maxConnectionsPerClient
+  return { connections, perClient: Math.ceil(ofClient) }
+}
+
+function possibleConnections(openFiles: number): number {
+  const others = Math.min(OTHER_FILES, openFiles / 2)
+  return Math.min(Math.floor((openFiles - others) / FILES_PER_CONNECTION), MAX_CONNECTIONS)
 }

@@ -19,7 +19,9 @@ function rig() {
     close: () => void calls.push('close'),
   })
   const inputs = () => ({
-    ...{ config: configuration(), node: undefined, localAddresses: [] },
+    config: configuration(),
+    node: undefined,
+    localAddresses: [],
     facts: { families: [4], hairpin: 'rules', randomFully: true, routesLocalnet: false } as const,
   })
   return { sets, calls, leftovers: new UserspacePendingCleanup({ sets, open, inputs }) }

@@ -1,6 +1,6 @@
 import type { Sets } from '../../../kernel/ipset/sets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
+import type { PendingCleanup } from '../../definition/mode-driver.ts'
 import type { Mode } from '../../mode.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { PREFIX } from '../names.ts'

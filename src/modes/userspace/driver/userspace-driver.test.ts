@@ -59,14 +59,20 @@ function rig(netfilter: NetfilterAccess = ROOT) {
   closing.resolve()
   const rig = { closing: closing.promise }
   const driver = new UserspaceDriver({
-    ...{ netfilter, clock, log },
+    netfilter,
+    clock,
+    log,
     view: async () => {
       throw new TypeError('nothing is to be read')
     },
     async open(_config, entry, former) {
       if (world.openError !== undefined) throw world.openError
       const runtime: Opened = {
-        ...{ entry, former, closed: undefined, serving: undefined, isDraining: false },
+        entry,
+        former,
+        closed: undefined,
+        serving: undefined,
+        isDraining: false,
         forwarder: new DrainingForwarder(new FakeForwarder()),
         hasRuleMonitor: world.hasRuleMonitor,
         suits: () => !runtime.isDraining,

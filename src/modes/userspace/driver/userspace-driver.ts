@@ -1,17 +1,31 @@
+import { noopConntrack } from '../../../kernel/conntrack/noop-conntrack.ts'
+import { readOnlySets } from '../../../kernel/ipset/read-only-sets.ts'
+import { readOnlyIptables } from '../../../kernel/iptables/read-only-iptables.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
+import { readOnlyRoutes } from '../../../kernel/route/read-only-routes.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { formatDuration } from '../../../lib/duration.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
-import type { ModeReview } from '../../definition/mode-review.ts'
+import type {
+  ModeDriver,
+  PendingCleanup,
+  Periods,
+  Readiness,
+} from '../../definition/mode-driver.ts'
 import type { ModeSpec } from '../../definition/mode-spec.ts'
-import type { ModeView } from '../../definition/mode-view.ts'
-import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
+import type { ModeReview, ModeView } from '../../definition/mode-view.ts'
 import type { Missing, MissingRequirement, Probe } from '../../mode.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
+import { HeldRules, wantedRules } from '../../netfilter/chains/held-rules.ts'
 import { ownMark } from '../../netfilter/mark.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import { createManagedState, type RedirectKernel } from '../managed-state.ts'
+import { kindOf } from '../object.ts'
+import { observe } from '../observe.ts'
+import type { PortsByFamily } from '../program.ts'
+import { portsInKernel } from '../redirect-ports.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import { listenErrors, reviewBindings } from './binding-conditions.ts'
 import { chooseEntry } from './choose-entry.ts'
@@ -190,4 +204,47 @@ function probe(
 
 function asRequirement(missing: Missing): MissingRequirement {
   return { code: 'NP_USERSPACE_KERNEL', ...missing }
+}
+
+/** What the view reads; undefined where nothing is redirected, so that nothing is in the kernel. */
+type UserspaceViewKernel = Pick<RedirectKernel, 'iptables' | 'sets' | 'routes' | 'clock'>
+
+/**
+ * The userspace mode over a kernel that is only read. The ports at which the workers of a running node-proxy listen
+ * are those of the rules in the kernel.
+ */
+export async function viewUserspace(
+  settings: UserspaceSettings,
+  kernel: UserspaceViewKernel | undefined,
+): Promise<ModeView> {
+  const iptables = kernel && readOnlyIptables(kernel.iptables)
+  const ports: PortsByFamily = iptables === undefined ? new Map() : await portsInKernel(iptables)
+  const state = createManagedState(settings, {
+    ports,
+    ...(kernel &&
+      iptables && {
+        kernel: {
+          iptables,
+          clock: kernel.clock,
+          monitor: noopMonitor,
+          conntrack: noopConntrack,
+          sets: readOnlySets(kernel.sets),
+          routes: readOnlyRoutes(kernel.routes),
+        },
+      }),
+  })
+  const { program } = state
+  const held = iptables && new HeldRules(iptables)
+  const isRule = (key: Parameters<typeof kindOf>[0]) => kindOf(key) === 'rule'
+  return {
+    program,
+    caveats: [],
+    drains: true,
+    ownPorts: new Set([...ports.values()].flatMap(({ pods, others }) => [pods, others])),
+    isInProcess: (key) => kindOf(key) === 'entry',
+    observe: () => observe(state, undefined),
+    wantedLines: (key) => (isRule(key) ? wantedRules(key, (one) => program.rulesOf(one)) : []),
+    heldLines: async (key) => (held && isRule(key) ? held.of(key) : []),
+    close: async () => kernel?.routes.close(),
+  }
 }

@@ -1,5 +1,5 @@
 import type { Listener, Listeners } from '../../../kernel/listener/listeners.ts'
-import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
+import { type ListenerAddress, listenerKey } from '../worker/route-table.ts'
 
 /** Milliseconds without a new client after which a forwarder with bound listeners may end. */
 export const QUIET_MS = 1_000

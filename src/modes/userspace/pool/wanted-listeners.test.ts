@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Route } from '../route.ts'
-import { listenerKey } from '../worker/listener-address.ts'
+import { listenerKey } from '../worker/route-table.ts'
 import { route } from '../worker/testing/worker-fixtures.ts'
 import { WantedListeners } from './wanted-listeners.ts'
 

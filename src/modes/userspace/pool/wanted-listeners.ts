@@ -1,6 +1,6 @@
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Route } from '../route.ts'
-import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
+import { type ListenerAddress, listenerKey } from '../worker/route-table.ts'
 
 /** What has to be opened and closed for a change of routes. */
 export interface ListenerPlan {

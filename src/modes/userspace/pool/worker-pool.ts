@@ -1,18 +1,22 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { createAffinityMemory } from '../../../affinity/affinity-memory.ts'
 import { AffinityTable } from '../../../affinity/affinity-table.ts'
 import { clientsOwner } from '../../../forwarding/affinity.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
+import { SOCK } from '../../../kernel/sockets/constants.ts'
+import type { NativeMemory, Syscalls } from '../../../kernel/sockets/syscalls.ts'
 import { contentHash } from '../../../lib/hash.ts'
 import { systemRandom } from '../../../lib/random.ts'
 import type { TrafficCounts } from '../../mode.ts'
 import type { ForwarderOptions } from '../forwarder.ts'
+import type { RouteTraffic } from '../read-traffic.ts'
 import type { Route } from '../route.ts'
-import type { RouteTraffic } from '../traffic/route-traffic.ts'
 import { createCounterMemory, sumCounts } from '../worker/counters.ts'
-import type { Answer, Order } from '../worker/messages.ts'
+import type { Answer, Order, WorkerSetup } from '../worker/messages.ts'
 import { createOccupancy } from '../worker/occupancy.ts'
-import { PoolWorker } from './pool-worker.ts'
-import type { WakeUp } from './wake-up.ts'
+
+/** MiB of the heap of one worker. Young objects are few, and keep memory that nothing needs. */
+const HEAP = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 6 } as const
 
 /** The workers of one data path: sends orders to all of them, and sums their counters. */
 export class WorkerPool {
@@ -105,5 +109,100 @@ class StickyRoutes {
     const users = (this.#users.get(group) ?? 0) + more
     if (users === 0) this.#users.delete(group)
     else this.#users.set(group, users)
+  }
+}
+
+/** What a worker thread is started with. */
+interface PoolWorkerOptions {
+  readonly setup: Omit<WorkerSetup, 'port'>
+  /** Makes a native worker look for messages. */
+  readonly wake: () => void
+  /** It ended by itself. */
+  readonly onLost: (error: Error) => void
+}
+
+/** One worker thread, which takes orders in turn. */
+class PoolWorker {
+  readonly #options: PoolWorkerOptions
+  readonly #port: MessagePort
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, (answer?: Answer) => void>()
+  readonly #ended = Promise.withResolvers<void>()
+  #last = 0
+  #isEnding = false
+  #isLost = false
+
+  constructor(options: PoolWorkerOptions) {
+    this.#options = options
+    const { port1, port2 } = new MessageChannel()
+    this.#port = port1
+    this.#port.on('message', (answer: Answer) => this.#answered(answer))
+    this.#port.unref()
+    this.#worker = new Worker(new URL('./worker-main.ts', import.meta.url), {
+      workerData: { ...options.setup, port: port2 } satisfies WorkerSetup,
+      transferList: [port2],
+      resourceLimits: HEAP,
+    })
+    this.#worker.unref()
+    this.#worker.on('error', (error: Error) => this.#lost(error))
+    this.#worker.on('exit', (code) => this.#lost(new Error(`the worker ended with ${code}`)))
+  }
+
+  /** Resolves when the worker has carried out the order, or to undefined when it is lost. */
+  give(order: Omit<Order, 'number'>): Promise<Answer | undefined> {
+    if (this.#isLost) return Promise.resolve(undefined)
+    const number = ++this.#last
+    return new Promise((resolve) => {
+      this.#waiting.set(number, resolve)
+      this.#port.ref()
+      this.#port.postMessage({ ...order, number } satisfies Order)
+      this.#options.wake()
+    })
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true
+    this.#worker.ref()
+    void this.give({ end: true })
+    await this.#ended.promise
+  }
+
+  #answered(answer: Answer): void {
+    const { number } = answer
+    this.#waiting.get(number)?.(answer)
+    this.#waiting.delete(number)
+    if (this.#waiting.size === 0) this.#port.unref()
+  }
+
+  #lost(error: Error): void {
+    this.#isLost = true
+    this.#ended.resolve()
+    this.#port.close()
+    for (const resolve of this.#waiting.values()) resolve()
+    this.#waiting.clear()
+    if (!this.#isEnding) this.#options.onLost(error)
+    this.#isEnding = true
+  }
+}
+
+/** An event counter of the kernel (eventfd), by which a thread that waits in epoll is woken up. */
+export class WakeUp {
+  readonly descriptor: number
+  readonly #sys: Syscalls
+  readonly #one: NativeMemory
+
+  constructor(sys: Syscalls) {
+    this.#sys = sys
+    this.#one = sys.allocate(8)
+    this.#one.view.setUint32(0, 1, true)
+    this.descriptor = sys.eventfd(0, SOCK.nonBlocking | SOCK.closeOnExec)
+  }
+
+  ring(): void {
+    this.#sys.write(this.descriptor, this.#one.address, 8)
+  }
+
+  close(): void {
+    this.#sys.close(this.descriptor)
   }
 }

@@ -43,7 +43,10 @@ export function registerBackendTests(open: OpenTestForwarder): void {
     await expect
       .poll(() => forwarder.counts())
       .toMatchObject({
-        ...{ unserved: 2, connectFailures: 2, connections: 2, connectionsNow: 0 },
+        unserved: 2,
+        connectFailures: 2,
+        connections: 2,
+        connectionsNow: 0,
       })
   })
 

@@ -45,7 +45,8 @@ export function registerChangeTests(open: OpenTestForwarder): void {
     await expect
       .poll(() => forwarder.counts())
       .toMatchObject({
-        ...{ connections: 20, connectionsNow: 0 },
+        connections: 20,
+        connectionsNow: 0,
       })
     expect(forwarder.workers).toBe(2)
   })
@@ -85,7 +86,8 @@ function registerDrainTests(open: OpenTestForwarder): void {
       await expect
         .poll(() => forwarder.counts())
         .toMatchObject({
-          ...{ drainedOut: 1, connectionsNow: 0 },
+          drainedOut: 1,
+          connectionsNow: 0,
         })
     },
   )

@@ -45,7 +45,8 @@ export function registerClientTests(open: OpenTestForwarder): void {
     await expect
       .poll(() => link.forwarder.counts())
       .toMatchObject({
-        ...{ overLimit: 1, connections: 2 },
+        overLimit: 1,
+        connections: 2,
       })
     expect(await isAlive(link)).toBe(true)
   })

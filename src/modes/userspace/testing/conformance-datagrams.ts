@@ -30,7 +30,10 @@ export function registerDatagramTests(open: OpenTestForwarder): void {
     expect((await request(one, at, 'x')).port).toBe(first.port)
     expect(first.from).toEqual(at)
     expect(forwarder.counts()).toMatchObject({
-      ...{ udpFlows: 2, udpFlowsNow: 2, bytesIn: 4, connections: 0 },
+      udpFlows: 2,
+      udpFlowsNow: 2,
+      bytesIn: 4,
+      connections: 0,
     })
   })
 

@@ -34,8 +34,10 @@ export function registerStreamTests(open: OpenTestForwarder): void {
     await expect
       .poll(() => forwarder.counts())
       .toMatchObject({
-        ...{ connections: 1, connectionsNow: 0 },
-        ...{ bytesIn: size * MEBIBYTE, bytesOut: size * MEBIBYTE },
+        connections: 1,
+        connectionsNow: 0,
+        bytesIn: size * MEBIBYTE,
+        bytesOut: size * MEBIBYTE,
       })
   })
 

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Forwarder } from '../forwarder.ts'
+import { backendsOf, totalsOf } from '../read-traffic.ts'
 import type { Route } from '../route.ts'
-import { backendsOf, totalsOf } from '../traffic/sum-routes.ts'
 import {
   backend,
   connectTo,
@@ -47,7 +47,9 @@ export function registerTrafficTests(open: OpenTestForwarder): void {
     expect(total).toEqual({ connections: 6, bytesIn: heard, bytesOut: answered })
     for (const each of [one, two]) {
       expect(of(each)).toEqual({
-        ...{ connections: each.connections, connectionsNow: 0, bytesIn: each.heard },
+        connections: each.connections,
+        connectionsNow: 0,
+        bytesIn: each.heard,
         bytesOut: each.connections * each.answer,
       })
     }

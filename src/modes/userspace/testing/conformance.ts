@@ -16,7 +16,11 @@ export function describeDataPath(dataPath: DataPath, openForwarder: OpenForwarde
   const open: OpenTestForwarder = async (limits, workers = 1) => {
     const lost: Error[] = []
     const forwarder = await openForwarder({
-      ...{ dataPath, workers, listening: 'bound', families: [4, 6], mark: 0 },
+      dataPath,
+      workers,
+      listening: 'bound',
+      families: [4, 6],
+      mark: 0,
       limits: { ...LIMITS, ...limits },
       onLost: (error) => lost.push(error),
     })

@@ -2,14 +2,27 @@ import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, RedirectPorts } from '../forwarder.ts'
+import type { RouteTraffic } from '../read-traffic.ts'
 import type { Route } from '../route.ts'
-import type { RouteTraffic } from '../traffic/route-traffic.ts'
 
 const NONE: TrafficCounts = {
-  ...{ connections: 0, connectionsNow: 0, udpFlows: 0, udpFlowsNow: 0, bytesIn: 0, bytesOut: 0 },
-  ...{ connectFailures: 0, connectRetries: 0, unserved: 0, overLimit: 0, evicted: 0 },
-  ...{ outsideRanges: 0, drainedOut: 0, setAsideNow: 0, drainingNow: 0 },
-  ...{ affinityClientsNow: 0, affinityEvicted: 0 },
+  connections: 0,
+  connectionsNow: 0,
+  udpFlows: 0,
+  udpFlowsNow: 0,
+  bytesIn: 0,
+  bytesOut: 0,
+  connectFailures: 0,
+  connectRetries: 0,
+  unserved: 0,
+  overLimit: 0,
+  evicted: 0,
+  outsideRanges: 0,
+  drainedOut: 0,
+  setAsideNow: 0,
+  drainingNow: 0,
+  affinityClientsNow: 0,
+  affinityEvicted: 0,
 }
 
 /** Moves no bytes, keeps the routes that it was given, and refuses what a real one would. */

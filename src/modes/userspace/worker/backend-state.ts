@@ -2,7 +2,6 @@ import { tokenOf } from '../../../affinity/sticky-choice.ts'
 import type { Backend } from '../../../forwarding/entry.ts'
 import { type SocketAddress, socketAddress } from '../../../kernel/sockets/socket-address.ts'
 import { hostPort } from '../../../lib/ip.ts'
-import { RunningTally } from './running-tally.ts'
 import type { Session } from './session.ts'
 
 /** Milliseconds that a backend is set aside after its first failure; doubled with each further one. */
@@ -66,4 +65,12 @@ export class BackendState {
     this.#failures = 0
     this.#asideUntil = 0
   }
+}
+
+/** Running numbers of a backend, or of a route with all backends that it ever had. */
+export class RunningTally {
+  connections = 0
+  /** Of connections that have ended. */
+  bytesIn = 0
+  bytesOut = 0
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { backend } from '../../testing/mode-fixtures.ts'
 import type { Balancing } from '../route.ts'
 import { BackendState } from './backend-state.ts'
-import { chooseBackend } from './choose-backend.ts'
+import { chooseBackend } from './selection.ts'
 import { FakeSession } from './testing/worker-fixtures.ts'
 
 function states(weights: readonly number[]): readonly BackendState[] {

@@ -11,7 +11,9 @@ test('the counters of all workers are summed', () => {
   two?.set('drainingNow', 2)
   expect(one?.get('connections')).toBe(1)
   expect(sumCounts(memories)).toMatchObject({
-    ...{ connections: 2 ** 40 + 1, connectionsNow: -1 },
-    ...{ drainingNow: 2, bytesIn: 0 },
+    connections: 2 ** 40 + 1,
+    connectionsNow: -1,
+    drainingNow: 2,
+    bytesIn: 0,
   })
 })

@@ -3,11 +3,11 @@ import type { AffinityMemory } from '../../../affinity/affinity-memory.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { SocketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { DataPath, ForwarderLimits } from '../forwarder.ts'
+import type { RouteTraffic } from '../read-traffic.ts'
 import type { Route, RouteProtocol, Side } from '../route.ts'
-import type { RouteTraffic } from '../traffic/route-traffic.ts'
 import type { CounterMemory } from './counters.ts'
-import type { ListenerAddress } from './listener-address.ts'
 import type { OccupancyMemory } from './occupancy.ts'
+import type { ListenerAddress } from './route-table.ts'
 
 /** A socket at which clients arrive, opened by the main thread. */
 export interface Listener {

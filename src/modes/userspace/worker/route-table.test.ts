@@ -22,7 +22,9 @@ test('a route is found by protocol, address and port', () => {
   expect(id()).toBe(route().id)
   expect(id('TCP', at('fd00::1'))).toBe(route().id)
   expect([id('UDP'), id('TCP', at('10.96.0.1', 81)), id('TCP', at('10.96.0.2'))]).toEqual([
-    ...[undefined, undefined, undefined],
+    undefined,
+    undefined,
+    undefined,
   ])
   expect(routeTable.find('TCP', LISTENER)?.listener).toBe(first)
 })

@@ -4,11 +4,19 @@ import {
   type SocketAddress,
   socketAddress,
 } from '../../../kernel/sockets/socket-address.ts'
+import { hostPort, type IpAddress } from '../../../lib/ip.ts'
+import type { RouteTraffic, Tally } from '../read-traffic.ts'
 import type { Route, RouteListener, RouteProtocol } from '../route.ts'
-import type { RouteTraffic } from '../traffic/route-traffic.ts'
-import type { BackendState } from './backend-state.ts'
-import { trafficOf } from './route-tally.ts'
+import type { BackendState, RunningTally } from './backend-state.ts'
 import { type RouteEnvironment, ServedRoute } from './served-route.ts'
+import type { Session } from './session.ts'
+
+/** Where to listen. */
+export interface ListenerAddress {
+  readonly protocol: RouteProtocol
+  readonly ip: IpAddress
+  readonly port: number
+}
 
 /** The route and listener at which a client arrived. */
 export interface RouteMatch {
@@ -101,4 +109,40 @@ export class RouteTable {
 
 function keyOf({ ip, port }: RouteListener): string {
   return addressKey(socketAddress(ip, port))
+}
+
+/** What a worker counted of a route; undefined: nothing. */
+function trafficOf(served: ServedRoute, withBackends: boolean): RouteTraffic | undefined {
+  if (served.tally.connections === 0) return undefined
+  const { id, service } = served.route
+  const states = [...served.states()].filter(({ tally }) => tally.connections > 0)
+  const sessions = states.flatMap((state) => [...state.sessions])
+  return {
+    id,
+    service,
+    total: tallyOf(served.tally, sessions),
+    backends: withBackends ? states.map(backendOf) : [],
+  }
+}
+
+function backendOf(state: BackendState): RouteTraffic['backends'][number] {
+  const { ip, port } = state.backend
+  return { ip, port, ...tallyOf(state.tally, state.sessions) }
+}
+
+/** With what the present connections have moved so far. */
+function tallyOf(ended: RunningTally, sessions: Iterable<Session>): Tally {
+  let { bytesIn, bytesOut } = ended
+  let connectionsNow = 0
+  for (const session of sessions) {
+    connectionsNow++
+    bytesIn += session.bytesIn
+    bytesOut += session.bytesOut
+  }
+  return { connections: ended.connections, connectionsNow, bytesIn, bytesOut }
+}
+
+/** `TCP 127.0.0.1:80` */
+export function listenerKey({ protocol, ip, port }: ListenerAddress): string {
+  return `${protocol} ${hostPort(ip, port)}`
 }

@@ -12,7 +12,10 @@ function setUp(overrides: Partial<Route> = {}) {
   const counters = newCounters()
   const wall = { time: 0 }
   const parts = {
-    ...{ affinity: affinityTable(), counters, aside: new Set<never>(), limits },
+    affinity: affinityTable(),
+    counters,
+    aside: new Set<never>(),
+    limits,
     wallTime: () => wall.time,
   }
   const [listener] = target.route.listeners
@@ -58,13 +61,13 @@ test('no more backends are tried than allowed, and none after the deadline', () 
   const { come, limits } = setUp()
   const slow = come(0)
   expect([slow.next(5000), slow.next(999), slow.next(1000)].map(isChosen)).toEqual([
-    ...[true, true, false],
+    true,
+    true,
+    false,
   ])
   limits.attempts = 2
   const quick = come(0)
-  expect([quick.next(0), quick.next(0), quick.next(0)].map(isChosen)).toEqual([
-    ...[true, true, false],
-  ])
+  expect([quick.next(0), quick.next(0), quick.next(0)].map(isChosen)).toEqual([true, true, false])
 })
 
 test('a backend that failed gets no clients until its pause is over', () => {
@@ -73,7 +76,9 @@ test('a backend that failed gets no clients until its pause is over', () => {
   const failing = selection.next(0)
   if (failing) selection.failed(failing, 0)
   expect([ipOf(selection.next(0)), ipOf(come(1).next(1)), ipOf(come(2).next(2))]).toEqual([
-    ...['10.1.0.2', '10.1.0.2', '10.1.0.2'],
+    '10.1.0.2',
+    '10.1.0.2',
+    '10.1.0.2',
   ])
   expect(new Set([come(1000).next(1000), come(1000).next(1000)]).size).toBe(2)
 })

@@ -5,8 +5,7 @@ import { contentHash } from '../../../lib/hash.ts'
 import { hostPort } from '../../../lib/ip.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Route } from '../route.ts'
-import { BackendState } from './backend-state.ts'
-import { RunningTally } from './running-tally.ts'
+import { BackendState, RunningTally } from './backend-state.ts'
 
 export type PoolName = 'cluster' | 'local'
 

@@ -8,7 +8,8 @@ async function run(...args: readonly string[]) {
   const code = await runCommand(entry, args, {
     stdout: { write: (text) => (printed.out += text) },
     stderr: { write: (text) => (printed.err += text) },
-    ...{ version: '1.2.3', signal: new AbortController().signal },
+    version: '1.2.3',
+    signal: new AbortController().signal,
   })
   return { code, ...printed }
 }

@@ -2,15 +2,24 @@ import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
 import type { ClusterStore } from '../../../cluster/cluster-store.ts'
 import type { StaleFlows } from '../../../forwarding/entry.ts'
 import type { Conntrack } from '../../../kernel/conntrack/conntrack.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
 import { hostPort } from '../../../lib/ip.ts'
 import type { ModeDriver } from '../../../modes/definition/mode-driver.ts'
+import type { ModeView } from '../../../modes/definition/mode-view.ts'
+import type { ObjectKey } from '../../../modes/mode.ts'
 import { ifPresent } from '../../../modes/netfilter/if-present.ts'
+import type { ModeInputs } from '../../../modes/netfilter/settings/mode-inputs.ts'
 import { type DryRun, dryRun } from '../../../sync/dry-run.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
+import { chooseModes } from '../../config/mode-choice.ts'
 import type { ThisNode } from '../../wiring/node/this-node.ts'
-import { type OpenView, openView } from './open-view.ts'
-import type { NodePlan, PlannedCleanup, PlannedFlows } from './report/node-plan.ts'
-import { plannedObjects } from './report/planned-objects.ts'
+import type {
+  NodePlan,
+  PlannedCleanup,
+  PlannedFlows,
+  PlannedObject,
+  PlannedService,
+} from './node-plan.ts'
 
 /** What a plan is made of. */
 export interface PlanNodeParts {
@@ -42,7 +51,10 @@ export async function planNode(parts: PlanNodeParts): Promise<NodePlan> {
     const flows = await staleFlows(run.flows, opened, parts.conntrack)
     const problems = run.table.problems()
     return {
-      ...{ mode: driver.name, nodeName, ...objects, ...flows },
+      mode: driver.name,
+      nodeName,
+      ...objects,
+      ...flows,
       cleanups: await cleanupsBeside(opened, parts),
       problems: problems.map(({ entry, code, message }) => ({ entry, code, message })),
       notes: [...parts.notes, ...processNotes(run, view)],
@@ -104,4 +116,90 @@ function processNotes({ change }: DryRun, view: OpenView['view']): readonly stri
   return [
     `${count} objects of this mode are in the process of node-proxy and not in the kernel; they are not compared`,
   ]
+}
+
+/** A mode of this build, and what can be seen of it. */
+interface OpenView {
+  readonly driver: ModeDriver<NodeProxyConfiguration>
+  readonly view: ModeView
+}
+
+/**
+ * The mode that a start would choose, over a kernel that is only read. With `auto` that is the first one that can be
+ * read and has no caveat, because a start tries what the kernel can do and a plan may not. Throws why the only one
+ * cannot be opened.
+ */
+async function openView(
+  drivers: readonly ModeDriver<NodeProxyConfiguration>[],
+  inputs: ModeInputs<NodeProxyConfiguration>,
+): Promise<OpenView> {
+  const all = drivers.map(({ name }) => name)
+  const names = chooseModes(inputs.config.mode, all)
+  let refused: NodeProxyError | undefined
+  for (const driver of drivers.filter(({ name }) => names.includes(name))) {
+    try {
+      const view = await driver.view(inputs)
+      if (names.length === 1 || view.caveats.length === 0) return { driver, view }
+      await view.close()
+    } catch (error) {
+      if (!(error instanceof NodeProxyError) || names.length === 1) throw error
+      refused = error
+    }
+  }
+  throw refused ?? new NodeProxyError('NP_NODEPROXY_MODE_UNAVAILABLE', 'no mode can work here')
+}
+
+/** The objects of a run that are in the kernel, by Service, with what they hold before and after it. */
+async function plannedObjects(
+  run: Pick<DryRun, 'change' | 'held' | 'ownersOf'>,
+  view: ModeView,
+): Promise<Pick<NodePlan, 'set' | 'unset' | 'services' | 'shared'>> {
+  const set = run.change.set.filter((key) => !view.isInProcess(key))
+  const unset = run.change.unset.filter((key) => !view.isInProcess(key))
+  const actions = new Map<ObjectKey, PlannedObject['action']>([
+    ...unset.map((key) => [key, 'remove'] as const),
+    ...set.map((key) => [key, run.held.has(key) ? 'change' : 'add'] as const),
+  ])
+  const services = new Map<string, PlannedObject[]>()
+  const shared: PlannedObject[] = []
+  for (const [key, action] of [...actions].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const object = await plannedObject(key, action, view)
+    const owners = new Set(run.ownersOf(key).map(serviceOf))
+    for (const service of owners) {
+      const objects = services.get(service) ?? []
+      services.set(service, objects)
+      objects.push(object)
+    }
+    if (owners.size === 0) shared.push(object)
+  }
+  const sorted = [...services].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return {
+    set: set.length,
+    unset: unset.length,
+    shared,
+    services: sorted.map(([service, objects]): PlannedService => ({ service, objects })),
+  }
+}
+
+async function plannedObject(
+  key: ObjectKey,
+  action: PlannedObject['action'],
+  view: ModeView,
+): Promise<PlannedObject> {
+  const { kind, family } = view.program.describe(key)
+  const before = action === 'add' ? [] : await view.heldLines(key)
+  const after = action === 'remove' ? [] : view.wantedLines(key)
+  return {
+    action,
+    key,
+    kind,
+    family,
+    ...(before !== undefined && before.length > 0 && { before }),
+    ...(after.length > 0 && { after }),
+  }
+}
+
+/** `shop/cart:http/TCP/4` → `shop/cart` */
+function serviceOf(entry: string): string {
+  return entry.slice(0, entry.indexOf(':'))
 }

@@ -1,30 +1,50 @@
 import { hostname } from 'node:os'
 import { loadConnection } from '../../../client/connection/load-connection.ts'
-import { createApiClient } from '../../../client/http/api-client.ts'
+import { type ApiClient, createApiClient } from '../../../client/http/api-client.ts'
+import { causeOf } from '../../../client/http/failure.ts'
 import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
 import { ClusterStore } from '../../../cluster/cluster-store.ts'
-import { systemClock as clock } from '../../../lib/clock.ts'
-import type { JsonObject } from '../../../lib/json.ts'
-import { systemRandom as random } from '../../../lib/random.ts'
+import { type Clock, systemClock as clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+} from '../../../lib/json.ts'
+import { type Random, systemRandom as random } from '../../../lib/random.ts'
 import type { Manifest } from '../../../manifests/manifests.ts'
+import { describeProblem, type Problem } from '../../../settings/problem.ts'
+import { readConfigurationFile } from '../../../settings/read-file.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
-import type { WatchProblem } from '../../../watch/problem.ts'
+import { createClusterWatcher } from '../../../watch/cluster-watcher.ts'
+import type { WatchProblem } from '../../../watch/feed.ts'
+import type { CommandLine } from '../../config/command-line.ts'
+import { parseFlags } from '../../config/flags.ts'
+import { type LoadedConfiguration, loadConfiguration } from '../../config/load.ts'
+import { SETTINGS_TABLE } from '../../config/settings-table.ts'
 import { MODES } from '../../modes/mode-registry.ts'
-import { loadedTables } from '../../wiring/cleanup/loaded-tables.ts'
+import { checkStart } from '../../wiring/check-start.ts'
 import type { Kernel } from '../../wiring/kernel/kernel.ts'
 import { openKernel } from '../../wiring/kernel/open-kernel.ts'
 import { readRights } from '../../wiring/kernel/rights.ts'
-import { driversOf, kernelFacts } from '../../wiring/modes/open-modes.ts'
+import { loadedTables } from '../../wiring/loaded-tables.ts'
 import { nodeNameOf } from '../../wiring/node/node-identity.ts'
 import { ThisNode } from '../../wiring/node/this-node.ts'
-import { checkStart } from '../../wiring/startup/check-start.ts'
-import { keepAlive } from '../../wiring/startup/keep-alive.ts'
-import { type ListedCluster, listCluster } from './cluster/list-cluster.ts'
-import { readSelectors } from './cluster/read-selectors.ts'
-import type { DaemonFlags } from './load-daemon-flags.ts'
-import { type ClusterChanges, changesOf } from './manifests/cluster-changes.ts'
+import { driversOf, kernelFacts } from '../../wiring/open-modes.ts'
+import { keepAlive } from '../../wiring/process-settings.ts'
+import { type ClusterChanges, changesOf } from './cluster-changes.ts'
+import type { NodePlan } from './node-plan.ts'
 import { planNode } from './plan-node.ts'
-import type { NodePlan } from './report/node-plan.ts'
+
+/** For all lists together. */
+const DEADLINE_MS = 60_000
+/** After the first request that failed. */
+const FAILED_MS = 5_000
+/** For the Node, which may be forbidden to read, and for Service ranges. */
+const NODE_MS = 10_000
 
 /** The arguments of a plan. */
 export interface PlanRequest extends DaemonFlags {
@@ -95,7 +115,12 @@ async function planWith(kernel: Kernel, known: Known): Promise<NodePlan> {
   const drivers = driversOf(MODES, kernel, log)
   try {
     return await planNode({
-      ...{ drivers, node, nodeName, store, conntrack: kernel.conntrack, now: clock.now() },
+      drivers,
+      node,
+      nodeName,
+      store,
+      conntrack: kernel.conntrack,
+      now: clock.now(),
       changes: changes.events,
       notes: [
         ...warnings.map(({ message }) => message),
@@ -129,4 +154,140 @@ function withDeletions(
 function problemText({ resource, key, problems }: WatchProblem): string {
   const texts = problems.map(({ field, value, message }) => `${field}: ${value}: ${message}`)
   return `${resource} ${key}: ${texts.join('; ')}`
+}
+
+/**
+ * The selectors that the Services of these manifests have now, by `namespace/name`. Those that cannot be read, or do not
+ * exist, are missing. It takes the right to list Services, which node-proxy has.
+ */
+async function readSelectors(
+  client: Pick<ApiClient, 'get'>,
+  manifests: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, JsonObject>> {
+  const selectors = new Map<string, JsonObject>()
+  for (const { object } of manifests) {
+    if (stringAt(object, 'kind') !== 'Service') continue
+    const namespace = stringAt(object, 'metadata', 'namespace') || 'default'
+    const name = stringAt(object, 'metadata', 'name')
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/services`
+    const listed = await client.get(path, {
+      query: { fieldSelector: `metadata.name=${name}` },
+      signal,
+    })
+    if (!listed.ok) continue
+    const found = arrayAt(listed.value as Json, 'items')
+      .filter(isJsonObject)
+      .find((one) => stringAt(one, 'metadata', 'name') === name)
+    if (found !== undefined)
+      selectors.set(`${namespace}/${name}`, objectAt(found, 'spec', 'selector'))
+  }
+  return selectors
+}
+
+/** With what the cluster is listed, and for whom. */
+interface ListParts {
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly nodeName: string
+  readonly proxyName: string | undefined
+  /** Ends the wait. */
+  readonly signal: AbortSignal
+}
+
+/** The cluster as the API server lists it. */
+interface ListedCluster {
+  readonly events: readonly ClusterEvent[]
+  readonly problems: readonly WatchProblem[]
+}
+
+/** Lists what the daemon watches, by the same watcher, and ends it. Throws NP_NODEPROXY_API_UNREACHABLE. */
+async function listCluster(parts: ListParts): Promise<ListedCluster> {
+  const { client, clock, signal } = parts
+  const events: ClusterEvent[] = []
+  const problems: WatchProblem[] = []
+  const stop = new AbortController()
+  let isListed = false
+  let failure = 'it did not answer'
+  let cancelGrace: (() => void) | undefined
+  const end = () => stop.abort()
+  const cancelDeadline = clock.after(DEADLINE_MS, end)
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end, { once: true })
+  const watcher = createClusterWatcher({
+    ...parts,
+    nodeTimeoutMs: NODE_MS,
+    onEvents: (batch) => void (isListed || events.push(...batch)),
+    onProblem: (problem) => void problems.push(problem),
+    onSynced() {
+      isListed = true
+      end()
+    },
+    reporter: {
+      failed({ verb, resource }, given) {
+        if (stop.signal.aborted) return
+        failure = `cannot ${verb} ${resource}: ${causeOf(given)}`
+        // Only the Node and Service ranges may stay unknown.
+        if (resource !== 'nodes' && resource !== 'servicecidrs')
+          cancelGrace ??= clock.after(FAILED_MS, end)
+      },
+      succeeded: () => {},
+    },
+  })
+  await watcher.run(stop.signal).finally(() => {
+    cancelDeadline()
+    cancelGrace?.()
+    signal.removeEventListener('abort', end)
+  })
+  if (!isListed) throw unreachable(client.server, failure)
+  return { events, problems }
+}
+
+function unreachable(server: string, failure: string): NodeProxyError {
+  const message = `the cluster could not be listed from ${server}: ${failure}`
+  return new NodeProxyError('NP_NODEPROXY_API_UNREACHABLE', message, {
+    object: server,
+    hint: 'give --kubeconfig or --config as node-proxy gets it, and check that the API server runs',
+  })
+}
+
+/** What the daemon would be started with. */
+interface DaemonFlags {
+  readonly loaded: LoadedConfiguration
+  readonly line: CommandLine
+}
+
+/** Loads the configuration that the daemon has with these flags. Throws NP_NODEPROXY_USAGE with every problem. */
+export async function loadDaemonFlags(args: readonly string[]): Promise<DaemonFlags> {
+  const flags = parseFlags(args)
+  if (!flags.ok) throw wrongFlag(flags.problem)
+  const { line } = flags
+  const task = Object.entries({
+    '--cleanup': line.cleanup,
+    '--init-only': line.initOnly,
+    '--version': line.version,
+    '--write-config-to': line.writeConfigTo !== undefined,
+  }).find(([, isGiven]) => isGiven)
+  if (task !== undefined) {
+    throw new NodeProxyError('NP_NODEPROXY_USAGE', `${task[0]} is no flag of plan; leave it out`)
+  }
+  const file =
+    line.config === undefined
+      ? undefined
+      : await readConfigurationFile(line.config, SETTINGS_TABLE.codes)
+  const loaded = await loadConfiguration(file, line)
+  if (!loaded.ok) throw wrong(loaded.problems)
+  return { loaded, line }
+}
+
+function wrongFlag(problem: Problem): NodeProxyError {
+  if (!problem.message.startsWith('unknown flag')) return wrong([problem])
+  const hint = 'see node-proxy plan --help, and node-proxy --help for its other flags'
+  return new NodeProxyError('NP_NODEPROXY_USAGE', `unknown option '${problem.field}'`, { hint })
+}
+
+function wrong(problems: readonly Problem[]): NodeProxyError {
+  const message = problems.map((one) => `${describeProblem(one)} (${one.code})`).join('; ')
+  return new NodeProxyError('NP_NODEPROXY_USAGE', message)
 }

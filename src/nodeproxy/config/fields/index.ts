@@ -2,11 +2,9 @@ import type { ModeDefinition } from '../../../modes/definition/mode-definition.t
 import type { AnyField, FieldsOf } from '../../../settings/field.ts'
 import { clientFields } from './client.ts'
 import type { CommonConfiguration, NodeProxyConfiguration } from './configuration.ts'
-import { conntrackFields } from './conntrack.ts'
 import { modeField } from './mode.ts'
-import { netfilterFields } from './netfilter.ts'
 import { servingFields } from './serving.ts'
-import { trafficFields } from './traffic.ts'
+import { conntrackFields, netfilterFields, trafficFields } from './traffic.ts'
 
 /**
  * All fields, in the order of the documentation: the common fields, which the compiler checks against

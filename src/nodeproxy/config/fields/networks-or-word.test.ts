@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nodePortAddresses, serviceCIDRs } from './networks-or-word.ts'
+import { nodePortAddresses, serviceCIDRs } from './traffic.ts'
 
 describe('nodePortAddresses', () => {
   it('accepts networks, or primary alone', () => {
@@ -19,7 +19,8 @@ describe('nodePortAddresses', () => {
 describe('serviceCIDRs', () => {
   it('accepts networks, or none alone', () => {
     expect(serviceCIDRs.fromFlag('10.96.0.0/12,fd00::/108')).toEqual({
-      ...{ ok: true, value: ['10.96.0.0/12', 'fd00::/108'] },
+      ok: true,
+      value: ['10.96.0.0/12', 'fd00::/108'],
     })
     expect(serviceCIDRs.decode([])).toEqual({ ok: true, value: [] })
     expect(serviceCIDRs.decode(['none'])).toEqual({ ok: true, value: 'none' })

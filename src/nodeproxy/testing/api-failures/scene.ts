@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { Connection } from '../../../client/connection/connection.ts'
 import { type ApiClient, createApiClient } from '../../../client/http/api-client.ts'
-import { ApiFailures } from '../../../client/http/failure/api-failures.ts'
+import { ApiFailures } from '../../../client/http/api-failures.ts'
 import type { ListStream } from '../../../client/http/list-stream.ts'
 import { eventually } from '../../../client/testing/eventually.ts'
 import {
@@ -15,7 +15,7 @@ import { assessReadiness } from '../../../telemetry/health/readiness.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { type ClusterWatcher, createClusterWatcher } from '../../../watch/cluster-watcher.ts'
 import { ModelCluster } from '../../../watch/testing/model-cluster.ts'
-import { watchReadiness } from '../../wiring/observation/watch-readiness.ts'
+import { watchReadiness } from '../../wiring/run-node.ts'
 import { type FailureCase, resolveName } from './failures.ts'
 
 export interface LogRecord {
@@ -66,8 +66,11 @@ export class Scene {
     const log = { info, warn, error } as never
     this.#failures = new ApiFailures({ clock, metrics, server, log })
     this.#watcher = createClusterWatcher({
-      ...{ client: this.#counting(client), clock, random: { below: () => 0 } },
-      ...{ nodeName: 'node-1', reporter: this.#failures },
+      client: this.#counting(client),
+      clock,
+      random: { below: () => 0 },
+      nodeName: 'node-1',
+      reporter: this.#failures,
       onEvents: () => undefined,
       onSynced: () => undefined,
       onProblem: () => undefined,

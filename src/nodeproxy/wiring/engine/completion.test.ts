@@ -3,7 +3,7 @@ import type { EntryId } from '../../../forwarding/entry.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { Digest, ObjectKey } from '../../../modes/mode.ts'
 import { DeltaTracker } from '../../../sync/delta-tracker.ts'
-import { Completion } from './completion.ts'
+import { Completion } from './engine.ts'
 
 const key = (name: string) => name as ObjectKey
 const REFUSED = { code: 'NP_NO', message: 'no' }

@@ -44,7 +44,10 @@ function rig() {
     return mode
   }
   const engine = new Engine({
-    ...{ clock, log, pendingCleanups, store: new ClusterStore() },
+    clock,
+    log,
+    pendingCleanups,
+    store: new ClusterStore(),
     onComplete: (mode) => {
       reported.completed++
       pendingCleanups.completed(mode)

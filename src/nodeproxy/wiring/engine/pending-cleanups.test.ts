@@ -7,7 +7,7 @@ function rig() {
   const clock = new FakeClock()
   const { log, lines } = recordingLog()
   const pendingCleanups = new PendingCleanups({ clock, log })
-  /** Modes of which nothing is left. */
+  /** Modes that are removed completely. */
   const retired = () =>
     lines.flatMap((line) => /^info removed every rule .* \{"mode":"(.*)"\}$/.exec(line)?.[1] ?? [])
   /** A mode that drains until the test ends it or it is aborted. */
@@ -15,7 +15,10 @@ function rig() {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const signals: AbortSignal[] = []
     return {
-      ...{ signals, resolve, reject, draining },
+      signals,
+      resolve,
+      reject,
+      draining,
       async drainAndCleanup(signal: AbortSignal) {
         signals.push(signal)
         signal.addEventListener('abort', () => resolve())

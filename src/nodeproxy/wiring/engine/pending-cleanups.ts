@@ -1,6 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { sleep } from '../../../lib/sleep.ts'
-import type { PendingCleanup } from '../../../modes/definition/pending-cleanup.ts'
+import type { PendingCleanup } from '../../../modes/definition/mode-driver.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 
 /** What `PendingCleanups` uses. */

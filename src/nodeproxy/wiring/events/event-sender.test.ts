@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ApiResult, statusFailure } from '../../../client/http/failure/failure.ts'
+import { type ApiResult, statusFailure } from '../../../client/http/failure.ts'
 import { eventually } from '../../../client/testing/eventually.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { eventSender } from './event-sender.ts'

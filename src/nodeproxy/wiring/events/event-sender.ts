@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../../client/http/api-client.ts'
-import type { RequestReporter } from '../../../client/http/failure/api-failures.ts'
-import { isTerminating } from '../../../client/http/failure/failure.ts'
+import type { RequestReporter } from '../../../client/http/api-failures.ts'
+import { isTerminating } from '../../../client/http/failure.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { stringAt } from '../../../lib/json.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WatchProblem } from '../../../watch/problem.ts'
+import type { WatchProblem } from '../../../watch/feed.ts'
 import { recordingEvents, recordingLog } from '../../testing/wiring.ts'
 import { ObjectProblems } from './object-problems.ts'
 
@@ -34,7 +34,9 @@ test('an address with leading zeros has an Event of its own, unless the object h
   const { problems, sent } = rig()
   const message = 'must not have leading zeros: write 10.0.0.1; its numbers are read as decimal'
   const legacy = {
-    ...{ field: 'spec.clusterIP', value: '"010.0.0.1"', message },
+    field: 'spec.clusterIP',
+    value: '"010.0.0.1"',
+    message,
     fault: { legacyAddress: '10.0.0.1' },
   }
   const other = { field: 'spec.type', value: '"x"', message: 'wrong' }

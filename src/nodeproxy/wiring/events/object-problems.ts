@@ -2,7 +2,7 @@ import { contentHash } from '../../../lib/hash.ts'
 import type { Problem } from '../../../resources/problem.ts'
 import type { ServiceKey } from '../../../resources/types.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { WatchProblem } from '../../../watch/problem.ts'
+import type { WatchProblem } from '../../../watch/feed.ts'
 import type { NodeEvents } from './node-events.ts'
 import { legacyAddress, objectRejected, serviceReference } from './warnings.ts'
 

@@ -15,7 +15,9 @@ function rig() {
   const listeners = new FakeListeners()
   const world: { service: Service | undefined } = { service: service() }
   const reporter = new ServiceEvents({
-    ...{ events, listeners, log },
+    events,
+    listeners,
+    log,
     store: { service: () => world.service },
     node: { localAddresses: [ip('192.0.2.1')] },
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ChangeHistory } from '../../../inspection/history/change-history.ts'
+import { ChangeHistory } from '../../../inspection/change-history.ts'
 import { endpointsEvent, rig, serviceEvents } from '../../../sync/testing/rig.ts'
-import { recordChanges } from './record-changes.ts'
+import { recordChanges } from '../compose.ts'
 
 test('a change is passed on at the end of its own run, though no other follows', async () => {
   const history = new ChangeHistory()

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
-import { commandDocuments } from '../../../inspection/http/commands/command-documents.ts'
-import { runLauncher } from '../../../inspection/http/commands/run-launcher.ts'
+import { commandDocuments, runLauncher } from '../../../inspection/http/command-documents.ts'
 import type { InspectionHandlerParts } from '../../../inspection/http/inspection-handler.ts'
-import { lazyListener } from '../../../inspection/http/lazy-listener.ts'
-import type { InspectionSource } from '../../../inspection/service/inspection-source.ts'
+import { lazyListener } from '../../../inspection/http/page-handler.ts'
+import type { InspectionSource } from '../../../inspection/inspection-source.ts'
 import { systemClock as clock } from '../../../lib/clock.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Launch } from '../../config/launch.ts'
@@ -23,7 +22,9 @@ export interface HttpParts {
 export function handlerParts({ launch, source }: HttpParts): InspectionHandlerParts {
   const { socket } = launch.config.inspection
   return {
-    ...{ source, socket, readDocument: commandDocuments(runLauncher(LAUNCHER)) },
+    source,
+    socket,
+    readDocument: commandDocuments(runLauncher(LAUNCHER)),
     onError: (error) => launch.log.error({ err: error }, 'answering an inspection request failed'),
   }
 }
@@ -36,12 +37,14 @@ export async function servePage(
   const address = launch.config.inspection.pageBindAddress
   if (address === undefined) return undefined
   const load = async () => {
-    const { pageHandler } = await import('../../../inspection/http/page/page-handler.ts')
+    const { pageHandler } = await import('../../../inspection/http/page-handler.ts')
     const { readPageFiles } = await import('../../../page/serving/page-files.ts')
     return pageHandler(parts, await readPageFiles())
   }
   const listener = new Listener({
-    ...{ address, clock, handler: lazyListener(load, parts.onError) },
+    address,
+    clock,
+    handler: lazyListener(load, parts.onError),
     onBlocked: ({ message, hint }) =>
       conditions.raise('inspection-page-not-served', {
         message: `inspection.pageBindAddress is not served: ${message}; ${hint} (it is tried again)`,

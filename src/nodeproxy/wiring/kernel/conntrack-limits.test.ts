@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { conntrackSettings } from './conntrack-limits.ts'
+import { conntrackSettings } from './sysctls.ts'
 
 const DEFAULTS = {
   maxPerCore: 32_768,

@@ -8,8 +8,7 @@ import { noopTraces } from '../../../kernel/traces/noop-traces.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { MissingRequirement } from '../../../modes/mode.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { Kernel } from './kernel.ts'
-import { presentFamilies } from './present-families.ts'
+import { type Kernel, presentFamilies } from './kernel.ts'
 
 /** The kernel for a process without the right to write rules: it is only read, and no program is started. */
 export function openKernelWithoutRules(clock: Clock, missing: MissingRequirement): Kernel {

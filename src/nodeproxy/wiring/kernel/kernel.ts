@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Addresses } from '../../../kernel/addresses/addresses.ts'
 import type { Conntrack } from '../../../kernel/conntrack/conntrack.ts'
 import type { Listeners } from '../../../kernel/listener/listeners.ts'
@@ -20,4 +21,9 @@ export interface Kernel {
   readonly traces: Traces
   /** Closes sockets and ends helper processes; rules stay. */
   close(): Promise<void>
+}
+
+/** IPv4, and IPv6 if this kernel has it. */
+export function presentFamilies(): readonly Family[] {
+  return existsSync('/proc/net/if_inet6') ? [4, 6] : [4]
 }

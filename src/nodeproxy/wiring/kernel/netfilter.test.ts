@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ProgramResult } from '../../../kernel/spawner/program-runner.ts'
 import { FakeRunner } from '../../../kernel/spawner/testing/fake-runner.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import { openNetfilter } from './netfilter.ts'
+import { openNetfilter } from './open-kernel.ts'
 
 function opening(restore: Partial<ProgramResult>, version = 'iptables v1.8.9 (nf_tables)\n') {
   const runner = new FakeRunner(({ args }) => {

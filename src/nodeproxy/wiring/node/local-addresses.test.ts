@@ -3,7 +3,7 @@ import { ip } from '../../../forwarding/testing/fixtures.ts'
 import type { InterfaceAddress } from '../../../kernel/addresses/addresses.ts'
 import { FakeAddresses } from '../../../kernel/addresses/testing/fake-addresses.ts'
 import { recordingLog } from '../../testing/wiring.ts'
-import { LocalAddresses } from './local-addresses.ts'
+import { LocalAddresses } from './this-node.ts'
 
 function address(text: string, scope: InterfaceAddress['scope'] = 'global'): InterfaceAddress {
   return { family: text.includes(':') ? 6 : 4, ip: ip(text), prefix: 24, device: 'eth0', scope }

@@ -1,16 +1,14 @@
 import { countNoLocalEndpoints } from '../../../forwarding/no-local-endpoints.ts'
 import type { ForwardingTable } from '../../../forwarding/table.ts'
-import type { Mode } from '../../../modes/mode.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Mode, ObjectDescription, Traffic } from '../../../modes/mode.ts'
 import type { DeltaTracker } from '../../../sync/delta-tracker.ts'
-import type { FamilyName } from '../../../telemetry/health/family-progress.ts'
-import { type HealthReport, waitedMs } from '../../../telemetry/health/health.ts'
+import { type FamilyName, type HealthReport, waitedMs } from '../../../telemetry/health/health.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../../watch/cluster-watcher.ts'
 import { watchedResources } from '../../../watch/watched-resources.ts'
 import type { ChangeTimes } from './change-times.ts'
 import { countStatuses } from './entry-status.ts'
-import { ruleCounts } from './rule-counts.ts'
-import { trafficGauges } from './traffic-gauges.ts'
 
 interface Running {
   readonly table: ForwardingTable
@@ -97,4 +95,53 @@ function kernelObjects(metrics: Metrics, { tracker, mode }: Running): void {
   for (const { table, family, count } of ruleCounts(objects)) {
     metrics.iptablesRules.set({ table, ip_family: `IPv${family}` }, count)
   }
+}
+
+/** Publishes the counters of a mode that forwards packets in user space; other modes have no `traffic`. */
+export function trafficGauges(metrics: Metrics, traffic: Traffic | undefined): void {
+  metrics.forwarderWorkers.reset()
+  if (traffic === undefined) return
+  const counts = traffic.counts()
+  metrics.forwarderWorkers.set({ data_path: traffic.dataPath }, traffic.workers)
+  metrics.forwarderSessions.set({ protocol: 'TCP' }, counts.connectionsNow)
+  metrics.forwarderSessions.set({ protocol: 'UDP' }, counts.udpFlowsNow)
+  metrics.forwarderBackendsAside.set(counts.setAsideNow)
+  metrics.affinityClients.set(counts.affinityClientsNow)
+  for (const [counter, labels, value] of [
+    [metrics.forwarderSessionsTotal, { protocol: 'TCP' }, counts.connections],
+    [metrics.forwarderSessionsTotal, { protocol: 'UDP' }, counts.udpFlows],
+    [metrics.forwarderBytes, { direction: 'in' }, counts.bytesIn],
+    [metrics.forwarderBytes, { direction: 'out' }, counts.bytesOut],
+    [metrics.forwarderRefused, { reason: 'no_backend' }, counts.unserved],
+    [metrics.forwarderRefused, { reason: 'over_limit' }, counts.overLimit],
+    [metrics.forwarderRefused, { reason: 'outside_ranges' }, counts.outsideRanges],
+    [metrics.forwarderEnded, { reason: 'evicted' }, counts.evicted],
+    [metrics.forwarderEnded, { reason: 'drained' }, counts.drainedOut],
+    [metrics.forwarderConnectFailures, {}, counts.connectFailures],
+    [metrics.forwarderConnectRetries, {}, counts.connectRetries],
+    [metrics.affinityEvicted, {}, counts.affinityEvicted],
+  ] as const) {
+    counter.remove(labels)
+    counter.inc(labels, value)
+  }
+}
+
+/** A number of packet filter rules. */
+interface RuleCount {
+  readonly table: string
+  readonly family: Family
+  readonly count: number
+}
+
+/** Counts the packet filter rules of these objects, by table and family; objects without rules are skipped. */
+export function ruleCounts(objects: Iterable<ObjectDescription>): readonly RuleCount[] {
+  const totals = new Map<string, RuleCount>()
+  for (const { family, rules } of objects) {
+    if (rules === undefined || family === undefined) continue
+    const { table } = rules
+    const key = `${table} ${family}`
+    const count = (totals.get(key)?.count ?? 0) + rules.count
+    totals.set(key, { table, family, count })
+  }
+  return [...totals.values()]
 }

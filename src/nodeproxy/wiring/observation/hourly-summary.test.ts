@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { recordingLog } from '../../testing/wiring.ts'
-import { summariseHourly } from './hourly-summary.ts'
+import { summariseHourly } from '../node-proxy.ts'
 
 test('each hour has one line, with what was done in it', async () => {
   const clock = new FakeClock()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
-import { observeClient } from './observe-client.ts'
+import { observeClient } from '../../daemon.ts'
 
 test('requests and the end of the credential become metrics', async () => {
   const metrics = createMetrics()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { KernelError, ObjectKey } from '../../../modes/mode.ts'
-import type { AppliedRun } from '../../../sync/observer.ts'
+import type { AppliedRun } from '../../../sync/sync-loop.ts'
 import { Health } from '../../../telemetry/health/health.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { recordingLog } from '../../testing/wiring.ts'
@@ -22,7 +22,12 @@ function rig() {
   const written: unknown[] = []
   const failures: number[] = []
   const observer = observeSync({
-    ...{ clock, families, health, log, metrics, changeTimes },
+    clock,
+    families,
+    health,
+    log,
+    metrics,
+    changeTimes,
     onCompiled: () => {},
     onWritten: (failed) => written.push(failed.size),
     onApplied: () => {},

@@ -2,13 +2,12 @@ import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { KernelError, ObjectDescription, ObjectKey } from '../../../modes/mode.ts'
-import type { AppliedRun, SyncObserver } from '../../../sync/observer.ts'
-import type { FamilyName } from '../../../telemetry/health/family-progress.ts'
-import type { Health } from '../../../telemetry/health/health.ts'
+import type { AppliedRun, SyncObserver } from '../../../sync/sync-loop.ts'
+import type { FamilyName, Health } from '../../../telemetry/health/health.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 import type { ChangeTimes } from './change-times.ts'
-import { ruleCounts } from './rule-counts.ts'
+import { ruleCounts } from './gauges.ts'
 
 /** Where the runs of one sync loop are reported. */
 export interface SyncObserverParts {

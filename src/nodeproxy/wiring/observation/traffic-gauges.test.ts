@@ -1,13 +1,26 @@
 import { expect, test } from 'vitest'
 import type { Traffic, TrafficCounts } from '../../../modes/mode.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
-import { trafficGauges } from './traffic-gauges.ts'
+import { trafficGauges } from './gauges.ts'
 
 const COUNTS: TrafficCounts = {
-  ...{ connections: 10, connectionsNow: 1, udpFlows: 20, udpFlowsNow: 2 },
-  ...{ bytesIn: 300, bytesOut: 400, connectFailures: 5, connectRetries: 6 },
-  ...{ unserved: 7, overLimit: 8, evicted: 9, outsideRanges: 11, drainedOut: 12 },
-  ...{ setAsideNow: 13, drainingNow: 14, affinityClientsNow: 15, affinityEvicted: 16 },
+  connections: 10,
+  connectionsNow: 1,
+  udpFlows: 20,
+  udpFlowsNow: 2,
+  bytesIn: 300,
+  bytesOut: 400,
+  connectFailures: 5,
+  connectRetries: 6,
+  unserved: 7,
+  overLimit: 8,
+  evicted: 9,
+  outsideRanges: 11,
+  drainedOut: 12,
+  setAsideNow: 13,
+  drainingNow: 14,
+  affinityClientsNow: 15,
+  affinityEvicted: 16,
 }
 
 function rig() {

@@ -5,7 +5,10 @@ import type { BackendTraffic, TrafficReading } from '../../../modes/mode.ts'
 import { listTraffic } from './list-traffic.ts'
 
 const backend = (service: string, ip: string, port = 80): BackendTraffic => ({
-  ...{ entry: `${service}:/TCP/4` as EntryId, ip: ip as IpAddress, port, connections: 1 },
+  entry: `${service}:/TCP/4` as EntryId,
+  ip: ip as IpAddress,
+  port,
+  connections: 1,
 })
 
 const BACKENDS = new Map([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { TrafficNumbers } from '../../../modes/mode.ts'
-import { RisingTotals } from './rising-totals.ts'
+import { RisingTotals } from './traffic-counters.ts'
 
 const KEY = 'shop/web' as ServiceKey
 

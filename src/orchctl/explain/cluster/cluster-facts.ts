@@ -1,14 +1,32 @@
+import { NodeProxyError } from '../../../lib/error.ts'
 import { type IpAddress, parseIp } from '../../../lib/ip.ts'
-import { arrayAt, type JsonObject, stringAt, valueAt } from '../../../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
+import type { NetworkPolicy } from '../../../networkpolicy/network-policy.ts'
+import { readPolicy } from '../../../networkpolicy/read-policy.ts'
+import { NAMES } from '../../../resources/names.ts'
+import { decodeNode } from '../../../resources/node.ts'
 import type { Protocol } from '../../../resources/types.ts'
-import { nodeAddresses } from '../../nodes/node-address.ts'
-import type { ClusterReader } from '../connection/cluster-reader.ts'
+import { nodeAddresses } from '../../nodes/node-inspection.ts'
+import { type ClusterReader, ownAddresses } from '../connection/cluster-reader.ts'
 import type { ConnectionQuery } from '../connection/connection-query.ts'
-import { judgePolicies, type PolicyJudgement } from './judge-policies.ts'
-import { type NamedEnd, nameEnd, nameOf } from './named-end.ts'
-import { type ReachedBackend, reachedBackends } from './reached-backend.ts'
-import { type ClusterObjects, readCluster } from './read-cluster.ts'
-import { type ServiceFacts, serviceFacts } from './service-facts.ts'
+import {
+  judgePolicies,
+  type PolicyJudgement,
+  type ReachedBackend,
+  reachedBackends,
+} from './judge-policies.ts'
+
+/** An address with the names that the API has for it. */
+export interface NamedEnd {
+  readonly ip: IpAddress
+  /** `namespace/name`; absent: no Pod has it, or which one is not known. */
+  readonly pod?: string
+  readonly node?: string
+  readonly zone?: string
+}
+
+/** Addresses without a Pod of the Service that are searched in the whole cluster. */
+const MAX_SEARCHES = 10
 
 /** A named backend, or endpoint that is left out. */
 export interface NamedBackend extends NamedEnd {
@@ -86,9 +104,166 @@ function policiesOf(
   if (known === undefined) return {}
   const { policies, labels } = known
   const judged = {
-    ...{ policies, protocol, nodes, source, node: query.node },
+    policies,
+    protocol,
+    nodes,
+    source,
+    node: query.node,
     labelsOf: (namespace: string) => labels.get(namespace) ?? {},
     sourcePod: query.sourcePod ?? (source && pods.get(source)),
   }
   return { networkPolicies: reached.map((one) => judgePolicies(judged, one, pods.get(one.ip))) }
+}
+
+/** What a Service says of topology, from which controllers give its endpoints hints. */
+interface ServiceFacts {
+  /** `namespace/name` */
+  readonly name: string
+  readonly internalTrafficPolicy: string
+  readonly externalTrafficPolicy: string
+  /** `spec.trafficDistribution`; empty: not set. */
+  readonly trafficDistribution: string
+  /** The annotation for hints in proportion to processors; empty: not set. */
+  readonly topologyMode: string
+}
+
+/** Reads them from the object. */
+function serviceFacts(service: JsonObject): ServiceFacts {
+  const annotations = objectAt(service, 'metadata', 'annotations')
+  const [topologyMode = ''] = NAMES.topologyMode.flatMap(
+    (name) => stringAt(annotations, name) || [],
+  )
+  return {
+    name: objectKey(service),
+    internalTrafficPolicy: stringAt(service, 'spec', 'internalTrafficPolicy') || 'Cluster',
+    externalTrafficPolicy: stringAt(service, 'spec', 'externalTrafficPolicy') || 'Cluster',
+    trafficDistribution: stringAt(service, 'spec', 'trafficDistribution'),
+    topologyMode,
+  }
+}
+
+/** What a connection is explained with beside the document of the node. */
+interface ClusterObjects {
+  /** Undefined: no Service claims the connection, or it is not known. */
+  readonly service: JsonObject | undefined
+  readonly nodes: readonly JsonObject[]
+  /** By the addresses that they have for themselves. */
+  readonly pods: ReadonlyMap<IpAddress, JsonObject>
+  /** Undefined: they are not known. */
+  readonly policies: PolicyObjects | undefined
+  /** What could not be read, with the reason. */
+  readonly unread: readonly string[]
+}
+
+/** The NetworkPolicies of the namespaces of the Pods, and the labels of those namespaces. */
+interface PolicyObjects {
+  readonly policies: readonly NetworkPolicy[]
+  readonly labels: ReadonlyMap<string, JsonObject>
+}
+
+/** What is to be read. */
+interface WantedObjects {
+  /** `namespace/name` of the Service; empty: none. */
+  readonly service: string
+  /** Of the source and of backends. */
+  readonly addresses: readonly IpAddress[]
+  readonly sourcePod: JsonObject | undefined
+}
+
+/** Reads what names a connection, as far as the user may. */
+async function readCluster(
+  { service: key, addresses, sourcePod }: WantedObjects,
+  reader: ClusterReader,
+): Promise<ClusterObjects> {
+  const unread: string[] = []
+  const [namespace = '', name = ''] = key.split('/')
+  const service =
+    key === ''
+      ? undefined
+      : await attempt(unread, 'the Service', () => reader.service(namespace, name))
+  const selector = objectAt(service, 'spec', 'selector')
+  const listed =
+    service === undefined
+      ? []
+      : await attempt(unread, 'Pods', () => reader.pods(namespace, selector))
+  const pods = new Map<IpAddress, JsonObject>()
+  const add = (pod: JsonObject) => {
+    for (const ip of ownAddresses(pod)) pods.set(ip, pod)
+  }
+  for (const pod of listed ?? []) add(pod)
+  if (sourcePod !== undefined) add(sourcePod)
+  const nodes = (await attempt(unread, 'nodes', () => reader.nodes())) ?? []
+  const missing = addresses.filter((ip) => !pods.has(ip))
+  for (const ip of missing.slice(0, listed === undefined ? 0 : MAX_SEARCHES)) {
+    const found = await attempt(unread, `the Pod of ${ip}`, () => reader.podOf(ip))
+    if (found !== undefined) add(found)
+  }
+  const ends = addresses.map((ip) => pods.get(ip)).filter((pod) => pod !== undefined)
+  const policies = await attempt(unread, 'NetworkPolicies', () => readPolicies(ends, reader))
+  return { service, nodes, pods, policies, unread }
+}
+
+async function readPolicies(
+  pods: readonly JsonObject[],
+  reader: ClusterReader,
+): Promise<PolicyObjects> {
+  const names = [...new Set(pods.map((pod) => stringAt(pod, 'metadata', 'namespace')))]
+  const lists = await Promise.all(names.map((name) => reader.networkPolicies(name)))
+  const policies = lists.flat().map(readPolicy)
+  const labels = new Map<string, JsonObject>()
+  if (policies.length === 0) return { policies, labels }
+  for (const name of names) {
+    labels.set(name, objectAt(await reader.namespace(name), 'metadata', 'labels'))
+  }
+  return { policies, labels }
+}
+
+/** Undefined: it could not be read, which is noted with the reason. */
+async function attempt<T>(
+  unread: string[],
+  what: string,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    unread.push(`${what}: ${error.message}`)
+    return undefined
+  }
+}
+
+/** The objects that addresses are named from. */
+interface KnownObjects {
+  readonly nodes: readonly JsonObject[]
+  /** By the addresses that they have for themselves. */
+  readonly pods: ReadonlyMap<IpAddress, JsonObject>
+}
+
+/** Names an address. `node`: where no Pod says which. */
+function nameEnd(ip: IpAddress, known: KnownObjects, node = ''): NamedEnd {
+  return { ip, ...nameOf(known.pods.get(ip), known, node) }
+}
+
+/** The names of a Pod and its node; of `node` where no Pod says which. */
+function nameOf(pod: JsonObject | undefined, known: KnownObjects, node = ''): Omit<NamedEnd, 'ip'> {
+  const on = stringAt(pod, 'spec', 'nodeName') || node
+  const zone = zoneOf(on, known)
+  return {
+    ...(pod === undefined ? {} : { pod: objectKey(pod) }),
+    ...(on === '' ? {} : { node: on }),
+    ...(zone === undefined ? {} : { zone }),
+  }
+}
+
+/** `namespace/name` of an object. */
+function objectKey(object: JsonObject): string {
+  return `${stringAt(object, 'metadata', 'namespace')}/${stringAt(object, 'metadata', 'name')}`
+}
+
+/** The zone of a node; undefined: it has none, or the node is not known. */
+function zoneOf(name: string, { nodes }: Pick<KnownObjects, 'nodes'>): string | undefined {
+  const node = nodes.find((one) => stringAt(one, 'metadata', 'name') === name)
+  const decoded = node === undefined ? undefined : decodeNode(node)
+  return decoded?.ok === true ? decoded.value.zone : undefined
 }

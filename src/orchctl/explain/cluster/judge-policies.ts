@@ -1,12 +1,22 @@
-import { type IpAddress, parseIp } from '../../../lib/ip.ts'
-import { type JsonObject, stringAt } from '../../../lib/json.ts'
-import type { ConnectionEnd } from '../../../networkpolicy/judging/connection.ts'
-import { type EndJudgement, judgeEnd } from '../../../networkpolicy/judging/judge-connection.ts'
-import type { NetworkPolicy } from '../../../networkpolicy/objects/network-policy.ts'
-import { readPolicyPod } from '../../../networkpolicy/objects/policy-pod.ts'
+import { hostPort, type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../../lib/json.ts'
+import {
+  type ConnectionEnd,
+  type EndJudgement,
+  judgeEnd,
+} from '../../../networkpolicy/judge-connection.ts'
+import type { NetworkPolicy } from '../../../networkpolicy/network-policy.ts'
+import { readPolicyPod } from '../../../networkpolicy/policy-pod.ts'
 import type { Protocol } from '../../../resources/types.ts'
-import { nodeAddresses } from '../../nodes/node-address.ts'
-import type { ReachedBackend } from './reached-backend.ts'
+import { nodeAddresses } from '../../nodes/node-inspection.ts'
+
+/** A backend that a connection may reach. */
+export interface ReachedBackend {
+  readonly ip: IpAddress
+  readonly port: number
+  /** The source that it sees; undefined: an address of the node that explains the connection, which one is not known. */
+  readonly seen: IpAddress | undefined
+}
 
 /** What NetworkPolicies say of the connection to one backend. */
 export interface PolicyJudgement {
@@ -17,7 +27,7 @@ export interface PolicyJudgement {
   readonly seen?: string
   /** Absent: the source is no Pod that policies see. */
   readonly egress?: EndJudgement
-  /** Absent: the backend is none. */
+  /** Absent: the backend is not a Pod. */
   readonly ingress?: EndJudgement
 }
 
@@ -53,7 +63,8 @@ export function judgePolicies(
   const egress = judgeEnd(policies, { source: sender, ...to }, 'egress')
   const ingress = judgeEnd(policies, { source: visible, ...to }, 'ingress')
   return {
-    ...{ ip, port },
+    ip,
+    port,
     isAdmitted: egress?.isAdmitted !== false && ingress?.isAdmitted !== false,
     ...(isKept || source === undefined ? {} : { seen: seen ?? 'an address of the node' }),
     ...(egress && { egress }),
@@ -86,4 +97,26 @@ function addressOf(node: JsonObject, seen: IpAddress | undefined): IpAddress {
 
 function nameOf(node: JsonObject): string {
   return stringAt(node, 'metadata', 'name')
+}
+
+/**
+ * The backends of an explanation: those that the kernel delivers to, with the source that they see, then further ones that
+ * node-proxy wants.
+ */
+export function reachedBackends(document: JsonObject): readonly ReachedBackend[] {
+  const delivered = arrayAt(document, 'observed')
+    .filter((one) => stringAt(one, 'kind') === 'delivered')
+    .flatMap((one) => backendAt(valueAt(one, 'dst'), parseIp(stringAt(one, 'src'))))
+  const isKept = stringAt(document, 'desired', 'masquerade') !== 'yes'
+  const source = isKept ? parseIp(stringAt(document, 'src')) : undefined
+  const wanted = arrayAt(document, 'desired', 'backends').flatMap((one) => backendAt(one, source))
+  const found = new Map<string, ReachedBackend>()
+  for (const one of [...delivered, ...wanted]) found.getOrInsert(hostPort(one.ip, one.port), one)
+  return [...found.values()]
+}
+
+function backendAt(at: Json | undefined, seen: IpAddress | undefined): readonly ReachedBackend[] {
+  const ip = parseIp(stringAt(at, 'ip'))
+  const port = valueAt(at, 'port')
+  return ip === undefined || typeof port !== 'number' ? [] : [{ ip, port, seen }]
 }

@@ -1,5 +1,5 @@
 import { hostPort } from '../../../lib/ip.ts'
-import type { EndJudgement } from '../../../networkpolicy/judging/judge-connection.ts'
+import type { EndJudgement } from '../../../networkpolicy/judge-connection.ts'
 import type { PolicyJudgement } from './judge-policies.ts'
 
 const HEAD = 'NetworkPolicies (node-proxy enforces none; the network of the Pods may):'

@@ -1,6 +1,6 @@
 import { cidrContains, type IpAddress, parseCidr, parseIp } from '../../../lib/ip.ts'
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../../lib/json.ts'
-import { nodeAddresses } from '../../nodes/node-address.ts'
+import { nodeAddresses } from '../../nodes/node-inspection.ts'
 import { listObjects } from '../../reading/list-pages.ts'
 import type { Api } from '../../session/api.ts'
 

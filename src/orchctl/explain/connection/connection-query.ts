@@ -1,10 +1,23 @@
 import { familyOf, hostPort, type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { type JsonObject, stringAt, valueAt } from '../../../lib/json.ts'
 import { quote } from '../../../lib/quote.ts'
-import { nodeAddresses } from '../../nodes/node-address.ts'
-import { usageError } from '../../usage/usage-error.ts'
+import { nodeAddresses } from '../../nodes/node-inspection.ts'
+import { usageError } from '../../usage/exit-code.ts'
 import { type ClusterReader, podAddresses } from './cluster-reader.ts'
-import { type Operand, parseOperand } from './operand.ts'
+
+const KINDS: Readonly<Record<string, 'pod' | 'service' | 'node'>> = {
+  pod: 'pod',
+  pods: 'pod',
+  po: 'pod',
+  service: 'service',
+  services: 'service',
+  svc: 'service',
+  node: 'node',
+  nodes: 'node',
+  no: 'node',
+}
+
+const NAME = /^([a-z]+)\/(?:([a-z0-9-]+)\/)?([a-z0-9][a-z0-9.-]*)(?::([a-z0-9-]+))?$/
 
 /** The question for `/inspection/v1/explain`, and the Node object that answers it. */
 export interface ConnectionQuery {
@@ -173,4 +186,39 @@ function podAddress(pod: JsonObject, family: 4 | 6 | undefined): IpAddress {
 function familyIn(destination: string): 4 | 6 | undefined {
   if (destination.startsWith('[')) return 6
   return parseIp(destination.split(':', 1)[0] ?? '') === undefined ? undefined : 4
+}
+
+/** One end of a connection, as it is written. */
+type Operand =
+  | {
+      readonly kind: 'pod' | 'service'
+      readonly namespace: string | undefined
+      readonly name: string
+      readonly port: string | undefined
+    }
+  | { readonly kind: 'node'; readonly name: string; readonly port: string | undefined }
+  | { readonly kind: 'address'; readonly ip: IpAddress; readonly port: string | undefined }
+
+/**
+ * `pod/NAME`, `pod/NAMESPACE/NAME`, `service/…`, `node/NAME`, or an address, each with `:PORT` where there is one;
+ * undefined: none of these.
+ */
+function parseOperand(text: string): Operand | undefined {
+  return parseAddress(text) ?? parseName(text)
+}
+
+function parseAddress(text: string): Operand | undefined {
+  const alone = parseIp(text.replaceAll(/^\[|\]$/g, ''))
+  if (alone !== undefined) return { kind: 'address', ip: alone, port: undefined }
+  const [, six, four, port] = /^(?:\[([^\]]+)\]|([^:/]+)):(\d{1,5})$/.exec(text) ?? []
+  const ip = parseIp(six ?? four ?? '')
+  return ip === undefined ? undefined : { kind: 'address', ip, port }
+}
+
+function parseName(text: string): Operand | undefined {
+  const [, word = '', namespace, name = '', port] = NAME.exec(text) ?? []
+  const kind = KINDS[word]
+  if (kind === undefined) return undefined
+  if (kind !== 'node') return { kind, namespace, name, port }
+  return namespace === undefined ? { kind, name, port } : undefined
 }

@@ -1,17 +1,14 @@
-import { DNS_FIELDS } from '../../../dns/config/dns-fields.ts'
+import { DNS_FIELDS } from '../../../dns/dns-fields.ts'
 import { settingsTable } from '../../../settings/table.ts'
-import { COMMAND_FLAGS } from '../command-flags.ts'
-import type { OrchServerConfiguration } from '../configuration.ts'
+import { COMMAND_FLAGS, type OrchServerConfiguration } from '../configuration.ts'
 import { RULES } from '../rules.ts'
 import { AUDIT_FIELDS } from './audit.ts'
 import { AUTHENTICATION_FIELDS } from './authentication.ts'
-import { CONTROLLER_FIELDS } from './controllers.ts'
-import { ENCRYPTION_FIELDS } from './encryption.ts'
+import { CONTROLLER_FIELDS, SANDBOX_NODE_FIELDS } from './background.ts'
 import { LIMIT_FIELDS } from './limits.ts'
-import { SANDBOX_NODE_FIELDS } from './sandbox-node.ts'
 import { SERVICE_ACCOUNT_FIELDS } from './service-accounts.ts'
 import { SERVING_FIELDS } from './serving.ts'
-import { STORAGE_FIELDS } from './storage.ts'
+import { ENCRYPTION_FIELDS, STORAGE_FIELDS } from './storage.ts'
 
 /** The table of orch-server's settings, from which everything about them is derived. */
 export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMMAND_FLAGS>({

@@ -6,9 +6,8 @@ import { RequestError } from '../data/request-error.ts'
 import { answered } from '../nodes/node-reading.ts'
 import { clusterState } from './cluster-state.ts'
 import { eachOf } from './each-of.ts'
-import { followNodes, followStatuses, roundMs } from './follow-cluster.ts'
+import { followNodes, followStatuses, ReadingsWriter, roundMs } from './follow-cluster.ts'
 import { listed } from './listed.ts'
-import { ReadingsWriter } from './readings-writer.ts'
 
 const VISIBLE = { hidden: false, addEventListener() {}, removeEventListener() {} }
 const HIDDEN = { ...VISIBLE, hidden: true }
@@ -60,7 +59,8 @@ test('every node is read once in a round; silent ones hold up none of the others
   refuse.reject(new RequestError('connection refused', { status: 503 }))
   await vi.advanceTimersByTimeAsync(500)
   expect(state.readings.value.get('silent-1')).toMatchObject({
-    ...{ failures: 1, failure: { message: 'connection refused', status: 503 } },
+    failures: 1,
+    failure: { message: 'connection refused', status: 503 },
   })
   await vi.advanceTimersByTimeAsync(60_000)
   const [well, silent] = [read.get('node-3') ?? 0, read.get('silent-3') ?? 0]
@@ -207,5 +207,5 @@ test('a hidden page requests nothing', async () => {
 })
 
 test('the more nodes, the more rarely each is read', () => {
-  expect([3, 60, 500, 5_000].map(roundMs)).toEqual([...[3_000, 3_000, 10_000, 100_000]])
+  expect([3, 60, 500, 5_000].map(roundMs)).toEqual([3_000, 3_000, 10_000, 100_000])
 })

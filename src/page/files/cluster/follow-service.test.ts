@@ -63,11 +63,9 @@ test('a Service: every node that answers is read, the others say why not', async
   const { services, hasHints, rounds } = found.value
   expect(rounds).toBe(2)
   expect(services.map(({ node, failure }) => [node, failure])).toEqual([
-    ...[
-      ['n0', ''],
-      ['n1', ''],
-      ['n2', ''],
-    ],
+    ['n0', ''],
+    ['n1', ''],
+    ['n2', ''],
     ['n3', 'connection refused'],
     ['n4', 'forbidden'],
   ])

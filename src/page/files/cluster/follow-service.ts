@@ -7,8 +7,7 @@ import type { NodeService } from '../service-nodes/node-service.ts'
 import { backendSample } from '../services/service-entries.ts'
 import type { ClusterState } from './cluster-state.ts'
 import { eachOf } from './each-of.ts'
-import { failureOf } from './failure-of.ts'
-import { listed } from './listed.ts'
+import { failureOf, listed } from './listed.ts'
 
 /** A Service on every node. */
 export interface ServiceOverNodes {

@@ -3,9 +3,12 @@ import { collect } from '../data/collect.ts'
 import type { ServiceMessage } from '../data/messages.ts'
 import { repeat, type Visibility } from '../data/repeat.ts'
 import type { Store } from '../data/store.ts'
-import { newestNode } from '../nodes/choose-node.ts'
+import type { NodeReadings } from '../nodes/node-reading.ts'
 import type { ClusterState } from './cluster-state.ts'
-import { failureOf } from './failure-of.ts'
+import { failureOf } from './listed.ts'
+
+/** A node that is not ready comes after all that are. */
+const NOT_READY_MS = Number.MAX_SAFE_INTEGER / 2
 
 /** The Services of the cluster, as one node lists them. */
 export interface ServiceList {
@@ -47,4 +50,22 @@ export function followServices(api: ClusterApi, following: Following): void {
   }
   const timing = () => (list.value.services === undefined ? SOON : EVERY)
   void repeat(read, timing, visibility, signal)
+}
+
+/**
+ * The node whose state is the newest: it is ready, and its oldest waiting change is the youngest. `current` stays as long as
+ * no other is newer. Undefined: no node answers.
+ */
+export function newestNode(
+  readings: NodeReadings,
+  current: string | undefined,
+): string | undefined {
+  let best: { readonly name: string; readonly age: number } | undefined
+  for (const [name, { status, failure }] of readings) {
+    if (status === undefined || failure !== undefined) continue
+    const age = Number(status.waitingMs ?? 0) + (status.isReady === true ? 0 : NOT_READY_MS)
+    const isNewer = best === undefined || age < best.age || (age === best.age && name === current)
+    if (isNewer) best = { name, age }
+  }
+  return best?.name
 }

@@ -1,4 +1,6 @@
 import type { NodeObject } from '../data/kubernetes.ts'
+import { RequestError } from '../data/request-error.ts'
+import type { NodeFailure } from '../nodes/node-reading.ts'
 import type { ClusterState } from './cluster-state.ts'
 
 /** The Nodes, once they are listed; none with the signal. */
@@ -17,4 +19,13 @@ export function listed(
     signal.addEventListener('abort', look)
     look()
   })
+}
+
+/** What went wrong, of anything that was thrown. */
+export function failureOf(error: unknown): NodeFailure {
+  if (error instanceof RequestError) {
+    const { message, code, status } = error
+    return { message, code, status }
+  }
+  return { message: error instanceof Error ? error.message : String(error), code: '', status: 0 }
 }

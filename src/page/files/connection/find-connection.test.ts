@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterApi } from '../data/cluster-api.ts'
 import type { PodObject } from '../data/kubernetes.ts'
-import { findConnection, type WantedConnection } from './find-connection.ts'
-import { parseEnd } from './parse-end.ts'
+import { findConnection, parseEnd, type WantedConnection } from './find-connection.ts'
 
 const { signal } = new AbortController()
 const NODES = [

@@ -2,7 +2,8 @@ import type { ClusterApi } from '../data/cluster-api.ts'
 import type { NodeObject, PodObject } from '../data/kubernetes.ts'
 import type { ExplainQuery } from '../data/node-api.ts'
 import { hostPort } from '../text/format.ts'
-import { familyOf, parseEnd } from './parse-end.ts'
+
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f.]*:[\da-f:.]*)$/i
 
 /** A connection in the words of the node on which it begins. */
 export interface FoundConnection {
@@ -115,3 +116,35 @@ async function nodeOfAddress(
 
 /** The address of a Pod that has ended may be another's. */
 const ENDED = new Set(['Succeeded', 'Failed'])
+
+/** One end of a connection, as a person writes it. */
+type End =
+  | {
+      readonly kind: 'pod'
+      readonly namespace: string
+      readonly name: string
+      readonly port: string
+    }
+  /** A process of a node; `name` empty: of the node that is chosen. */
+  | { readonly kind: 'node'; readonly name: string }
+  | { readonly kind: 'address'; readonly ip: string }
+  /** What the node is to make sense of. */
+  | { readonly kind: 'other'; readonly text: string }
+
+/** `pod/NAMESPACE/NAME[:PORT]`, `pod/NAME` of the namespace default, `node`, `node/NAME`, or an address. */
+export function parseEnd(text: string): End {
+  const [kind = '', ...words] = text.split('/')
+  if (kind === 'pod' && words.length > 0 && words.length <= 2) {
+    const [name = '', port = ''] = (words.at(-1) ?? '').split(':')
+    return { kind, namespace: words.length === 2 ? (words[0] ?? '') : 'default', name, port }
+  }
+  if (kind === 'node' && words.length <= 1) return { kind, name: words[0] ?? '' }
+  if (ADDRESS.test(text)) return { kind: 'address', ip: text }
+  return { kind: 'other', text }
+}
+
+/** The family of an address that a destination begins with; undefined: it is a name. */
+function familyOf(destination: string): 4 | 6 | undefined {
+  if (destination.startsWith('[')) return 6
+  return /^\d{1,3}\.\d/.test(destination) ? 4 : undefined
+}

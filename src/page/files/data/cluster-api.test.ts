@@ -52,7 +52,9 @@ test('an error of a node-proxy has its code, whether it comes as it is or in a S
   ]) {
     answering(() => Response.json(body, { status: 503 }))
     await expect(clusterApi({ base: '' }).node('a').status(signal)).rejects.toMatchObject({
-      ...{ message: 'later', code: 'NP_INSPECTION_BUSY', status: 503 },
+      message: 'later',
+      code: 'NP_INSPECTION_BUSY',
+      status: 503,
     })
   }
 })

@@ -1,9 +1,7 @@
 import { BY_NAME } from '../text/by-name.ts'
 import { Connection, type ConnectionParts } from './connection.ts'
 import type { EndpointSliceObject, NodeObject, ObjectList, PodObject } from './kubernetes.ts'
-import { limitedApi } from './limited-api.ts'
 import { type NodeApi, nodeApi } from './node-api.ts'
-import { RequestLimit } from './request-limit.ts'
 
 /** What orch-server answers of the cluster. Each throws RequestError. */
 export interface ClusterApi {
@@ -71,4 +69,76 @@ export function clusterApi({ base, ...parts }: ConnectionParts): ClusterApi {
 /** A name as one word of a path. Those that mean a folder stay a word that names nothing. */
 function pathWord(name: string): string {
   return name === '.' || name === '..' ? encodeURIComponent(`"${name}"`) : encodeURIComponent(name)
+}
+
+/** A node whose requests wait for their turn, but for the stream of changes, which has no end. */
+function limitedApi(api: NodeApi, limit: RequestLimit): NodeApi {
+  return {
+    status: (signal) => limit.run(() => api.status(signal), signal),
+    services: (signal) => limit.stream(() => api.services(signal), signal),
+    entries: (service, signal) => limit.stream(() => api.entries(service, signal), signal),
+    traffic: (service, signal) => limit.stream(() => api.traffic(service, signal), signal),
+    changes: (signal) => api.changes(signal),
+    explain: (query, signal) => limit.run(() => api.explain(query, signal), signal),
+  }
+}
+
+/** So many requests run at once; the others wait for their turn, in order. */
+export class RequestLimit {
+  #free: number
+  readonly #waiting = new Set<() => void>()
+
+  constructor(max: number) {
+    this.#free = max
+  }
+
+  /** Runs a task when it is its turn. Throws what it throws, or the reason of the signal before its turn. */
+  async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    await this.#turn(signal)
+    try {
+      return await task()
+    } finally {
+      this.#end()
+    }
+  }
+
+  /** The same for a stream, which takes its turn until it ends. */
+  async *stream<T>(source: () => AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+    await this.#turn(signal)
+    try {
+      yield* source()
+    } finally {
+      this.#end()
+    }
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#free > 0) {
+      this.#free--
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const start = (): void => {
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }
+      const giveUp = (): void => {
+        this.#waiting.delete(start)
+        reject(signal.reason as Error)
+      }
+      this.#waiting.add(start)
+      signal.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+
+  #end(): void {
+    const [next] = this.#waiting
+    if (next === undefined) {
+      this.#free++
+      return
+    }
+    this.#waiting.delete(next)
+    next()
+  }
 }

@@ -1,4 +1,3 @@
-import { readLines } from './read-lines.ts'
 import { RequestError } from './request-error.ts'
 
 /** How paths of a server become requests. */
@@ -61,4 +60,22 @@ async function refusal(response: Response): Promise<RequestError> {
   const code = cause?.reason ?? (typeof body.code === 'string' ? body.code : '')
   const text = typeof message === 'string' ? message : `the server answers with status ${status}`
   return new RequestError(text, { code, status })
+}
+
+/**
+ * The JSON objects of a stream that has one in each line, as many at a time as arrived together. An object is taken
+ * for what the caller expects of the path that it requested.
+ */
+export async function* readLines<T>(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<readonly T[]> {
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    const objects = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as T)
+    if (objects.length > 0) yield objects
+  }
+  if (rest.trim() !== '') yield [JSON.parse(rest) as T]
 }

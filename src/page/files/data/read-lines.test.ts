@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readLines } from './read-lines.ts'
+import { readLines } from './connection.ts'
 
 async function read(chunks: readonly Uint8Array[]): Promise<unknown[]> {
   const stream = new ReadableStream<Uint8Array>({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RequestLimit } from './request-limit.ts'
+import { RequestLimit } from './cluster-api.ts'
 
 const { signal } = new AbortController()
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { moveRow } from './move-row.ts'
-import { elementCount, scrollTo, visibleWindow } from './visible-window.ts'
+import { elementCount, moveRow, scrollTo, visibleWindow } from '../views/grid.ts'
 
 describe('the window', () => {
   const viewport = { scrollTop: 0, height: 300, rowHeight: 30, count: 10_000 }

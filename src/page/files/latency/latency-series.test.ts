@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { addChanges, latencyColumns, percentile } from './latency-series.ts'
 
 const change = (appliedAt: number, ms: number, hasFailures = false) => ({
-  ...{ service: 'a/b', compiledAt: `${appliedAt - ms}`, appliedAt: `${appliedAt}`, hasFailures },
+  service: 'a/b',
+  compiledAt: `${appliedAt - ms}`,
+  appliedAt: `${appliedAt}`,
+  hasFailures,
 })
 
 test('a change becomes a point of time and latency; failures have a column of their own', () => {

@@ -31,3 +31,9 @@ export function nodeState(): NodeState {
     trafficFailure: new Store<string | undefined>(undefined),
   }
 }
+
+/** How many things an operator has to look at. */
+export function countProblems(status: StatusMessage | undefined): number {
+  const { reasons = [], warnings = [], refusals = [], problems = [] } = status ?? {}
+  return reasons.length + warnings.length + refusals.length + problems.length
+}

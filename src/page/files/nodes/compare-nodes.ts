@@ -15,15 +15,18 @@ interface Field {
 const FIELDS: readonly Field[] = [
   { name: 'mode', words: (mode) => `mode ${mode}`, valueOf: ({ mode = '' }) => mode },
   {
-    ...{ name: 'version', words: (version) => `version ${version}` },
+    name: 'version',
+    words: (version) => `version ${version}`,
     valueOf: ({ version = '' }) => version,
   },
   {
-    ...{ name: 'number of Services', words: (count) => `${short(count)} Services` },
+    name: 'number of Services',
+    words: (count) => `${short(count)} Services`,
     valueOf: ({ services = 0 }) => services,
   },
   {
-    ...{ name: 'number of ports', words: (count) => `${short(count)} ports` },
+    name: 'number of ports',
+    words: (count) => `${short(count)} ports`,
     valueOf: ({ entries = 0 }) => entries,
   },
 ]
@@ -78,7 +81,7 @@ export function differencesOf(reading: NodeReading, comparison: Comparison): rea
   })
 }
 
-/** Each field of which no value has a majority, with the nodes that have each value. */
+/** Each field without a value that most nodes share, and the nodes that have each value. */
 export function disagreements(comparison: Comparison): readonly string[] {
   return comparison
     .filter(({ isDisputed, agreement }) => isDisputed && agreement.usual === undefined)

@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest'
+import { newestNode } from '../cluster/follow-services.ts'
 import type { StatusMessage } from '../data/messages.ts'
-import { newestNode } from './choose-node.ts'
+import { ALL_NODES, firstWords, frequencies, selectNodes } from '../views/nodes-view.ts'
 import { compareNodes, disagreements } from './compare-nodes.ts'
-import { frequencies } from './most-frequent.ts'
 import { answered, failed, type NodeReading } from './node-reading.ts'
 import { nodeRemedy } from './node-remedy.ts'
 import { nodeRows } from './node-row.ts'
-import { ALL_NODES, firstWords, selectNodes } from './select-nodes.ts'
 
 const WELL: StatusMessage = {
-  ...{ isReady: true, mode: 'a', version: '0.1.0', services: 4, entries: 9 },
+  isReady: true,
+  mode: 'a',
+  version: '0.1.0',
+  services: 4,
+  entries: 9,
   programming: { count: 3, p50Ms: 5, p99Ms: 50 },
 }
 const REFUSED = { message: 'connection refused', code: '', status: 503 }
@@ -135,7 +138,7 @@ describe('without a majority the nodes disagree', () => {
     const two = { a: reading(), b: reading({ version: '0.2.0' }) }
     expect(disputedOf(two)).toEqual(['version: 0.1.0 on a; 0.2.0 on b'])
     expect(rowsOf(two)['a']).toMatchObject({
-      ...{ state: 'differs' },
+      state: 'differs',
       differences: ['version 0.1.0; the nodes disagree: 1 of 2 nodes have it'],
     })
     const other = reading({ mode: 'b', entries: 1_000 })
@@ -203,7 +206,9 @@ describe('the table', () => {
 
   test('is sorted by numbers as numbers', () => {
     const status = (waitingMs: string, driftRepaired: string, p50Ms: number): StatusMessage => ({
-      ...{ waitingMs, driftRepaired, programming: { count: 1, p50Ms, p99Ms: 50 } },
+      waitingMs,
+      driftRepaired,
+      programming: { count: 1, p50Ms, p99Ms: 50 },
     })
     const numbers = Object.values(
       rowsOf({ a: reading(status('10000', '9', 7)), b: reading(status('900', '10', 6)) }),
@@ -228,7 +233,11 @@ describe('the table', () => {
 
   test('counts what it has no place for', () => {
     expect(rows.map(firstWords)).toEqual([
-      ...['', '', 'mode b; 3 of 4 nodes have a', 'x (and 1 more)', 'connection refused'],
+      '',
+      '',
+      'mode b; 3 of 4 nodes have a',
+      'x (and 1 more)',
+      'connection refused',
     ])
   })
 })

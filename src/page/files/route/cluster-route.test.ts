@@ -9,8 +9,11 @@ import {
 import { START } from './route.ts'
 
 const EXPLAIN: Omit<ClusterExplainRoute, 'node'> = {
-  ...{ view: 'explain', source: 'pod/shop/web-1', destination: 'shop/web:http' },
-  ...{ protocol: '', inInterface: '' },
+  view: 'explain',
+  source: 'pod/shop/web-1',
+  destination: 'shop/web:http',
+  protocol: '',
+  inInterface: '',
 }
 
 test.each<readonly [string, ClusterRoute]>([

@@ -23,7 +23,7 @@ export interface ClusterExplainRoute {
 
 export const NODES: ClusterRoute = { view: 'nodes', node: '' }
 
-/** The route of a fragment, with or without its `#`; the nodes where it is none. */
+/** The route of a fragment, with or without its `#`; the page of nodes where it is not a route. */
 export function parseClusterRoute(hash: string): ClusterRoute {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?')
   const [view = '', word = '', ...rest] = path.split('/')

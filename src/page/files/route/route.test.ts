@@ -12,8 +12,11 @@ test.each([
   [
     '#/explain?source=10.0.0.2&destination=shop%2Fweb%3Ahttp&protocol=udp&interface=eth0',
     {
-      ...{ view: 'explain', source: '10.0.0.2', destination: 'shop/web:http' },
-      ...{ protocol: 'udp', inInterface: 'eth0' },
+      view: 'explain',
+      source: '10.0.0.2',
+      destination: 'shop/web:http',
+      protocol: 'udp',
+      inInterface: 'eth0',
     },
   ],
 ])('%s', (hash, route) => {

@@ -15,7 +15,7 @@ export type Route =
 
 export const START: Route = { view: 'services', service: '' }
 
-/** The route of a fragment, with or without its `#`; the start where it is none. */
+/** The route of a fragment, with or without its `#`; the start page where it is not a route. */
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?')
   const [view = '', ...words] = path.split('/').map(decoded)
@@ -29,8 +29,11 @@ export function parseRoute(hash: string): Route {
       const fields = new URLSearchParams(query)
       const field = (name: string) => fields.get(name) ?? ''
       return {
-        ...{ view, source: field('source'), destination: field('destination') },
-        ...{ protocol: field('protocol'), inInterface: field('interface') },
+        view,
+        source: field('source'),
+        destination: field('destination'),
+        protocol: field('protocol'),
+        inInterface: field('interface'),
       }
     }
     default:

@@ -2,7 +2,7 @@ import type { ServiceMessage } from '../data/messages.ts'
 import { type RowRules, type Selection, selectRows } from '../grid/selection.ts'
 import type { NodeReadings } from '../nodes/node-reading.ts'
 import { isProblem } from '../services/select-services.ts'
-import { worstStatus } from './worst-status.ts'
+import { worstStatus } from './node-service.ts'
 
 /** One Service of the cluster. */
 export interface ClusterServiceRow {
@@ -20,8 +20,10 @@ export interface ClusterServiceRow {
 export type ClusterServiceKey = 'service' | 'status' | 'nodes' | 'entries' | 'backends'
 
 export const ALL_CLUSTER_SERVICES: Selection<ClusterServiceKey> = {
-  ...{ text: '', onlyProblems: false },
-  ...{ sort: 'service', isDescending: false },
+  text: '',
+  onlyProblems: false,
+  sort: 'service',
+  isDescending: false,
 }
 
 /** Columns that hold words. */
@@ -57,7 +59,10 @@ export function clusterServiceRows(
     const found = reports.get(service) ?? []
     const statuses = [status, ...found.map((report) => report.status)]
     return {
-      ...{ service, entries, backends, status: worstStatus(statuses) || status },
+      service,
+      entries,
+      backends,
+      status: worstStatus(statuses) || status,
       problem: problem?.message ?? found[0]?.words ?? '',
       nodes: new Set(found.map(({ node }) => node)).size,
     }

@@ -1,6 +1,8 @@
 import type { EntryMessage } from '../data/messages.ts'
 import type { TrafficSample } from '../traffic/traffic-rates.ts'
 
+const ORDER = ['', 'Done', 'Pending', 'Conflict', 'Error']
+
 /** One Service on one node. */
 export interface NodeService {
   readonly node: string
@@ -23,4 +25,13 @@ export function readServices(services: readonly NodeService[]): readonly ReadSer
 /** One Service on a node that answered. */
 export interface ReadService extends NodeService {
   readonly entries: readonly EntryMessage[]
+}
+
+/** The worst state of these; empty: there is none. */
+export function worstStatus(statuses: Iterable<string>): string {
+  let worst = ''
+  for (const status of statuses) {
+    if (ORDER.indexOf(status) > ORDER.indexOf(worst)) worst = status
+  }
+  return worst
 }

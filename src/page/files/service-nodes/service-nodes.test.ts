@@ -2,17 +2,19 @@ import { describe, expect, test } from 'vitest'
 import type { BackendMessage, EntryMessage, ServiceMessage } from '../data/messages.ts'
 import { answered, failed } from '../nodes/node-reading.ts'
 import { backendSample } from '../services/service-entries.ts'
+import { nodeServiceRows, sumEntries } from '../views/service-over-nodes-detail.ts'
 import { clusterServiceRows } from './cluster-service-row.ts'
 import { nodeDifferences } from './node-differences.ts'
 import { type NodeService, readServices } from './node-service.ts'
-import { nodeServiceRows } from './node-service-row.ts'
-import { sumEntries } from './sum-entries.ts'
 
 const ID = 'shop/web:http/TCP/4'
 
 function entry(ips: readonly string[], change: Partial<EntryMessage> = {}): EntryMessage {
   const backends: readonly BackendMessage[] = ips.map((ip) => ({
-    ...{ ip, port: 80, weight: 1, inClusterPool: true },
+    ip,
+    port: 80,
+    weight: 1,
+    inClusterPool: true,
   }))
   return { id: ID, status: 'Done', backends, ...change }
 }
@@ -28,7 +30,9 @@ function node(
       at,
       entries.flatMap(({ id, backends = [] }) =>
         backends.map(({ ip = '', port = 0 }) => ({
-          ...{ entry: id, ip, port },
+          entry: id,
+          ip,
+          port,
           traffic: { connections: `${connections}`, bytesIn: `${connections * 10}` },
         })),
       ),
@@ -37,7 +41,9 @@ function node(
 }
 
 const UNREAD: NodeService = {
-  ...{ node: 'z', entries: undefined, samples: [undefined, undefined] as const },
+  node: 'z',
+  entries: undefined,
+  samples: [undefined, undefined] as const,
   failure: 'connection refused',
 }
 
@@ -52,11 +58,19 @@ describe('sums', () => {
     expect(sum).toMatchObject({ status: 'Pending' })
     expect(sum?.rows).toEqual([
       expect.objectContaining({
-        ...{ address: '10.0.0.1:80', connections: 170, connectionsPerSecond: 30, marks: [] },
-        ...{ bytes: 1_700, bytesPerSecond: 300, share: 0.85 },
+        address: '10.0.0.1:80',
+        connections: 170,
+        connectionsPerSecond: 30,
+        marks: [],
+        bytes: 1_700,
+        bytesPerSecond: 300,
+        share: 0.85,
       }),
       expect.objectContaining({
-        ...{ address: '10.0.0.2:80', connections: 30, connectionsPerSecond: 10, share: 0.15 },
+        address: '10.0.0.2:80',
+        connections: 30,
+        connectionsPerSecond: 10,
+        share: 0.15,
         marks: ['on 1 of 2 nodes'],
       }),
     ])
@@ -68,7 +82,8 @@ describe('sums', () => {
       node('b', [entry(['10.0.0.1'])], [900, 5]),
     ]
     expect(sumEntries(readServices(nodes))[0]?.rows[0]).toMatchObject({
-      ...{ connections: 25, connectionsPerSecond: 10 },
+      connections: 25,
+      connectionsPerSecond: 10,
     })
   })
 
@@ -218,8 +233,13 @@ test('a node that failed after it was read has no figures, and no part in the su
   expect(readServices([late])).toEqual([])
   expect(nodeServiceRows([late], new Map())).toEqual([
     expect.objectContaining({
-      ...{ isRead: false, remarks: ['refused'], status: '', ports: undefined },
-      ...{ backends: undefined, connections: undefined, bytesPerSecond: undefined },
+      isRead: false,
+      remarks: ['refused'],
+      status: '',
+      ports: undefined,
+      backends: undefined,
+      connections: undefined,
+      bytesPerSecond: undefined,
     }),
   ])
 })
@@ -237,7 +257,9 @@ test('the list has what its own node reports first, and nothing of nodes that do
   }
   const own = { ...problem, message: 'its own' }
   expect(rows({ status: 'Pending', problem: own })).toMatchObject({
-    ...{ status: 'Conflict', problem: 'its own', nodes: 1 },
+    status: 'Conflict',
+    problem: 'its own',
+    nodes: 1,
   })
   const unknown = [{ service: 'shop/web', status: 'Unheard' }]
   expect(clusterServiceRows(unknown, new Map())[0]?.status).toBe('Unheard')
@@ -257,7 +279,11 @@ test('the list has the worst state that any node reports, and how many do', () =
   ]
   expect(clusterServiceRows(services, readings)).toEqual([
     {
-      ...{ service: 'shop/web', entries: 1, backends: 2, status: 'Error', nodes: 2 },
+      service: 'shop/web',
+      entries: 1,
+      backends: 2,
+      status: 'Error',
+      nodes: 2,
       problem: 'n1: belongs to a/b',
     },
     { service: 'shop/we', entries: 0, backends: 0, status: 'Pending', nodes: 0, problem: '' },

@@ -47,7 +47,9 @@ export function backendRows(
     const count: TrafficCounts | undefined = counts[index]
     const rates = after === undefined ? undefined : ratesBetween(before, after, names[index] ?? '')
     return {
-      ...{ address: hostPort(ip, port), marks: marksOf(backend), weight },
+      address: hostPort(ip, port),
+      marks: marksOf(backend),
+      weight,
       connections: count?.connections,
       connectionsPerSecond: rates?.connections,
       bytes: count === undefined ? undefined : bytesOf(count),

@@ -2,9 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type { ServiceMessage } from '../data/messages.ts'
 import { type Order, orderedBy } from '../grid/order.ts'
 import type { TrafficCounts } from '../traffic/traffic-rates.ts'
-import { ALL_SERVICES, isProblem, type SortKey, selectServices, TEXTS } from './select-services.ts'
+import {
+  ALL_SERVICES,
+  isProblem,
+  type SortKey,
+  selectServices,
+  serviceRows,
+  TEXTS,
+} from './select-services.ts'
 import { backendRows, backendSample } from './service-entries.ts'
-import { serviceRows } from './service-row.ts'
 
 const SERVICES: readonly ServiceMessage[] = [
   { service: 'shop/web', entries: 2, backends: 5, status: 'Done' },
@@ -82,14 +88,20 @@ test('a backend has its own counters, its share, and what is special about it', 
   const rows = backendRows(entry, [sample(0, '10', '30'), sample(1_000, '30', '10')])
   expect(rows).toEqual([
     expect.objectContaining({
-      ...{ address: '10.0.0.1:80', marks: ['on this node'], share: 0.75 },
-      ...{ connections: 30, connectionsPerSecond: 20, bytes: 7 },
+      address: '10.0.0.1:80',
+      marks: ['on this node'],
+      share: 0.75,
+      connections: 30,
+      connectionsPerSecond: 20,
+      bytes: 7,
     }),
     // Its counter began anew, so that there is no rate.
     expect.objectContaining({ marks: ['drains'], share: 0.25, connectionsPerSecond: undefined }),
     expect.objectContaining({
-      ...{ address: '[fd00::1]:80', marks: ['not used here'] },
-      ...{ connections: undefined, share: undefined },
+      address: '[fd00::1]:80',
+      marks: ['not used here'],
+      connections: undefined,
+      share: undefined,
     }),
   ])
 })

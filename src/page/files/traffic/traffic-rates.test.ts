@@ -4,8 +4,10 @@ import { bytesOf, NO_RATES, ratesBetween, serviceCounts, trafficCounts } from '.
 test('what a mode does not count is not zero', () => {
   const counts = trafficCounts({ connections: '0', bytesOut: '5' })
   expect(counts).toEqual({
-    ...{ connections: 0, connectionsNow: undefined },
-    ...{ bytesIn: undefined, bytesOut: 5 },
+    connections: 0,
+    connectionsNow: undefined,
+    bytesIn: undefined,
+    bytesOut: 5,
   })
   expect(bytesOf(counts)).toBe(5)
   expect(bytesOf(trafficCounts())).toBeUndefined()
@@ -22,7 +24,8 @@ test('connections of a Service are those of its backends where the mode counts n
 
 test('rates are per second; a counter that fell, or one reading alone, has none', () => {
   const sample = (at: number, connections: string) => ({
-    ...{ at, counts: new Map([['a/b', trafficCounts({ connections })]]) },
+    at,
+    counts: new Map([['a/b', trafficCounts({ connections })]]),
   })
   expect(ratesBetween(sample(0, '10'), sample(4_000, '30'), 'a/b').connections).toBe(5)
   expect(ratesBetween(sample(0, '10'), sample(4_000, '9'), 'a/b').connections).toBeUndefined()

@@ -1,8 +1,5 @@
 import type { ExplanationMessage, OutcomeMessage, StepMessage } from '../data/explanation.ts'
-import { formatShare } from '../text/format.ts'
-import { type Branch, explainedWay, type Stage } from './explained-way.ts'
-import { counterWords, outcomeWords, packetWords, stepWords } from './way-words.ts'
-import { wrapText } from './wrap-text.ts'
+import { formatCount, formatShare, hostPort } from '../text/format.ts'
 
 /** A rectangle with a heading and lines. Lengths are pixels. */
 export interface WayBox {
@@ -177,4 +174,113 @@ function linkOf(from: WayBox, to: WayBox, share: number, label = formatShare(sha
   const isLeft = x2 < x1
   const labelX = isLeft ? x2 - 6 : x2 + 6
   return { path, share, label: share === 1 ? '' : label, labelX, labelY: y2 - 8, isLeft }
+}
+
+/** Text in lines of at most `width` characters, broken between words where that is possible; what is left is cut. */
+export function wrapText(text: string, width: number, maxLines: number): readonly string[] {
+  const lines: string[] = []
+  let rest = text.trim()
+  while (rest !== '' && lines.length < maxLines) {
+    if (rest.length <= width) return [...lines, rest]
+    const space = rest.lastIndexOf(' ', width)
+    const end = space > width / 2 ? space : width
+    lines.push(rest.slice(0, end))
+    rest = rest.slice(end).trim()
+  }
+  if (rest === '') return lines
+  const last = lines.pop() ?? ''
+  return [...lines, `${last.slice(0, width - 1)}…`]
+}
+
+/** Steps at one place: a hook of one table, a routing decision. */
+interface Stage {
+  readonly where: string
+  readonly steps: readonly StepMessage[]
+}
+
+/** What becomes of some of the packets, after what happens to all of them. */
+interface Branch {
+  readonly stages: readonly Stage[]
+  readonly outcome: OutcomeMessage
+}
+
+/** The way of the packets: what happens to all of them, and then to each part. */
+interface ExplainedWay {
+  readonly trunk: readonly Stage[]
+  readonly branches: readonly Branch[]
+}
+
+/** The way that the outcomes of one packet have in common, the likeliest outcome first. */
+export function explainedWay(observed: readonly OutcomeMessage[]): ExplainedWay {
+  const sorted = observed.toSorted((a, b) => b.probability - a.probability)
+  const common = commonSteps(sorted.map(({ steps }) => steps))
+  return {
+    trunk: stagesOf(sorted[0]?.steps.slice(0, common) ?? []),
+    branches: sorted.map((outcome) => ({ outcome, stages: stagesOf(outcome.steps.slice(common)) })),
+  }
+}
+
+/** How many steps all of them begin with. */
+function commonSteps(all: readonly (readonly StepMessage[])[]): number {
+  const [first = [], ...others] = all
+  const names = others.map((steps) => steps.map(nameOf))
+  const end = first.findIndex((step, index) => names.some((one) => one[index] !== nameOf(step)))
+  return end === -1 ? first.length : end
+}
+
+function nameOf({ where, object = '', text }: StepMessage): string {
+  return [where, object, text].join('\n')
+}
+
+function stagesOf(steps: readonly StepMessage[]): readonly Stage[] {
+  const stages: { where: string; steps: StepMessage[] }[] = []
+  for (const step of steps) {
+    const last = stages.at(-1)
+    if (last?.where === step.where) last.steps.push(step)
+    else stages.push({ where: step.where, steps: [step] })
+  }
+  return stages
+}
+
+/** The packet as a sentence. */
+export function packetWords(explanation: ExplanationMessage): string {
+  const { src, dst, port, protocol, inInterface } = explanation
+  const from = src ?? 'a process of this node'
+  const by = inInterface === null ? '' : `, by ${inInterface}`
+  return `${protocol} from ${from}${by}, to ${hostPort(dst, port)}`
+}
+
+/** What becomes of it: a heading, and what is to be known beside it. */
+export function outcomeWords(outcome: OutcomeMessage): readonly [head: string, details: string] {
+  const { kind, dst, src = '', to, outInterface, how = '', by = '', reason = '' } = outcome
+  switch (kind) {
+    case 'delivered': {
+      const where = to === 'local' ? 'on this node' : `leaves by ${outInterface ?? 'a route'}`
+      const ends = dst === undefined ? '' : hostPort(dst.ip, dst.port)
+      return [ends, `sees ${src}, ${where}`]
+    }
+    case 'refused':
+      return ['refused', how]
+    case 'silent':
+      return ['no answer', by]
+    case 'uncertain':
+      return ['not known', reason]
+  }
+}
+
+/** An outcome as a sentence. */
+export function outcomeSentence(outcome: OutcomeMessage): string {
+  const [head, details] = outcomeWords(outcome)
+  return `${formatShare(outcome.probability)}: ${head}${details === '' ? '' : `, ${details}`}`
+}
+
+/** A step in one line: the rule, and what it does where that does not say it already. */
+export function stepWords({ object, text }: StepMessage): string {
+  if (object === undefined) return text
+  return ` ${object} `.includes(` ${text} `) ? object : `${object} → ${text}`
+}
+
+/** What the rule of a step has counted so far; empty: it counts nothing. */
+export function counterWords({ counter }: StepMessage): string {
+  return counter === undefined ? '' : `${formatCount(Number(counter.packets))} packets so far`
 }

@@ -1,28 +1,46 @@
 import { describe, expect, test } from 'vitest'
 import type { ExplanationMessage, OutcomeMessage, StepMessage } from '../data/explanation.ts'
-import { explainedWay } from './explained-way.ts'
-import { type WayBox, wayLayout } from './way-layout.ts'
-import { outcomeSentence, packetWords, stepWords } from './way-words.ts'
-import { wrapText } from './wrap-text.ts'
+import {
+  explainedWay,
+  outcomeSentence,
+  packetWords,
+  stepWords,
+  type WayBox,
+  wayLayout,
+  wrapText,
+} from './way-layout.ts'
 
 const route: StepMessage = { where: 'route', text: 'to 10.96.0.1 by eth0' }
 const service: StepMessage = {
-  ...{ where: 'nft ip nat', object: 'vmap @services', text: 'goto svc' },
+  where: 'nft ip nat',
+  object: 'vmap @services',
+  text: 'goto svc',
   counter: { packets: '1234', bytes: '5' },
 }
 const toBackend = (ip: string): StepMessage => ({ where: 'nft ip nat', text: `dnat to ${ip}:80` })
 
 function delivered(ip: string, probability: number): OutcomeMessage {
   return {
-    ...{ kind: 'delivered', probability, to: 'forwarded', outInterface: 'eth0' },
-    ...{ dst: { ip, port: 80 }, src: '10.0.0.2', steps: [route, service, toBackend(ip)] },
+    kind: 'delivered',
+    probability,
+    to: 'forwarded',
+    outInterface: 'eth0',
+    dst: { ip, port: 80 },
+    src: '10.0.0.2',
+    steps: [route, service, toBackend(ip)],
   }
 }
 
 function explanation(observed: readonly OutcomeMessage[]): ExplanationMessage {
   return {
-    ...{ src: '10.0.0.2', dst: '10.96.0.1', port: 80, protocol: 'TCP', inInterface: 'cbr0' },
-    ...{ desired: null, observed, differences: [] },
+    src: '10.0.0.2',
+    dst: '10.96.0.1',
+    port: 80,
+    protocol: 'TCP',
+    inInterface: 'cbr0',
+    desired: null,
+    observed,
+    differences: [],
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readExamples } from '../../cluster/examples.ts'
+import { readExamples } from '../../cluster/cluster.ts'
 import { serviceRow } from './cluster-view.ts'
 
 const manifests = await readExamples()

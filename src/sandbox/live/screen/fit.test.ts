@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fit, type Section } from './fit.ts'
+import { fit, type Section } from './screen.ts'
 import type { Line } from './style.ts'
 
 const lines = (...texts: readonly string[]): readonly Line[] => texts.map((text) => [{ text }])

@@ -1,9 +1,16 @@
 import type { SliceState } from '../../cluster/slice-state.ts'
 import type { Reply } from '../../environment/request.ts'
-import { byHand } from './by-hand-lines.ts'
-import { fit, type Section } from './fit.ts'
+import { byHand, type SentRequest, type View } from './by-hand-lines.ts'
 import { cell, type Line, paint, type Span } from './style.ts'
-import type { SentRequest, View } from './view.ts'
+
+/** A part of the screen; of equal importance within itself, its last lines count least. */
+export interface Section {
+  readonly lines: readonly Line[]
+  /** Left out as a whole where the screen is too small for all. */
+  readonly optional?: boolean
+  /** Grows into the rows that are left: its lines when it has so many more. */
+  readonly grow?: (more: number) => readonly Line[]
+}
 
 export interface Size {
   readonly columns: number
@@ -140,4 +147,22 @@ function keys({ notice }: View): Line {
     { text: ' quit   ' },
     { text: notice, look: 'warn' },
   ]
+}
+
+/**
+ * The sections one below the other, in exactly `rows` lines or fewer. What has
+ * does not fit is left out in this order: optional sections, the blank lines between
+ * sections, the last lines of the last section.
+ */
+export function fit(sections: readonly Section[], rows: number): readonly Line[] {
+  const needed = sections.filter(({ optional }) => optional !== true)
+  const shown = height(sections) <= rows ? sections : needed
+  const spare = rows - height(shown)
+  if (spare < 0) return needed.flatMap(({ lines }) => lines).slice(0, rows)
+  return shown.flatMap(({ lines, grow }) => [...(grow?.(spare) ?? lines), []]).slice(0, -1)
+}
+
+/** Lines of all sections with one blank between two. */
+function height(sections: readonly Section[]): number {
+  return sections.reduce((sum, { lines }) => sum + lines.length + 1, -1)
 }

@@ -3,10 +3,9 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { openForReading } from '../database/database.ts'
 import { removeSeal, writeSeal } from '../database/seal.ts'
 import { storageError } from '../database/sqlite-error.ts'
-import { withOpenErrors } from '../directory/open-error.ts'
-import { createPrivateFile, renameDurably } from '../directory/store-file.ts'
-import { damagedError } from './damaged-error.ts'
+import { createPrivateFile, renameDurably, withOpenErrors } from '../directory/store-file.ts'
 import { type Examine, inspectDatabase } from './inspect.ts'
+import { damagedError } from './inspect-file.ts'
 
 /** Pages of one step of a copy: all, because a copy in several steps starts again at every commit. */
 const ALL_PAGES = 2 ** 31 - 1

@@ -15,8 +15,8 @@ import { LogReader } from '../log/log-reader.ts'
 import { revisionBeyond } from '../log/revision-line.ts'
 import { LogWriter } from '../writer/log-writer.ts'
 import { ANY_VALUE, copyDatabase } from './backup.ts'
-import { damagedError } from './damaged-error.ts'
 import { type Examine, inspectDatabase } from './inspect.ts'
+import { damagedError } from './inspect-file.ts'
 
 export interface RestoreOptions {
   /** Path of a backup. */

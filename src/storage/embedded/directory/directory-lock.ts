@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makeFolder } from '../../../lib/files.ts'
 import { withStorageErrors } from '../database/sqlite-error.ts'
-import { withOpenErrors } from './open-error.ts'
+import { withOpenErrors } from './store-file.ts'
 
 /** The exclusive lock on a data directory; the kernel releases it however the process ends. */
 export interface DirectoryLock {

@@ -2,7 +2,6 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname, join } from 'node:path'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { quote } from '../../../lib/quote.ts'
-import { withOpenErrors } from './open-error.ts'
 
 /** The paths of the files of a data directory. */
 export function storeFiles(directory: string) {
@@ -85,5 +84,18 @@ function flush(path: string): void {
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
+  }
+}
+
+/** Runs `work` on files. @throws NP_STORAGE_OPEN for whatever it throws, with that as the cause */
+export function withOpenErrors<Result>(path: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (cause) {
+    throw new NodeProxyError('NP_STORAGE_OPEN', `${quote(path)} cannot be used: ${String(cause)}`, {
+      object: path,
+      hint: 'check that the directory exists and that this user may write to it',
+      cause,
+    })
   }
 }

@@ -19,7 +19,7 @@ function newLog() {
   return { writer, writeAll, log: new CommittedLog(new LogReader(database), (error) => error) }
 }
 
-/** A list of three chunks, of which the first is read before everything is replaced and compacted. */
+/** A list of three chunks; the first is read before everything is replaced and compacted. */
 async function listMeanwhile(revision?: number) {
   const { writer, writeAll, log } = newLog()
   const listing = log.list(revision === undefined ? { prefix: '/' } : { prefix: '/', revision })

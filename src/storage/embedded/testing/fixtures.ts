@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
-import { type EmbeddedStoreOptions, openEmbeddedStore } from '../embedded-store.ts'
-import type { EmbeddedStore } from '../sqlite-store.ts'
+import {
+  type EmbeddedStore,
+  type EmbeddedStoreOptions,
+  openEmbeddedStore,
+} from '../embedded-store.ts'
 
 /** A directory that goes away with the test. */
 export function newDirectory(): string {

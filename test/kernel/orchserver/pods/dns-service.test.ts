@@ -27,7 +27,8 @@ beforeAll(async () => {
     metadata: { name: 'cluster-dns' },
     roleRef: {
       apiGroup: 'rbac.authorization.k8s.io',
-      ...{ kind: 'ClusterRole', name: 'system:cluster-dns' },
+      kind: 'ClusterRole',
+      name: 'system:cluster-dns',
     },
     subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: 'cluster-dns' }],
   })
@@ -52,7 +53,8 @@ async function startDnsPod(): Promise<string> {
   const name = `cluster-dns-${serial}`
   const readinessProbe = {
     httpGet: { path: '/readyz', port: 9153 },
-    ...{ periodSeconds: 1, failureThreshold: 1 },
+    periodSeconds: 1,
+    failureThreshold: 1,
   }
   // The prober has the address of the node, which is no private one here.
   const networks = '--dns-client-networks=10.0.0.0/8,192.0.2.0/24'
@@ -60,7 +62,8 @@ async function startDnsPod(): Promise<string> {
   await cluster.make(`${SYSTEM}/pods`, {
     metadata: { name, labels: LABELS },
     spec: {
-      ...{ serviceAccountName: 'cluster-dns', terminationGracePeriodSeconds: 10 },
+      serviceAccountName: 'cluster-dns',
+      terminationGracePeriodSeconds: 10,
       containers: [{ name: 'dns', image: 'none', command, readinessProbe }],
     },
   })
@@ -96,7 +99,7 @@ async function expectNoLongSilence(): Promise<void> {
     fresh.longestMs < MAX_SILENCE_MS,
     steady,
     fresh,
-  ]).toEqual([...[true, true, steady, fresh]])
+  ]).toEqual([true, true, steady, fresh])
 }
 
 test('each DNS Pod is replaced, and clients are answered all the time', async () => {

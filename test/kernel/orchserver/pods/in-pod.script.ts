@@ -70,7 +70,11 @@ function requestApi(path: string): Promise<ApiAnswer> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env
   const { promise, resolve, reject } = Promise.withResolvers<ApiAnswer>()
   const options = {
-    ...{ host, port, path, agent: false as const, servername: 'orch.default.svc' },
+    host,
+    port,
+    path,
+    agent: false as const,
+    servername: 'orch.default.svc',
     ca: readFileSync(`${folder}/ca.crt`),
     headers: { host: 'orch.default.svc', authorization: `Bearer ${token}` },
   }

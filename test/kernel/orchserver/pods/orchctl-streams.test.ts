@@ -46,7 +46,9 @@ describe('logs', () => {
       await curl(`http://${address}:8080/say?${word}`)
     expect((await run('logs', 'web')).stdout).toContain('ready\n')
     expect(await run('logs', 'pod/web', '--tail=3')).toEqual({
-      ...{ stdout: 'one\ntwo\n\u001b[31mred\u001b[2J\n', stderr: '', status: 0 },
+      stdout: 'one\ntwo\n\u001b[31mred\u001b[2J\n',
+      stderr: '',
+      status: 0,
     })
     const { stdout } = await run('logs', 'web', '--tail=2', '--timestamps', '--prefix')
     expect(stdout).toMatch(/^\[pod\/web\/main\] 20\d\d-\d\d-\d\dT[\d:.]+Z two\n\[pod/)
@@ -99,7 +101,9 @@ describe('exec', () => {
     expect((await copying.said()).stdout.length).toBe(MEGABYTE)
     const script = 'echo $GREETING; echo problem >&2; exit 7'
     expect(await run('exec', 'web', '--', 'sh', '-c', script)).toEqual({
-      ...{ stdout: 'web\n', stderr: 'problem\n', status: 7 },
+      stdout: 'web\n',
+      stderr: 'problem\n',
+      status: 7,
     })
     const absent = await run('exec', 'web', '--', 'no-such-program')
     expect(absent.stderr).toContain('there is no program "no-such-program"')

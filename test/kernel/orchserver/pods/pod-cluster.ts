@@ -64,14 +64,15 @@ export async function startPodCluster(
   writeFileSync(tokens, `${token},admin,,system:masters\n`, { mode: 0o600 })
   const dataDir = join(folder, 'data')
   const server = startProcess(node, [
-    ...[`${BIN}/orch-server`, `--data-dir=${dataDir}`, `--token-auth-file=${tokens}`],
-    ...[
-      `--bind-address=${NODE_IP}`,
-      `--node-ip=${NODE_IP}`,
-      '--node-name=node-a',
-      '--sandbox-node',
-    ],
-    ...[`--pod-cidr=${POD_NETWORK}`, `--pod-namespace-prefix=${run}-pod`],
+    `${BIN}/orch-server`,
+    `--data-dir=${dataDir}`,
+    `--token-auth-file=${tokens}`,
+    `--bind-address=${NODE_IP}`,
+    `--node-ip=${NODE_IP}`,
+    '--node-name=node-a',
+    '--sandbox-node',
+    `--pod-cidr=${POD_NETWORK}`,
+    `--pod-namespace-prefix=${run}-pod`,
     ...flags,
   ])
   await server.said('orch-server is ready')
@@ -81,14 +82,12 @@ export async function startPodCluster(
   const make = (path: string, object: JsonObject) => created(api, path, object)
   const daemon = await startDaemon({ node, folder, dataDir, make }, choice)
   return {
-    ...{
-      api,
-      make,
-      node,
-      dataDir,
-      inspectionSocket: socketOf(folder),
-      kubeconfig: join(dataDir, 'admin.kubeconfig'),
-    },
+    api,
+    make,
+    node,
+    dataDir,
+    inspectionSocket: socketOf(folder),
+    kubeconfig: join(dataDir, 'admin.kubeconfig'),
     runPod: (namespace, name, spec = {}, labels = {}) =>
       runPod({ api, make }, { namespace, name, spec, labels }),
     fromPod: async (address, path) => {
@@ -126,18 +125,26 @@ async function startDaemon(
     metadata: { name: 'node-proxy' },
     roleRef: {
       apiGroup: 'rbac.authorization.k8s.io',
-      ...{ kind: 'ClusterRole', name: 'system:node-proxier' },
+      kind: 'ClusterRole',
+      name: 'system:node-proxier',
     },
     subjects: [{ kind: 'ServiceAccount', ...account }],
   })
   const kubeconfig = join(folder, 'node-proxy.kubeconfig')
   await node.exec([
-    ...[`${BIN}/orch-server`, 'kubeconfig', '--service-account=kube-system/node-proxy'],
-    ...[`--data-dir=${dataDir}`, `--output=${kubeconfig}`],
+    `${BIN}/orch-server`,
+    'kubeconfig',
+    '--service-account=kube-system/node-proxy',
+    `--data-dir=${dataDir}`,
+    `--output=${kubeconfig}`,
   ])
   const daemon = startProcess(node, [
-    ...[`${BIN}/node-proxy`, `--kubeconfig=${kubeconfig}`, '--hostname-override=node-a'],
-    ...[`--cluster-cidr=${POD_NETWORK}`, `--inspection-socket=${socketOf(folder)}`, ...flags],
+    `${BIN}/node-proxy`,
+    `--kubeconfig=${kubeconfig}`,
+    '--hostname-override=node-a',
+    `--cluster-cidr=${POD_NETWORK}`,
+    `--inspection-socket=${socketOf(folder)}`,
+    ...flags,
     ...(isRead ? await remoteInspection(parts) : []),
   ])
   await daemon.said('the rules are in the kernel for the first time')
@@ -152,14 +159,19 @@ function socketOf(folder: string): string {
 async function remoteInspection({ node, folder, dataDir, make }: DaemonParts) {
   const tls = join(folder, 'tls')
   await node.exec([
-    ...[`${BIN}/orch-server`, 'node-certificate', '--node=node-a', `--address=${NODE_IP}`],
-    ...[`--data-dir=${dataDir}`, `--output=${tls}`],
+    `${BIN}/orch-server`,
+    'node-certificate',
+    '--node=node-a',
+    `--address=${NODE_IP}`,
+    `--data-dir=${dataDir}`,
+    `--output=${tls}`,
   ])
   await make(`${RBAC}/clusterrolebindings`, {
     metadata: { name: 'node-proxy-reviews' },
     roleRef: {
       apiGroup: 'rbac.authorization.k8s.io',
-      ...{ kind: 'ClusterRole', name: 'system:auth-delegator' },
+      kind: 'ClusterRole',
+      name: 'system:auth-delegator',
     },
     subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: 'node-proxy' }],
   })

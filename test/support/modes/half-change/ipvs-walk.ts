@@ -1,6 +1,5 @@
-import { findService } from '../../../../src/explain/ipvs/choose-servers.ts'
-import { ipvsFunctions } from '../../../../src/explain/ipvs/ipvs-functions.ts'
-import type { ListedService } from '../../../../src/explain/ipvs/ipvs-snapshot.ts'
+import { findService, ipvsFunctions } from '../../../../src/explain/ipvs-functions.ts'
+import type { ListedService } from '../../../../src/explain/ipvs-snapshot.ts'
 import type { HookFunction } from '../../../../src/explain/packet/hook-function.ts'
 import type { Hook, PacketState } from '../../../../src/explain/packet/packet-state.ts'
 import { fakeFacts } from '../../../../src/explain/testing/fake-world.ts'
@@ -50,7 +49,12 @@ export async function endsOf(
   const ends = await everyWay(states.length, async (moments) => {
     const read: Read = (textOf) => states[moments.read((state) => textOf(states[state]!))]!
     const outcomes = await walkPacket(worldOf(fixed, { read, packet }), {
-      ...{ family, protocol: 'TCP', src, srcPort: 40_000, dst, dstPort },
+      family,
+      protocol: 'TCP',
+      src,
+      srcPort: 40_000,
+      dst,
+      dstPort,
       inInterface: src === node ? undefined : inInterface,
     })
     return outcomes.map((outcome) => endOf(outcome, packet))
@@ -111,7 +115,11 @@ function virtualServers(
   const fixed = { templates: [], tracksConnections: true, expiresQuiescent: true }
   const priority = hook === 'input' ? 99 : -98
   return {
-    ...{ hook, families: [4, 6], priority, isNat: false, source: 'ipvs' },
+    hook,
+    families: [4, 6],
+    priority,
+    isNat: false,
+    source: 'ipvs',
     apply: (packet) => {
       const found = packet.virtualServer === undefined ? findIn(read, packet) : undefined
       if (found === undefined) {

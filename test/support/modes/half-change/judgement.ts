@@ -40,7 +40,8 @@ export function asBeforeOrAfter({ before, after }: StillEnds): (end: string) => 
   const isUnserved = (ends: readonly string[]) => ends.some((end) => UNSERVED.includes(end))
   const isAnswered = before.some((end) => end === 'rejected' || end === 'dropped')
   const expected = new Set([
-    ...[...before, ...after],
+    ...before,
+    ...after,
     ...(isUnserved(before) || isUnserved(after) ? ['dropped'] : []),
     ...(isAnswered || isUnserved(after) ? ['rejected'] : []),
   ])

@@ -29,7 +29,12 @@ export async function userspaceEnds(
     const [outcome, ...others] = await walkPacket(
       { functions, routing, facts },
       {
-        ...{ family: at.family, protocol: 'TCP', src, srcPort: undefined, dst, dstPort },
+        family: at.family,
+        protocol: 'TCP',
+        src,
+        srcPort: undefined,
+        dst,
+        dstPort,
         inInterface,
       },
     )
@@ -94,8 +99,11 @@ class SetsOfMoments extends Map<string, IpSet> {
     const set = this.#states[this.#moments.read(versionOf)]!.sets.get(name)
     if (set === undefined) return undefined
     const elements = set.members.map((text) => ({
-      ...{ text, parts: text.split(','), isException: false },
-      ...{ mark: undefined, secondsLeft: undefined },
+      text,
+      parts: text.split(','),
+      isException: false,
+      mark: undefined,
+      secondsLeft: undefined,
     }))
     return { name, type: set.type, elements, isTemporary: false }
   }

@@ -74,7 +74,12 @@ export class XtablesWalk {
         facts: this.#facts,
       },
       {
-        ...{ family, protocol: 'TCP', src, srcPort: undefined, dst, dstPort },
+        family,
+        protocol: 'TCP',
+        src,
+        srcPort: undefined,
+        dst,
+        dstPort,
         inInterface: src === node ? undefined : this.#isPod(packet) ? 'cbr0' : 'eth0',
       },
     )
@@ -117,7 +122,11 @@ class ClientSets extends Map<string, IpSet> {
   override get(name: string): IpSet {
     const parts = [this.#everyone]
     const element = {
-      ...{ text: this.#everyone, parts, isException: false, mark: undefined, secondsLeft: 60 },
+      text: this.#everyone,
+      parts,
+      isException: false,
+      mark: undefined,
+      secondsLeft: 60,
     }
     const elements = this.#remembers(this.#lookUps++) ? [element] : []
     return { name, type: 'hash:net', elements, isTemporary: false }

@@ -54,7 +54,8 @@ function backendSets(namespace: FakeNamespace) {
     [...(namespace.table(tableOf(family))?.sets ?? [])]
       .filter(([set]) => isBackendSet(set))
       .map(([set, { store }]) => ({
-        ...{ family, set },
+        family,
+        set,
         elements: [...store.all()].map(({ element }) => element.key),
       })),
   )

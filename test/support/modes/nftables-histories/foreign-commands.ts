@@ -48,7 +48,13 @@ function picked(held: FakeTable, pick: number): Picked {
   const elements = [...(store?.all() ?? [])].map(({ element }) => element)
   const element = at(elements, Math.floor(pick / 7))
   return {
-    ...{ held, table: held.table, pick, chain, set, spec, elements },
+    held,
+    table: held.table,
+    pick,
+    chain,
+    set,
+    spec,
+    elements,
     anySet: at([...held.sets.keys()], pick) ?? 'missing',
     index: pick % Math.max(1, content?.rules.length ?? 0),
     one: element ? [element] : [],
@@ -95,14 +101,18 @@ const COMMANDS: Readonly<Record<ForeignKind, (picked: Picked) => Commands>> = {
   deleteElement: ({ table, set, one }) => [{ do: 'deleteElements', table, set, elements: one }],
   addElement: ({ table, set, one, spec, pick }) => [
     {
-      ...{ do: 'addElements', table, set },
+      do: 'addElements',
+      table,
+      set,
       elements: one.map((element) => another(element, spec, pick)),
     },
   ],
   changeElement: ({ table, set, one, spec, pick }) => [
     { do: 'deleteElements', table, set, elements: one },
     {
-      ...{ do: 'addElements', table, set },
+      do: 'addElements',
+      table,
+      set,
       elements: one.map((element) => ({ ...element, ...dataOf(spec, pick) })),
     },
   ],

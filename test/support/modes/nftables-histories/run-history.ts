@@ -52,7 +52,8 @@ export class History {
       await this.#sync()
     }
     return {
-      ...{ namespace: this.#namespace, entries: this.#entries },
+      namespace: this.#namespace,
+      entries: this.#entries,
       isSettled: this.#node.tracker.isSettled && !this.#mustLook,
     }
   }
@@ -127,7 +128,9 @@ export class History {
       case 'EEXIST':
       case 'ENOENT':
         return nftables.failNext({
-          ...{ kind: 'refused', errno: constants.errno[failure], command: 0 },
+          kind: 'refused',
+          errno: constants.errno[failure],
+          command: 0,
         })
     }
   }

@@ -99,14 +99,19 @@ function entryOf(given: {
   return {
     id,
     entry: entry({
-      ...{ id, family, protocol },
+      id,
+      family,
+      protocol,
       frontends: [
         frontend({ ip: at(`172.30.0.${address}`, `fd00:30::${address}`) }),
         ...(given.isExternal
           ? [
               frontend({
-                ...{ ...outside, kind: 'loadBalancerIP', ip: at('192.0.2.9', 'fd00:9::9') },
-                ...{ port: 80 + address, sourceRanges: rangesOf(given) },
+                ...outside,
+                kind: 'loadBalancerIP',
+                ip: at('192.0.2.9', 'fd00:9::9'),
+                port: 80 + address,
+                sourceRanges: rangesOf(given),
               }),
             ]
           : []),
@@ -173,7 +178,8 @@ export const someHistory: fc.Arbitrary<readonly HistoryStep[]> = fc.oneof(
     weight: 1,
     arbitrary: fc
       .array(fc.oneof({ weight: 3, arbitrary: some }, { weight: 1, arbitrary: large }), {
-        ...{ minLength: 2, maxLength: 10 },
+        minLength: 2,
+        maxLength: 10,
       })
       .map((steps) => [{ do: 'crowd', isGone: false } as const, ...steps]),
   },

@@ -258,7 +258,8 @@ test('a Service has no more node ports than one transaction of every store can g
   const api = await startApi()
   const portsFrom = (first: number, count: number): JsonObject[] =>
     Array.from({ length: count }, (_, index) => ({
-      ...{ name: `p${index}`, port: 1000 + index },
+      name: `p${index}`,
+      port: 1000 + index,
       nodePort: first + index,
     }))
   const most = { type: 'NodePort', ports: portsFrom(30_000, 119) }

@@ -15,7 +15,9 @@ async function another(api: TestApi, options: Partial<ApiServerOptions>) {
   const record = (_: object, message: string) => void records.push(message)
   const clock = new FakeClock()
   const server = createApiServer({
-    ...{ store: api.store, clock, log: { info: record, warn: record } as never },
+    store: api.store,
+    clock,
+    log: { info: record, warn: record } as never,
     onError: (error) => errors.push(error),
     ...options,
   })

@@ -8,6 +8,10 @@ import {
   valueAt,
 } from '../../../../lib/json.ts'
 import { addressKey, nodePortKey } from '../../../allocation/allocation-keys.ts'
+import type { StatusCause } from '../../../status/status.ts'
+
+/** A spec with what was missing filled in, or what is wrong with what it names. */
+export type Filled = { readonly spec: JsonObject } | { readonly cause: StatusCause }
 
 /** Every allocation key that a stored Service holds. */
 export function keysHeldBy(service: JsonObject): ReadonlySet<string> {

@@ -17,7 +17,9 @@ async function started() {
   await api.make(
     SERVICES,
     service('old', {
-      ...{ type: 'LoadBalancer', clusterIP: IP, externalIPs: ['203.0.113.7'] },
+      type: 'LoadBalancer',
+      clusterIP: IP,
+      externalIPs: ['203.0.113.7'],
       loadBalancerSourceRanges: ['10.0.0.0/8'],
     }),
   )
@@ -25,7 +27,9 @@ async function started() {
     ...object,
     spec: {
       ...objectAt(object, 'spec'),
-      ...{ clusterIP: OLD_IP, clusterIPs: [OLD_IP], externalIPs: ['203.0.113.007'] },
+      clusterIP: OLD_IP,
+      clusterIPs: [OLD_IP],
+      externalIPs: ['203.0.113.007'],
       loadBalancerSourceRanges: RANGES,
     },
   }))

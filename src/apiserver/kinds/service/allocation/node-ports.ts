@@ -6,12 +6,13 @@ import {
   valueAt,
   without,
 } from '../../../../lib/json.ts'
+import { formatPortRange, type PortRange } from '../../../../lib/port-range.ts'
+import { nodePortKey } from '../../../allocation/allocation-keys.ts'
+import { type AllocationPool, PORT_BAND, staticBand } from '../../../allocation/allocation-pool.ts'
 import { forbiddenValue, invalidValue } from '../../../status/causes.ts'
-import type { Filled } from './filled.ts'
-import { fillHealthCheckPort } from './health-check-port.ts'
-import { numberAt } from './held-keys.ts'
-import { nodePortNumbers } from './node-port-numbers.ts'
-import { type PortPolicy, portProblem } from './port-policy.ts'
+import { type Filled, keysHeldBy, numberAt, protocolOf } from './held-keys.ts'
+
+const FIELD = 'healthCheckNodePort'
 
 /**
  * Decides a Service's node ports. One of a type without them loses them; a load
@@ -70,4 +71,123 @@ function dropNodePorts(
 
 function nodePortCause(index: number, number: number, message: string) {
   return invalidValue(`spec.ports[${index}].nodePort`, number, message)
+}
+
+/**
+ * Decides where a load balancer checks the health of a node: only one with
+ * local traffic does. The port is of the same range as the node ports.
+ */
+function fillHealthCheckPort(spec: JsonObject, old: JsonObject, policy: PortPolicy): Filled {
+  if (!isRequested(spec)) return { spec: without(spec, FIELD) }
+  const mine = keysHeldBy({ spec: without(spec, FIELD) })
+  const isMine = (number: number): boolean => mine.has(nodePortKey('TCP', number))
+  const isFree = (number: number): boolean =>
+    policy.pool.isFree(nodePortKey('TCP', number)) && !isMine(number)
+  const had = numberAt(old, FIELD)
+  const number = numberAt(spec, FIELD) || had || choosePort(policy, isFree)
+  const wrong = number === had ? undefined : portProblem(number, policy.range)
+  const problem = isMine(number) ? 'provided port is already allocated' : wrong
+  if (problem !== undefined) return { cause: invalidValue(`spec.${FIELD}`, number, problem) }
+  return { spec: { ...spec, [FIELD]: number } }
+}
+
+function isRequested(spec: JsonObject): boolean {
+  const isLocal = stringAt(spec, 'externalTrafficPolicy') === 'Local'
+  return isLocal && stringAt(spec, 'type') === 'LoadBalancer'
+}
+
+/**
+ * The node port of each port of a Service: the one that it names, else the
+ * one that it had, else a free one; 0 where none is free. A port is known by its
+ * name, else by its number and protocol. What any port names is settled
+ * before something is kept, and that before something is chosen, so that no port
+ * takes what another one names.
+ */
+function nodePortNumbers(spec: JsonObject, old: JsonObject, policy: PortPolicy): readonly number[] {
+  const draft: Draft = {
+    ports: arrayAt(spec, 'ports')
+      .filter(isJsonObject)
+      .map((port) => ({ port, number: numberAt(port, 'nodePort') })),
+    before: arrayAt(old, 'ports').filter(isJsonObject),
+    mine: new Set(keysHeldBy({ spec })),
+    held: keysHeldBy({ spec: old }),
+    policy,
+  }
+  fill(draft, (port) => keep(draft, port, hasSameName))
+  fill(draft, (port) => keep(draft, port, hasSameNumber))
+  fill(draft, (port) => choose(draft, port))
+  return draft.ports.map(({ number }) => number)
+}
+
+interface Draft {
+  /** Each with its node port; 0: not settled yet. */
+  readonly ports: readonly { readonly port: JsonObject; number: number }[]
+  readonly before: readonly JsonObject[]
+  /** The keys that the Service is to have, as far as they are settled. */
+  readonly mine: Set<string>
+  /** The keys that it has. */
+  readonly held: ReadonlySet<string>
+  readonly policy: PortPolicy
+}
+
+function fill({ ports, mine }: Draft, propose: (port: JsonObject) => number): void {
+  for (const entry of ports) {
+    entry.number ||= propose(entry.port)
+    if (entry.number !== 0) mine.add(nodePortKey(protocolOf(entry.port), entry.number))
+  }
+}
+
+/** Under another protocol the number may belong to another Service by now. */
+function keep(
+  { before, mine, held, policy }: Draft,
+  port: JsonObject,
+  isSame: (one: JsonObject, other: JsonObject) => boolean,
+): number {
+  const number = numberAt(before.find((one) => isSame(one, port)) ?? {}, 'nodePort')
+  const key = nodePortKey(protocolOf(port), number)
+  if (mine.has(key)) return 0
+  return held.has(key) || policy.pool.isFree(key) ? number : 0
+}
+
+/** One Service may use one number for several protocols, and prefers to. */
+function choose({ ports, mine, policy }: Draft, port: JsonObject): number {
+  const isFree = (number: number): boolean => {
+    const key = nodePortKey(protocolOf(port), number)
+    return policy.pool.isFree(key) && !mine.has(key)
+  }
+  const twins = ports.filter((one) => hasSamePort(one.port, port) && one.number !== 0)
+  return twins.map(({ number }) => number).find(isFree) ?? choosePort(policy, isFree)
+}
+
+function hasSameName(one: JsonObject, other: JsonObject): boolean {
+  return stringAt(one, 'name') === stringAt(other, 'name')
+}
+
+function hasSameNumber(one: JsonObject, other: JsonObject): boolean {
+  return hasSamePort(one, other) && protocolOf(one) === protocolOf(other)
+}
+
+function hasSamePort(one: JsonObject, other: JsonObject): boolean {
+  return one['port'] === other['port']
+}
+
+/** Where Services get node ports from. */
+interface PortPolicy {
+  readonly range: PortRange
+  readonly pool: AllocationPool
+}
+
+/** A free number of the range at random; 0 when there is none. */
+function choosePort({ range, pool }: PortPolicy, isFree: (number: number) => boolean): number {
+  const { first, last } = range
+  const size = last - first + 1
+  const index = pool.choose(size, (one) => isFree(first + one), staticBand(size, PORT_BAND))
+  return index === undefined ? 0 : first + index
+}
+
+/** Why a new node port cannot be had; 0: none was found. */
+function portProblem(number: number, range: PortRange): string | undefined {
+  if (number === 0) return `no port of the range ${formatPortRange(range)} is free`
+  if (number >= range.first && number <= range.last) return undefined
+  return `provided port is not in the valid range. The range of valid ports is ${formatPortRange(range)}`
 }

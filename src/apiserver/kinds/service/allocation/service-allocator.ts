@@ -1,20 +1,47 @@
+import { isDeepEqual } from '../../../../lib/equal.ts'
 import { parseIp } from '../../../../lib/ip.ts'
-import { arrayAt, type JsonObject, objectAt } from '../../../../lib/json.ts'
+import {
+  arrayAt,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  valueAt,
+  without,
+} from '../../../../lib/json.ts'
 import type { PortRange } from '../../../../lib/port-range.ts'
 import type { Random } from '../../../../lib/random.ts'
+import { NAMES } from '../../../../resources/names.ts'
 import type { Operation } from '../../../../storage/store.ts'
 import { type AddressRange, createAddressRange } from '../../../allocation/address-range.ts'
 import { addressKey, allocationFor, describeKey } from '../../../allocation/allocation-keys.ts'
 import { AllocationPool } from '../../../allocation/allocation-pool.ts'
 import type { AllocationPlan, Allocator } from '../../../resource/allocation.ts'
-import { invalidValue } from '../../../status/causes.ts'
+import { forbiddenValue, invalidValue } from '../../../status/causes.ts'
 import type { StatusCause } from '../../../status/status.ts'
 import { clusterIPCapture, newlyCaptured } from './captured-addresses.ts'
 import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
-import { keysHeldBy } from './held-keys.ts'
-import { dropIngress } from './ingress.ts'
+import { type Filled, keysHeldBy } from './held-keys.ts'
 import { fillNodePorts } from './node-ports.ts'
-import { dropTypeFields } from './type-fields.ts'
+
+const FIELDS: readonly TypeField[] = [
+  {
+    name: 'externalTrafficPolicy',
+    isOf: isExternal,
+    refuse: because('may only be set for externally-accessible services'),
+  },
+  {
+    name: 'healthCheckNodePort',
+    isOf: (spec) => isBalanced(spec) && stringAt(spec, 'externalTrafficPolicy') === 'Local',
+    refuse: because(
+      "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+    ),
+  },
+  { name: 'allocateLoadBalancerNodePorts', isOf: isBalanced, refuse: notBalanced },
+  { name: 'loadBalancerClass', isOf: isBalanced, refuse: notBalanced },
+  { name: 'loadBalancerSourceRanges', isOf: isBalanced, refuse: notBalanced },
+]
+
+const PATH = ['status', 'loadBalancer', 'ingress']
 
 export interface AllocatorOptions {
   /** One CIDR per family, the primary family first. */
@@ -127,4 +154,84 @@ function difference(owner: string, wanted: ReadonlySet<string>, held: ReadonlySe
     ...released.map((key): Operation => ({ op: 'delete', key })),
   ]
   return { compare: claimed.map((key) => ({ key, modRevision: 0 })), operations }
+}
+
+/**
+ * Only a Service of type LoadBalancer has addresses of a load balancer. They go
+ * with the type, in the same write; who reports some for another type is refused.
+ */
+function dropIngress(
+  next: JsonObject,
+  old: JsonObject | undefined,
+): { readonly object: JsonObject } | { readonly cause: StatusCause } {
+  const ingress = arrayAt(next, ...PATH)
+  if (ingress.length === 0 || stringAt(next, 'spec', 'type') === 'LoadBalancer') {
+    return { object: next }
+  }
+  if (!isDeepEqual(ingress, arrayAt(old, ...PATH))) {
+    const message = 'may only be set for a Service of type LoadBalancer'
+    return { cause: invalidValue(PATH.join('.'), ingress, message) }
+  }
+  const loadBalancer = without(objectAt(next, 'status', 'loadBalancer'), 'ingress')
+  return { object: { ...next, status: { ...objectAt(next, 'status'), loadBalancer } } }
+}
+
+interface TypeField {
+  readonly name: string
+  readonly isOf: (spec: JsonObject) => boolean
+  /** Why a Service of another type may not have it. */
+  readonly refuse: (field: string, value: unknown) => StatusCause
+}
+
+/**
+ * Fields that mean nothing in a Service of this type. Who changes the type and
+ * leaves them as they were loses them; a write that sets them is refused. An
+ * annotation is the client's own and is never taken away.
+ */
+export function dropTypeFields(service: JsonObject, old: JsonObject | undefined): Filled {
+  const [spec, before] = [objectAt(service, 'spec'), objectAt(old, 'spec')]
+  const foreign = FIELDS.filter(({ name, isOf }) => isGiven(spec, name) && !isOf(spec))
+  const requested = foreign.find(({ name }) => !isDeepEqual(spec[name], before[name]))
+  if (requested !== undefined)
+    return { cause: requested.refuse(`spec.${requested.name}`, spec[requested.name]) }
+  const annotation = isBalanced(spec) ? undefined : rangesAnnotation(service)
+  if (annotation !== undefined) return { cause: notBalanced(`metadata.annotations[${annotation}]`) }
+  const left = isLeftName(spec, before) ? ['externalName'] : []
+  return { spec: without(spec, ...foreign.map(({ name }) => name), ...left) }
+}
+
+/** The annotation that says what `loadBalancerSourceRanges` says, under either name. */
+function rangesAnnotation(service: JsonObject): string | undefined {
+  const annotations = objectAt(service, 'metadata', 'annotations')
+  return NAMES.sourceRanges.find((name) => Object.hasOwn(annotations, name))
+}
+
+function because(why: string): TypeField['refuse'] {
+  return (field, value) => invalidValue(field, value, why)
+}
+
+function notBalanced(field: string): StatusCause {
+  return forbiddenValue(field, "may only be used when `type` is 'LoadBalancer'")
+}
+
+/** Clients may give any Service an external name; one that was of the type goes with it. */
+function isLeftName(spec: JsonObject, old: JsonObject): boolean {
+  const isNamed = (one: JsonObject): boolean => stringAt(one, 'type') === 'ExternalName'
+  return isNamed(old) && !isNamed(spec) && spec['externalName'] === old['externalName']
+}
+
+function isGiven(spec: JsonObject, name: string): boolean {
+  const value = valueAt(spec, name)
+  const isEmpty = Array.isArray(value) && value.length === 0
+  return !isEmpty && !['', 0, undefined].some((none) => value === none)
+}
+
+function isBalanced(spec: JsonObject): boolean {
+  return stringAt(spec, 'type') === 'LoadBalancer'
+}
+
+function isExternal(spec: JsonObject): boolean {
+  const type = stringAt(spec, 'type')
+  if (type === 'ClusterIP') return arrayAt(spec, 'externalIPs').length > 0
+  return type === 'NodePort' || type === 'LoadBalancer'
 }

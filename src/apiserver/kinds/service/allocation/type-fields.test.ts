@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, valueAt } from '../../../../lib/json.ts'
 import { SERVICES, service, startApi } from '../../../testing/test-api.ts'
-import { dropTypeFields } from './type-fields.ts'
+import { dropTypeFields } from './service-allocator.ts'
 
 const LOCAL = { externalTrafficPolicy: 'Local' }
 const BALANCED = {

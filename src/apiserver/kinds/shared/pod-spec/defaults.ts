@@ -1,6 +1,6 @@
-import { own, type Raw } from '../../../../resources/raw.ts'
+import { own, type Raw } from '../../../../resources/reader.ts'
+import { writeQuantities, writeQuantity } from '../checks.ts'
 import { changeEach, changePresent, defaultProtocol, fill } from '../edit.ts'
-import { writeQuantities, writeQuantity } from '../quantities.ts'
 import { defaultFieldRef, defaultVolume } from './volume-defaults.ts'
 
 const SPEC = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Raw } from '../../../../resources/raw.ts'
+import type { Raw } from '../../../../resources/reader.ts'
 import { placesOf } from '../../../../resources/testing/raw-objects.ts'
 import { validateObject } from '../../testing/rules-by-kind.ts'
 

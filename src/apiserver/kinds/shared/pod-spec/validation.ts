@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { isLabel, isPortName } from '../../../../resources/names.ts'
 import { readAllocatedPort, readPort, readProtocol } from '../../../../resources/port.ts'
 import type { Reader } from '../../../../resources/reader.ts'
@@ -9,9 +10,17 @@ import {
   checkSubdomain,
   LABEL_FAULT,
 } from '../checks.ts'
-import { checkEnvironment } from './environment-validation.ts'
-import { checkMounts } from './mount-validation.ts'
-import { checkVolumes } from './volume-validation.ts'
+import { checkDataKey, checkVolumes, isInnerPath, PATH_FAULT } from './volume-validation.ts'
+
+const NAME_FAULT = 'must be the name of a variable: printable ASCII characters without ='
+const VARIABLE_SOURCES = [
+  'fieldRef',
+  'resourceFieldRef',
+  'configMapKeyRef',
+  'secretKeyRef',
+  'fileKeyRef',
+]
+const ALL_SOURCES = ['configMapRef', 'secretRef']
 
 const RESTARTS = ['Always', 'OnFailure', 'Never']
 const PORT_NAME_FAULT = 'must be at most 15 of a-z, 0-9 and -, with a letter, such as http'
@@ -52,4 +61,70 @@ function checkContainer(container: Reader, names: Set<unknown>): void {
     checkField(port, 'name', isName, PORT_NAME_FAULT)
   }
   checkEnvironment(container)
+}
+
+/** Where a container sees which volumes: each at a path of its own. */
+function checkMounts(container: Reader, volumes: ReadonlySet<unknown>): void {
+  const paths = new Set<string>()
+  for (const mount of container.objects('volumeMounts')) {
+    if (!volumes.has(mount.value('name'))) mount.refuse('name', 'must be the name of a volume')
+    checkMountPath(mount, paths)
+    mount.flag('readOnly')
+    for (const key of ['subPath', 'subPathExpr']) checkField(mount, key, isInnerPath, PATH_FAULT)
+  }
+}
+
+function checkMountPath(mount: Reader, paths: Set<string>): void {
+  const path = mount.value('mountPath')
+  if (typeof path !== 'string' || path === '' || /\p{C}/u.test(path)) {
+    mount.refuse('mountPath', 'must be a path in the container, such as /etc/app')
+    return
+  }
+  const mounted = posix.join('/', path, '.')
+  if (paths.has(mounted)) mount.refuse('mountPath', 'must differ from the other mounts')
+  paths.add(mounted)
+}
+
+/** The variables of a container, and what they are taken from. */
+function checkEnvironment(container: Reader): void {
+  for (const variable of container.objects('env')) {
+    if (!isVariableName(variable.value('name'))) variable.refuse('name', NAME_FAULT)
+    const text = variable.text('value') ?? ''
+    if (variable.value('valueFrom') === undefined) continue
+    if (text !== '') variable.withhold('value', 'must be absent beside `valueFrom`')
+    checkSource(variable.object('valueFrom'))
+  }
+  for (const all of container.objects('envFrom')) {
+    checkField(all, 'prefix', isVariableName, NAME_FAULT)
+    for (const key of oneOf(all, ALL_SOURCES)) checkReference(all.object(key))
+  }
+}
+
+function checkSource(source: Reader): void {
+  for (const key of oneOf(source, VARIABLE_SOURCES)) {
+    const reference = source.object(key)
+    if (key !== 'configMapKeyRef' && key !== 'secretKeyRef') continue
+    checkReference(reference)
+    checkDataKey(reference)
+  }
+}
+
+function checkReference(reference: Reader): void {
+  checkName(reference, 'subdomain')
+  reference.flag('optional')
+}
+
+/** The sources that are present; exactly one is allowed. */
+function oneOf(object: Reader, sources: readonly string[]): readonly string[] {
+  const present = sources.filter((key) => object.value(key) !== undefined)
+  const [, ...others] = present
+  for (const key of others) object.withhold(key, 'must be the only source')
+  if (present.length === 0)
+    object.refuse(sources.at(-1)!, `or another source must be given: ${sources.join(', ')}`)
+  return present
+}
+
+/** What Kubernetes accepts since 1.30: a process takes any of these. */
+function isVariableName(name: unknown): boolean {
+  return typeof name === 'string' && /^[\x20-\x3c\x3e-\x7e]+$/.test(name)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Raw } from '../../../../resources/raw.ts'
+import type { Raw } from '../../../../resources/reader.ts'
 import { defaultVolume } from './volume-defaults.ts'
 
 const FIELD = { fieldRef: { fieldPath: 'metadata.name' } }

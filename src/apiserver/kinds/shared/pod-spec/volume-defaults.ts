@@ -1,6 +1,6 @@
-import type { Raw } from '../../../../resources/raw.ts'
+import type { Raw } from '../../../../resources/reader.ts'
+import { writeQuantity } from '../checks.ts'
 import { changeEach, changePresent, fill } from '../edit.ts'
-import { writeQuantity } from '../quantities.ts'
 
 /** 0644, as a decimal number. */
 const MODE = { defaultMode: 420 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Raw } from '../../../../resources/raw.ts'
+import type { Raw } from '../../../../resources/reader.ts'
 import { placesOf } from '../../../../resources/testing/raw-objects.ts'
 import { validateObject } from '../../testing/rules-by-kind.ts'
 
@@ -77,8 +77,27 @@ test.each<[Raw, readonly string[]]>([
 })
 
 const HOSTILE = [
-  ...['', '.', './', '..', '../x', '..data', '..x/y', 'x/..', 'x/../y', 'x/./../../y', 'x/'],
-  ...['/', '/etc/token', '//x', 'x\0y', 'x\ny', 'x/.', 7, null, ['x'], { a: 'x' }],
+  '',
+  '.',
+  './',
+  '..',
+  '../x',
+  '..data',
+  '..x/y',
+  'x/..',
+  'x/../y',
+  'x/./../../y',
+  'x/',
+  '/',
+  '/etc/token',
+  '//x',
+  'x\0y',
+  'x\ny',
+  'x/.',
+  7,
+  null,
+  ['x'],
+  { a: 'x' },
 ]
 
 test.each(HOSTILE)('no file of a volume is %j', (path) => {

@@ -1,10 +1,11 @@
 import { posix } from 'node:path'
-import { isIntegerIn } from '../../../../resources/integer.ts'
-import { isLabel } from '../../../../resources/names.ts'
+import { isLabel, isPathSegment } from '../../../../resources/names.ts'
+import { isIntegerIn } from '../../../../resources/port.ts'
 import type { Reader } from '../../../../resources/reader.ts'
 import { checkName, LABEL_FAULT } from '../checks.ts'
-import { checkDataKey } from './data-key.ts'
-import { isInnerFile, PATH_FAULT } from './inner-path.ts'
+
+/** Of a path that `isInnerPath` rejects. */
+export const PATH_FAULT = 'must be a relative path without .., such as token'
 
 const MIN_SECONDS = 600
 const MAX_SECONDS = 2 ** 32
@@ -100,4 +101,27 @@ function checkMode(files: Reader, key: string): void {
 
 function has(object: Reader, key: string): boolean {
   return object.value(key) !== undefined
+}
+
+/** A reference to one entry of a ConfigMap or Secret, whose key must be there. */
+export function checkDataKey(reference: Reader): void {
+  const key = reference.value('key')
+  const isKey = typeof key === 'string' && isPathSegment(key) && /^[-._a-zA-Z0-9]+$/.test(key)
+  if (!isKey)
+    reference.refuse('key', 'must be the key of an entry: at most 253 of a-z, A-Z, 0-9, -, _ and .')
+}
+
+/**
+ * Whether a path stays below the folder that it is relative to, and names something there. One that
+ * begins with `..` is taken: the node keeps its own files under such names.
+ */
+export function isInnerPath(path: unknown): path is string {
+  if (typeof path !== 'string' || /^(?:\/|\.\.)|\p{C}/u.test(path)) return false
+  const parts = path.split('/')
+  return !parts.includes('..') && parts.some((part) => part !== '' && part !== '.')
+}
+
+/** Whether a path may be that of a file below a folder. */
+function isInnerFile(path: unknown): path is string {
+  return isInnerPath(path) && !/(?:^|\/)\.?$/.test(path)
 }

@@ -1,6 +1,10 @@
-import { type Expression, FIRST_REGISTER, VERDICT_REGISTER } from '../../expression.ts'
+import {
+  type Expression,
+  FIRST_REGISTER,
+  VERDICT_REGISTER,
+  type Verdict,
+} from '../../expression.ts'
 import type { Command, Element, Hook, SetSpec, Table } from '../../objects.ts'
-import type { Verdict } from '../../verdict.ts'
 
 /** Commands in one table `conformance` of IPv4, in few words. */
 export const TABLE: Table = { family: 4, name: 'conformance' }
@@ -29,7 +33,9 @@ export function remove(name: string, ...elements: readonly Element[]): Command {
 
 export const flush = (name: string): Command => ({ do: 'flushChain', table: TABLE, chain: name })
 export const dropChain = (name: string): Command => ({
-  ...{ do: 'deleteChain', table: TABLE, chain: name },
+  do: 'deleteChain',
+  table: TABLE,
+  chain: name,
 })
 export const dropSet = (name: string): Command => ({ do: 'deleteSet', table: TABLE, set: name })
 
@@ -55,7 +61,11 @@ export function go(kind: 'jump' | 'goto', to: string): Expression {
 }
 
 export const SOURCE: Expression = {
-  ...{ type: 'payload', base: 'network', offset: 12, length: 4, to: FIRST_REGISTER },
+  type: 'payload',
+  base: 'network',
+  offset: 12,
+  length: 4,
+  to: FIRST_REGISTER,
 }
 
 /** Looks the source address up; `to`: of a map. */

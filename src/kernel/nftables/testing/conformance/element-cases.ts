@@ -23,7 +23,8 @@ const TWO = { key: bytes(10, 0, 0, 2) }
 const TO_ONE = { ...ONE, data: ONE.key }
 const TO_TWO = { ...ONE, data: TWO.key }
 const of = (from: number, to: number) => ({
-  ...{ key: bytes(10, 0, 0, from), keyEnd: bytes(10, 0, 0, to) },
+  key: bytes(10, 0, 0, from),
+  keyEnd: bytes(10, 0, 0, to),
 })
 /** A range in each of two fields. */
 const fields = (from: number, to: number) => ({
@@ -58,7 +59,10 @@ export const ELEMENT_CASES: readonly RefusalCase[] = [
   {
     name: 'an element is there with another verdict',
     given: [
-      ...[table, chain('a'), chain('b'), set('v', VERDICTS)],
+      table,
+      chain('a'),
+      chain('b'),
+      set('v', VERDICTS),
       add('v', { ...ONE, data: verdict('goto', 'a') }),
     ],
     commands: [add('v', { ...ONE, data: verdict('goto', 'b') })],
@@ -67,7 +71,9 @@ export const ELEMENT_CASES: readonly RefusalCase[] = [
   {
     name: 'the same chain is the target of another kind of verdict',
     given: [
-      ...[table, chain('a'), set('v', VERDICTS)],
+      table,
+      chain('a'),
+      set('v', VERDICTS),
       add('v', { ...ONE, data: verdict('goto', 'a') }),
     ],
     commands: [add('v', { ...ONE, data: verdict('jump', 'a') })],
@@ -163,7 +169,8 @@ export const ELEMENT_CASES: readonly RefusalCase[] = [
   {
     name: 'the same element with another timeout',
     given: [
-      ...[table, set('s', { ...ADDRESSES, hasTimeouts: true })],
+      table,
+      set('s', { ...ADDRESSES, hasTimeouts: true }),
       add('s', { ...ONE, timeout: 60_000 }),
     ],
     commands: [add('s', { ...ONE, timeout: 90_000 })],

@@ -39,11 +39,12 @@ const update = (name: string, does: { readonly counts?: true } = {}): readonly E
   { type: 'dynamic', operation: 'update', set: name, key: 8, ...does },
 ]
 
-/** Chains c0 → c1 → … → c`jumps`, of which the kernel calls the first. */
+/** Chains c0 → c1 → … → c`jumps`; the kernel calls the first. */
 function ladder(jumps: number): readonly Command[] {
   const steps = Array.from({ length: jumps }, (_, at) => at)
   return [
-    ...[table, chain('c0', filter('input'))],
+    table,
+    chain('c0', filter('input')),
     ...steps.map((at) => chain(`c${at + 1}`)),
     ...steps.map((at) => rule(`c${at}`, go('jump', `c${at + 1}`))),
   ]
@@ -146,7 +147,9 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
   {
     name: 'a chain that an element leads to is deleted',
     given: [
-      ...[table, chain('a'), set('v', VERDICTS)],
+      table,
+      chain('a'),
+      set('v', VERDICTS),
       add('v', { ...ONE, data: verdict('goto', 'a') }),
     ],
     commands: [dropChain('a')],
@@ -155,7 +158,9 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
   {
     name: 'a chain is deleted behind the element that leads to it',
     given: [
-      ...[table, chain('a'), set('v', VERDICTS)],
+      table,
+      chain('a'),
+      set('v', VERDICTS),
       add('v', { ...ONE, data: verdict('goto', 'a') }),
     ],
     commands: [remove('v', ONE), dropChain('a')],
@@ -163,7 +168,9 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
   {
     name: 'a chain is deleted behind the map with the element that leads to it',
     given: [
-      ...[table, chain('a'), set('v', VERDICTS)],
+      table,
+      chain('a'),
+      set('v', VERDICTS),
       add('v', { ...ONE, data: verdict('goto', 'a') }),
     ],
     commands: [dropSet('v'), dropChain('a')],
@@ -321,8 +328,12 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
   {
     name: 'a destination is translated behind an element of a map of a chain of type filter',
     given: [
-      ...[table, chain('a', filter('output')), chain('b'), set('v', VERDICTS)],
-      ...[rule('a', ...verdictOf('v')), rule('b', ...translate('destination'))],
+      table,
+      chain('a', filter('output')),
+      chain('b'),
+      set('v', VERDICTS),
+      rule('a', ...verdictOf('v')),
+      rule('b', ...translate('destination')),
     ],
     commands: [add('v', { ...ONE, data: verdict('goto', 'b') })],
     refused: { command: 0, errno: EOPNOTSUPP },
@@ -365,8 +376,12 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
   {
     name: 'a chain leads to itself by an element',
     given: [
-      ...[table, chain('a', filter('input')), chain('b'), set('v', VERDICTS)],
-      ...[rule('a', go('jump', 'b')), rule('b', ...verdictOf('v'))],
+      table,
+      chain('a', filter('input')),
+      chain('b'),
+      set('v', VERDICTS),
+      rule('a', go('jump', 'b')),
+      rule('b', ...verdictOf('v')),
     ],
     commands: [chain('c'), add('v', { ...ONE, data: verdict('goto', 'b') })],
     refused: { command: 1, errno: EMLINK },

@@ -1,5 +1,6 @@
 import { EPOLL } from '../../../../kernel/sockets/constants.ts'
 import { hostKey } from '../../../../kernel/sockets/socket-address.ts'
+import type { Sockets } from '../../../../kernel/sockets/sockets.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { Counters } from '../counters.ts'
 import { proxyHeader } from '../proxy-header.ts'
@@ -8,7 +9,10 @@ import type { Session } from '../session.ts'
 import type { SessionTable } from '../session-table.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
 import { OneWay, type SharedIo } from './one-way.ts'
-import { resetWhenSent } from './reset-when-sent.ts'
+
+const POLL_INTERVAL_MS = 10
+/** The time in which the other end must accept the remaining bytes before the reset. */
+const TIMEOUT_MS = 1_000
 
 const { in: IN, out: OUT, err: ERR, hup: HUP, rdhup: RDHUP, urgent: URGENT } = EPOLL
 
@@ -222,3 +226,27 @@ class TcpLink implements Handler, Session {
 }
 
 function nothing(): void {}
+
+/** The thread's loop and sockets. */
+interface ResetParts {
+  readonly loop: EventLoop
+  readonly sockets: Sockets
+}
+
+/**
+ * Resets a connection after the bytes that it was given have been sent: a reset throws away what
+ * still waits for its first transmission, and a server may well answer and then reset.
+ */
+function resetWhenSent(socket: number, parts: ResetParts): void {
+  const { loop, sockets } = parts
+  const deadline = loop.now + TIMEOUT_MS
+  loop.silence(socket)
+  const look = () => {
+    if (loop.now < deadline && sockets.unsent(socket) > 0) loop.after(POLL_INTERVAL_MS, look)
+    else {
+      sockets.resetOnClose(socket)
+      loop.close(socket)
+    }
+  }
+  look()
+}

@@ -1,7 +1,9 @@
 import { html } from 'htm/preact'
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useRef } from 'preact/hooks'
-import { PageBaseContext } from './page-base.ts'
+import { type Route, routeHash } from '../../route/route.ts'
+
+export const PageBaseContext = createContext<PageBase>({ path: '', title: 'node-proxy' })
 
 interface SectionProps {
   readonly title: string
@@ -22,4 +24,28 @@ export function View({ title, name, children }: SectionProps) {
     <h1 id=${`${name}-title`} ref=${heading} tabindex="-1">${title}</h1>
     ${children}
   </section>`
+}
+
+/** The first stop of the tab key. The fragment is the route, so the focus moves without it. */
+export function SkipLink() {
+  return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>`
+}
+
+function skip(event: Event): void {
+  event.preventDefault()
+  document.querySelector<HTMLElement>('#main')?.focus()
+}
+
+/** Where the views of a node stand. */
+interface PageBase {
+  /** What stands before their routes in the fragment; empty on the page of one node. */
+  readonly path: string
+  /** What the title of the document names after the view. */
+  readonly title: string
+}
+
+/** Writes routes of the node whose views are shown as fragments. */
+export function useRouteHash(): (route: Route) => string {
+  const { path } = useContext(PageBaseContext)
+  return (route) => routeHash(route, path)
 }

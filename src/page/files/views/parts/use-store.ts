@@ -12,3 +12,26 @@ export function useStore<T>(store: Store<T>): T {
   }, [store])
   return value
 }
+
+/** Follows something for as long as the component is seen, with these parts. */
+export function useFollowing(
+  follow: (signal: AbortSignal) => void,
+  parts: readonly unknown[],
+): void {
+  useEffect(() => {
+    const closed = new AbortController()
+    follow(closed.signal)
+    return () => closed.abort()
+  }, parts)
+}
+
+/** The fragment of the page's address, which is its route. */
+export function useHash(): string {
+  const [hash, setHash] = useState(() => location.hash)
+  useEffect(() => {
+    const follow = (): void => setHash(location.hash)
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  return hash
+}

@@ -39,7 +39,9 @@ async function mountedAt(name: string): Promise<JsonObject> {
   const pod = await cluster.api.get(`${LISTED}/${name}`)
   const [main] = arrayAt(pod.ok ? (pod.value as JsonObject) : {}, 'spec', 'containers')
   return {
-    ...{ name: 'main', image: 'none', command: valueAt(main, 'command') ?? [] },
+    name: 'main',
+    image: 'none',
+    command: valueAt(main, 'command') ?? [],
     readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
     volumeMounts: [{ name: 'own', mountPath: FOLDER }],
   }
@@ -131,7 +133,8 @@ test('internalTrafficPolicy Local without an endpoint on the node: a Pod of it i
   const address = await cluster.runPod('shop', 'client')
   await cluster.make(`${DISCOVERY}/endpointslices`, {
     metadata: { name: 'local', labels: { 'kubernetes.io/service-name': 'local' } },
-    ...{ addressType: 'IPv4', ports: [{ name: 'web', port: 8080 }] },
+    addressType: 'IPv4',
+    ports: [{ name: 'web', port: 8080 }],
     endpoints: [{ addresses: [address], nodeName: 'node-b' }],
   })
   const target = `${stringAt(made, 'spec', 'clusterIP')}:80`

@@ -41,7 +41,10 @@ export async function openPodShop(cluster: PodCluster, namespace: string): Promi
     return stdout
   }
   return {
-    ...{ cluster, namespace, core, orchctl },
+    cluster,
+    namespace,
+    core,
+    orchctl,
     async pod(name, container, spec = {}) {
       await cluster.make(`${core}/pods`, {
         metadata: { name, labels: { app: 'web' } },

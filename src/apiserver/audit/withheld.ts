@@ -1,0 +1,39 @@
+import { type Action, isPathAction } from '../../auth/action.ts'
+import { arrayAt, isJsonObject, type Json, ownValue, stringAt } from '../../lib/json.ts'
+import { catalogue } from '../kinds/catalogue.ts'
+import type { ServedVersion } from '../resource/resource.ts'
+
+const confidential = catalogue.filter((resource) => resource.isConfidential)
+
+/** Names of resources that are confidential in every group. */
+const RESOURCES = new Set(confidential.map(({ plural }) => plural))
+const SUBRESOURCES = new Set(['token'])
+const KINDS = new Set([...confidential.map(({ kind }) => kind.toLowerCase()), 'tokenrequest'])
+
+/**
+ * Whether bodies of such requests are never shown, whatever the policy says: of confidential
+ * resources with all their subresources, of tokens, and of what is no resource that is served.
+ */
+export function isWithheld(action: Action, served: ServedVersion | undefined): boolean {
+  if (isPathAction(action) || served === undefined || served.resource.isConfidential) return true
+  return RESOURCES.has(action.resource) || SUBRESOURCES.has(action.subresource)
+}
+
+/** Whether a document holds such an object, which was sent to the path of another kind. */
+export function holdsWithheld(document: Json): boolean {
+  return [document, ...partsOf(document)].some((part) =>
+    KINDS.has(stringAt(part, 'kind').toLowerCase().replace(/list$/, '')),
+  )
+}
+
+/** Items of a list, objects of a Table's rows, values of a JSON patch. */
+function partsOf(document: Json): readonly Json[] {
+  if (Array.isArray(document)) return document.flatMap((step) => valueOf(step, 'value'))
+  const rows = arrayAt(document, 'rows').flatMap((row) => valueOf(row, 'object'))
+  return [...arrayAt(document, 'items'), ...rows]
+}
+
+function valueOf(object: Json, key: string): readonly Json[] {
+  const value = isJsonObject(object) ? ownValue(object, key) : undefined
+  return value === undefined ? [] : [value]
+}

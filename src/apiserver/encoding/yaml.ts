@@ -1,0 +1,91 @@
+import { isUtf8 } from 'node:buffer'
+import { Composer, type CST, Document, Lexer, Parser } from 'yaml'
+import type { Json } from '../../lib/json.ts'
+import { quoteTexts, resolveScalars, UNRESOLVED } from '../../manifests/yaml-scalars.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, tooLarge } from '../status/status-errors.ts'
+import { parseJson } from './parse-json.ts'
+
+/** YAML 1.1, whose readers take `on` for true and `12:30` for a number, so that such texts are quoted. */
+const READ_AS = { version: '1.1', aliasDuplicateObjects: false } as const
+const STYLE = { lineWidth: 0, indentSeq: false } as const
+
+/** Bytes of JSON that are rewritten within some milliseconds. */
+const LONG = 32 << 10
+
+/** How much longer than its JSON a text may be; deep nesting indents every line. */
+const MAX_GROWTH = 8
+
+/** Bytes of YAML, and what its aliases may make of them. JSON, which is YAML too, may be larger. */
+const LARGEST = 1 << 20
+const MAX_LEXEMES = 20_000
+const MAX_ALIASES = 100
+/** Open collections of the parser: it has two for each level. */
+const DEEPEST_STACK = 200
+
+const OPTIONS = { ...UNRESOLVED, stringKeys: true } as const
+
+/** One YAML document as JSON, its scalars read as kube-apiserver reads them. Bounded before it is understood: no text takes long or grows. */
+export function parseYaml(body: Buffer, depth: number): Json | StatusError {
+  const json = parseJson(body, depth)
+  if (!(json instanceof StatusError)) return json
+  if (!isUtf8(body)) return badRequest('the body is not valid UTF-8')
+  if (body.length > LARGEST) return tooLarge(`YAML is limited to ${LARGEST} bytes: send JSON`)
+  const text = body.toString()
+  const tokens = readTokens(text)
+  if (tokens instanceof StatusError) return tokens
+  const documents = [...new Composer(OPTIONS).compose(tokens)]
+  const [document] = documents
+  if (document === undefined || documents.length > 1) return badRequest('send one YAML document')
+  const [error] = document.errors
+  return error === undefined ? valueOf(document, text.length) : notYaml(error)
+}
+
+function readTokens(text: string): readonly CST.Token[] | StatusError {
+  const parser = new Parser()
+  const tokens: CST.Token[] = []
+  let lexemes = 0
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme))
+    if (++lexemes > MAX_LEXEMES) return tooLarge('the YAML has too many parts: send JSON')
+    if (parser.stack.length > DEEPEST_STACK) return badRequest('the YAML is nested too deeply')
+  }
+  return [...tokens, ...parser.end()]
+}
+
+function valueOf(document: Document.Parsed, length: number): Json | StatusError {
+  resolveScalars(document)
+  const maxAliasCount = Math.min(MAX_ALIASES, Math.floor(LARGEST / Math.max(length, 1)))
+  try {
+    return document.toJS({ maxAliasCount, reviver: finite }) as Json
+  } catch (error) {
+    return notYaml(error as Error)
+  }
+}
+
+function finite(_key: unknown, value: unknown): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  throw new RangeError('it holds a number out of range')
+}
+
+function notYaml(error: Error): StatusError {
+  return badRequest(`the body is not valid YAML: ${error.message.slice(0, 200)}`)
+}
+
+/**
+ * A document in YAML, from JSON. What is long or nested very deep stays JSON,
+ * which is YAML too: no answer takes long to write, or outgrows what is stored.
+ */
+export function writeYaml(json: string): string {
+  if (json.length > LONG) return `${json}\n`
+  const document = new Document(JSON.parse(json), READ_AS)
+  quoteTexts(document)
+  const text = document.toString(STYLE)
+  return text.length > MAX_GROWTH * json.length ? `${json}\n` : text
+}
+
+/** The same as an item of a list. */
+export function writeYamlItem(json: string): string {
+  const lines = writeYaml(json).slice(0, -1)
+  return `- ${lines.replaceAll('\n', '\n  ')}\n`
+}

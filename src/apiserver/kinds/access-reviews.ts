@@ -1,0 +1,181 @@
+import type { Action } from '../../auth/action.ts'
+import type { Authorizer } from '../../auth/rbac/authorizer.ts'
+import type { PolicyRule } from '../../auth/rbac/policy-rule.ts'
+import type { User } from '../../auth/user.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { canonicalGroup } from '../../resources/api-groups.ts'
+import type { Reader } from '../../resources/reader.ts'
+import type { ReviewContext } from '../resource/resource.ts'
+import type { StatusError } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
+import { reviewResource } from './shared/review-resource.ts'
+
+const versions = [{ group: 'authorization.k8s.io', version: 'v1' }]
+
+export const subjectAccessReviews = reviewResource({
+  plural: 'subjectaccessreviews',
+  singular: 'subjectaccessreview',
+  kind: 'SubjectAccessReview',
+  namespaced: false,
+  versions,
+  validate: checkSubjectAccessReview,
+  review: reviewNamedUser,
+})
+
+export const localSubjectAccessReviews = reviewResource({
+  plural: 'localsubjectaccessreviews',
+  singular: 'localsubjectaccessreview',
+  kind: 'LocalSubjectAccessReview',
+  namespaced: true,
+  versions,
+  validate: checkLocalSubjectAccessReview,
+  review: reviewNamedUser,
+})
+
+export const selfSubjectAccessReviews = reviewResource({
+  plural: 'selfsubjectaccessreviews',
+  singular: 'selfsubjectaccessreview',
+  kind: 'SelfSubjectAccessReview',
+  namespaced: false,
+  versions,
+  validate: checkSelfSubjectAccessReview,
+  review: reviewOwnAccess,
+})
+
+export const selfSubjectRulesReviews = reviewResource({
+  plural: 'selfsubjectrulesreviews',
+  singular: 'selfsubjectrulesreview',
+  kind: 'SelfSubjectRulesReview',
+  namespaced: false,
+  versions,
+  review: reviewOwnRules,
+})
+
+function checkSubjectAccessReview(object: Reader): void {
+  const spec = object.object('spec')
+  checkAccess(spec)
+  checkUser(spec)
+}
+
+/** Whether the user that is named may do it. */
+function reviewNamedUser({ authorizer }: ReviewContext, question: JsonObject): JsonObject {
+  const spec = objectAt(question, 'spec')
+  return accessStatus(authorizer, reviewedUser(spec), spec)
+}
+
+/** It is about resources of its own namespace: who may create it learns nothing of another one. */
+function checkLocalSubjectAccessReview(object: Reader): void {
+  const spec = object.object('spec')
+  checkAccess(spec)
+  checkUser(spec)
+  if (spec.value('nonResourceAttributes') !== undefined) {
+    spec.refuse('nonResourceAttributes', 'must be absent: a path is in no namespace')
+  }
+  if (spec.value('resourceAttributes') === undefined) return
+  const attributes = spec.object('resourceAttributes')
+  if (attributes.value('namespace') !== object.object('metadata').value('namespace')) {
+    attributes.refuse('namespace', 'must be the namespace of the review')
+  }
+}
+
+function checkSelfSubjectAccessReview(object: Reader): void {
+  checkAccess(object.object('spec'))
+}
+
+/** Whether the user of the request may do it. */
+function reviewOwnAccess({ authorizer, user }: ReviewContext, question: JsonObject): JsonObject {
+  return accessStatus(authorizer, user, objectAt(question, 'spec'))
+}
+
+/**
+ * Everything that the user of the request may do in a namespace. Paths are in none: only what is
+ * granted for the whole cluster counts for them, as when a request for one is decided.
+ */
+function reviewOwnRules(
+  { authorizer, user }: ReviewContext,
+  question: JsonObject,
+): JsonObject | StatusError {
+  const namespace = stringAt(question, 'spec', 'namespace')
+  if (namespace === '') return badRequest('spec.namespace is required')
+  const resourceRules = authorizer
+    .rulesOf(user, namespace)
+    .filter(({ resources }) => resources.length > 0)
+    .map(resourceRule)
+  const nonResourceRules = authorizer
+    .rulesOf(user, '')
+    .filter(({ nonResourceURLs }) => nonResourceURLs.length > 0)
+    .map(({ verbs, nonResourceURLs }) => ({
+      verbs: [...verbs],
+      nonResourceURLs: [...nonResourceURLs],
+    }))
+  return { resourceRules, nonResourceRules, incomplete: false }
+}
+
+function resourceRule({ verbs, apiGroups, resources, resourceNames }: PolicyRule): JsonObject {
+  return {
+    verbs: [...verbs],
+    apiGroups: [...apiGroups],
+    resources: [...resources],
+    ...(resourceNames.length > 0 && { resourceNames: [...resourceNames] }),
+  }
+}
+
+/** Of an access review: it is about a resource or about a path, never both. */
+function checkAccess(spec: Reader): void {
+  const isAbout = (key: string): boolean => spec.value(key) !== undefined
+  const isAboutResource = isAbout('resourceAttributes')
+  if (isAboutResource !== isAbout('nonResourceAttributes')) return
+  if (isAboutResource) {
+    spec.refuse('nonResourceAttributes', 'must be absent beside resourceAttributes')
+  } else {
+    spec.refuse('resourceAttributes', 'must be given, or else nonResourceAttributes must')
+  }
+}
+
+/** Of an access review about any user: it names a user, or groups. */
+function checkUser(spec: Reader): void {
+  const user = spec.text('user') ?? ''
+  if (user === '' && spec.list('groups').length === 0) {
+    spec.refuse('user', 'must be given, or else groups must')
+  }
+}
+
+/** The user that an access review is about. */
+function reviewedUser(spec: JsonObject): User {
+  const uid = stringAt(spec, 'uid')
+  const extra = Object.keys(objectAt(spec, 'extra')).map(
+    (key) => [key, texts(spec, 'extra', key)] as const,
+  )
+  return {
+    name: stringAt(spec, 'user'),
+    groups: texts(spec, 'groups'),
+    ...(uid !== '' && { uid }),
+    ...(extra.length > 0 && { extra: new Map(extra) }),
+  }
+}
+
+/** `status` of an access review: what the authorizer decides, and why. */
+function accessStatus(authorizer: Authorizer, user: User, spec: JsonObject): JsonObject {
+  const { isAllowed, reason } = authorizer.authorize(user, actionOf(spec))
+  return { allowed: isAllowed, ...(reason !== '' && { reason }) }
+}
+
+function actionOf(spec: JsonObject): Action {
+  const path = objectAt(spec, 'nonResourceAttributes')
+  if (valueAt(spec, 'resourceAttributes') === undefined) {
+    return { verb: stringAt(path, 'verb'), path: stringAt(path, 'path') }
+  }
+  const attributes = objectAt(spec, 'resourceAttributes')
+  return {
+    verb: stringAt(attributes, 'verb'),
+    group: canonicalGroup(stringAt(attributes, 'group')),
+    resource: stringAt(attributes, 'resource'),
+    subresource: stringAt(attributes, 'subresource'),
+    namespace: stringAt(attributes, 'namespace'),
+    name: stringAt(attributes, 'name'),
+  }
+}
+
+function texts(spec: JsonObject, ...path: readonly string[]): readonly string[] {
+  return arrayAt(spec, ...path).filter((one) => typeof one === 'string')
+}

@@ -1,9 +1,0 @@
-import { type JsonObject, objectAt } from '../../../lib/json.ts'
-import type { ReviewContext } from '../../resource/review.ts'
-import { accessStatus, reviewedUser } from '../shared/access-review.ts'
-
-/** Whether the user that is named may do it in the namespace of the review. */
-export function reviewLocalAccess({ authorizer }: ReviewContext, question: JsonObject): JsonObject {
-  const spec = objectAt(question, 'spec')
-  return accessStatus(authorizer, reviewedUser(spec), spec)
-}

@@ -1,0 +1,40 @@
+import { arrayAt, scalarText } from '../../lib/json.ts'
+import { readMetadata } from '../../resources/metadata.ts'
+import type { Reader } from '../../resources/reader.ts'
+import type { Resource } from '../resource/resource.ts'
+import { ageColumn, nameColumn } from '../table/age.ts'
+import { type Column, column } from '../table/column.ts'
+import { aliasVersions } from './shared/alias-versions.ts'
+
+const columns: readonly Column[] = [
+  nameColumn,
+  column('CIDRs', 'The ranges.', (object) =>
+    arrayAt(object, 'spec', 'cidrs').map(scalarText).join(','),
+  ),
+  ageColumn,
+]
+
+/** The ranges that ClusterIPs are taken from; the server alone writes the one object that there is. */
+export const serviceCidrs: Resource = {
+  plural: 'servicecidrs',
+  singular: 'servicecidr',
+  kind: 'ServiceCIDR',
+  shortNames: [],
+  categories: [],
+  namespaced: false,
+  isReadOnly: true,
+  versions: aliasVersions('networking', 'v1'),
+  status: { initial: (sent) => sent },
+  createOnUpdate: false,
+  updateNeedsVersion: false,
+  countsGenerations: false,
+  fields: () => ({}),
+  columns,
+  validate: checkServiceCidr,
+  validateUpdate: 'none',
+  defaults: 'none',
+}
+
+function checkServiceCidr(object: Reader): void {
+  readMetadata(object, { namespaced: false, name: 'subdomain' })
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../lib/json.ts'
+import { readMeta } from '../objects/object-meta.ts'
+import { createCachedWriter } from './runner.ts'
+
+const meta = readMeta({ metadata: { name: 'x', namespace: 'shop', uid: 'u' } })
+const MARK = { uid: 'u', deletionTimestamp: '2026-01-01T00:00:00Z' }
+
+const answers: readonly (readonly [string, JsonObject, boolean])[] = [
+  ['Success', { kind: 'Status', details: { uid: 'u' } }, false],
+  ['the last state of a Service', { kind: 'Service', metadata: { uid: 'u' } }, false],
+  ['the last state of a pod', { kind: 'Pod', metadata: { ...MARK } }, false],
+  [
+    'a pod without grace',
+    { kind: 'Pod', metadata: { ...MARK, deletionGracePeriodSeconds: 0 } },
+    false,
+  ],
+  ['a pod that ends', { kind: 'Pod', metadata: { ...MARK, deletionGracePeriodSeconds: 30 } }, true],
+  ['a pod that is held', { kind: 'Pod', metadata: { ...MARK, finalizers: ['x'] } }, true],
+  ['a namespace that is emptied', { kind: 'Namespace', metadata: { ...MARK } }, true],
+]
+
+test.each(answers)('a deletion answered by %s', async (_, value, isKept) => {
+  const records: string[] = []
+  const result = { ok: true, value } as const
+  const writer = { write: async () => result, read: async () => result }
+  const cache = {
+    learned: () => void records.push('learned'),
+    cache: { removed: () => void records.push('removed') },
+  }
+  const write = createCachedWriter(writer, () => cache)
+  expect(await write({ verb: 'delete', collection: 'pods', meta })).toBeUndefined()
+  expect(records).toEqual([isKept ? 'learned' : 'removed'])
+})

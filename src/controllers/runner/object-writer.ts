@@ -1,0 +1,116 @@
+import type { ApiClient } from '../../client/http/api-client.ts'
+import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
+import { statusFailure } from '../../client/http/failure.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import type { CollectionName } from '../cache/collections.ts'
+import { pathOf } from '../cache/collections.ts'
+import type { ObjectMeta } from '../objects/object-meta.ts'
+import type { Deletion, ObjectIdentity, Patch, Write } from './write.ts'
+import { completeBody } from './write.ts'
+
+/** The verbs of an API client that controllers need to write. */
+export type WritingClient = Pick<ApiClient, 'get' | 'create' | 'patch' | 'remove'>
+
+/** Writes objects, and reads single ones to learn why a write was refused. */
+export interface ObjectWriter {
+  /** The object as it is now; of a deletion, whatever the server answered. */
+  write(write: Write): Promise<ApiResult<unknown>>
+  read(collection: CollectionName, namespace: string, name: string): Promise<ApiResult<unknown>>
+}
+
+/** Each write holds only for the object as it was seen; the server compares. */
+export function createObjectWriter(client: WritingClient): ObjectWriter {
+  return {
+    read: (collection, namespace, name) => client.get(pathOf(collection, namespace, name)),
+    write(write) {
+      switch (write.verb) {
+        case 'create':
+          return client.create(pathOf(write.collection, write.namespace), write.body)
+        case 'record':
+          return client.create(eventsPath(write.namespace), write.body)
+        case 'delete':
+          return remove(client, write)
+        case 'patch':
+          return patch(client, write)
+      }
+    },
+  }
+}
+
+async function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>> {
+  const { collection, meta, subresource } = write
+  const path = pathOf(collection, meta.namespace, meta.name)
+  const versioned = atVersion(await completeBody(write), meta)
+  const target = subresource === undefined ? path : `${path}/${subresource}`
+  const type = subresource === 'status' ? 'strategic-merge-patch' : 'merge-patch'
+  return client.patch(target, versioned, { type: `application/${type}+json` })
+}
+
+async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {
+  const { collection, meta, graceSeconds } = write
+  const failure = await hindrance(client, write)
+  if (failure !== undefined) return { ok: false, failure }
+  const path = pathOf(collection, meta.namespace, meta.name)
+  const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }
+  return client.remove(path, { preconditions: preconditionsOf(write), ...grace })
+}
+
+/** Why a deletion may not happen after all: the caches were behind (409), or the server could not answer. */
+async function hindrance(
+  client: WritingClient,
+  { meta, absent = [], present, emptied }: Deletion,
+): Promise<ApiFailure | undefined> {
+  for (const identity of absent) {
+    const found = await isThere(client, identity)
+    if (typeof found === 'object') return found
+    if (found) return changed(`${nameOf(identity)} is still there`)
+  }
+  const kept = present === undefined || (await isThere(client, present))
+  if (typeof kept === 'object') return kept
+  if (!kept && present !== undefined) return changed(`${nameOf(present)} is gone`)
+  return emptied && contents(client, emptied, meta.namespace)
+}
+
+/** Something is left that must go first (409), or the server could not answer. */
+async function contents(
+  client: WritingClient,
+  collection: CollectionName,
+  namespace: string,
+): Promise<ApiFailure | undefined> {
+  const found = await client.get(pathOf(collection, namespace), { query: { limit: '1' } })
+  if (!found.ok) return found.failure
+  if (isJsonObject(found.value) && arrayAt(found.value, 'items').length === 0) return undefined
+  return changed(`there are still ${collection}`)
+}
+
+async function isThere(
+  client: WritingClient,
+  { collection, namespace, name, uid }: ObjectIdentity,
+): Promise<boolean | ApiFailure> {
+  const found = await client.get(pathOf(collection, namespace, name))
+  if (!found.ok) return found.failure.code !== 404 && found.failure
+  const isOther = isJsonObject(found.value) && stringAt(found.value, 'metadata', 'uid') !== uid
+  return uid === '' || !isOther
+}
+
+function nameOf({ collection, name }: ObjectIdentity): string {
+  return `${collection} ${JSON.stringify(name)}`
+}
+
+function changed(message: string): ApiFailure {
+  return statusFailure(409, { kind: 'Status', reason: 'Conflict', message })
+}
+
+function eventsPath(namespace: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`
+}
+
+function preconditionsOf({ meta, anyVersion }: Deletion): JsonObject {
+  return { uid: meta.uid, ...(anyVersion === true ? {} : { resourceVersion: meta.version }) }
+}
+
+/** A patch that names the version it was made for is refused (409) at any other. */
+function atVersion(body: JsonObject, { uid, version }: ObjectMeta): JsonObject {
+  return { ...body, metadata: { ...objectAt(body, 'metadata'), uid, resourceVersion: version } }
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '../../lib/json.ts'
+import type { CollectionName } from '../cache/collections.ts'
+import type { ObjectMeta } from '../objects/object-meta.ts'
+
+/** A new object. */
+export interface Create {
+  readonly verb: 'create'
+  readonly collection: CollectionName
+  readonly namespace: string
+  /** Empty: the server makes up a name from `generateName`. */
+  readonly name: string
+  readonly body: JsonObject
+}
+
+/** A change of the object as it was seen: nothing happens if it is not at this version any more. */
+export interface Patch {
+  readonly verb: 'patch'
+  readonly collection: CollectionName
+  readonly meta: ObjectMeta
+  /** The part that is written: nothing but the status, or also the finalizers of a Namespace. */
+  readonly subresource?: 'status' | 'finalize'
+  /** A merge patch (RFC 7396); of a status a strategic one, which knows conditions by their type. */
+  readonly body: JsonObject
+  /** Completes the body when the write is made, with what no reconcile can compute: a signature. */
+  readonly complete?: (body: JsonObject) => Promise<JsonObject>
+}
+
+/** The deletion of the object as it was seen: normally it is not deleted at any other version. */
+export interface Deletion {
+  readonly verb: 'delete'
+  readonly collection: CollectionName
+  readonly meta: ObjectMeta
+  /** It is deleted only if the server reports each of these as gone. */
+  readonly absent?: readonly ObjectIdentity[]
+  /** It is deleted only if the server reports that this one still exists. */
+  readonly present?: ObjectIdentity
+  /** It is deleted only if the server shows nothing of this collection in its namespace. */
+  readonly emptied?: CollectionName
+  /** At any version: only its uid is compared. */
+  readonly anyVersion?: true
+  /** Seconds that a Pod has to end; absent: those of its spec. */
+  readonly graceSeconds?: number
+}
+
+/** An Event: written for operators, and read by no controller. */
+export interface EventWrite {
+  readonly verb: 'record'
+  readonly namespace: string
+  readonly body: JsonObject
+}
+
+/** One object; several have its name one after another, and differ in their uid. */
+export interface ObjectIdentity {
+  readonly collection: CollectionName
+  readonly namespace: string
+  readonly name: string
+  /** Empty: any object of that name. */
+  readonly uid: string
+}
+
+/**
+ * The object of a collection with this key (`namespace/name`), whatever its uid. A deletion that names it as
+ * `absent` waits also for an object that the server cannot read: no list shows it, but it exists.
+ */
+export function objectNamed(collection: CollectionName, key: string): ObjectIdentity {
+  const slash = key.indexOf('/')
+  return { collection, namespace: key.slice(0, slash), name: key.slice(slash + 1), uid: '' }
+}
+
+/** One change that a reconcile requires. */
+export type Write = Create | Patch | Deletion | EventWrite
+
+/** The body that a patch is sent with. Rejects when `complete` does. */
+export async function completeBody({ body, complete }: Patch): Promise<JsonObject> {
+  return complete === undefined ? body : complete(body)
+}

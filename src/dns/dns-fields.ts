@@ -1,0 +1,140 @@
+import { type Cidr, hostPort, type IpAddress, parseIp } from '../lib/ip.ts'
+import { isSubdomain } from '../resources/names.ts'
+import type { FieldsOf, PathsUnder } from '../settings/field.ts'
+import { cidrList, parseSocketAddress, type SocketAddress } from '../settings/network-types.ts'
+import { integer, listOf, text } from '../settings/scalar-types.ts'
+import { accept, type ValueType } from '../settings/value-type.ts'
+import type { DnsSettings } from './dns-settings.ts'
+import { parseUpstream, type Upstream, upstreamName } from './forward/upstream/upstream.ts'
+
+const DNS_PORT = 53
+const MEBIBYTE = 1_048_576
+
+/** Loopback, private, shared and link-local networks: those of Pods and nodes nearly everywhere. */
+const PRIVATE_NETWORKS = [
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  '169.254.0.0/16',
+  '::1/128',
+  'fc00::/7',
+  'fe80::/10',
+].map((text) => text as Cidr)
+
+/** A program whose settings of DNS are in a section `dns`. */
+interface WithDns {
+  readonly dns: DnsSettings
+}
+
+/** The settings of names, in a section `dns`. */
+export const DNS_FIELDS: FieldsOf<WithDns, PathsUnder<WithDns, 'dns'>> = {
+  'dns.addresses': {
+    flag: 'dns-address',
+    type: addressList(),
+    fallback: [],
+    doc: 'Where questions about names of Services are answered, over UDP and TCP: addresses with a port, or without one for port 53. Empty: nowhere.',
+    reload: 'restart',
+  },
+  'dns.domain': {
+    flag: 'cluster-domain',
+    type: domainType(),
+    fallback: 'cluster.local',
+    doc: 'The domain that names of Services end with.',
+    reload: 'restart',
+  },
+  'dns.serverAddresses': {
+    flag: 'dns-server-address',
+    type: ipList(),
+    fallback: [],
+    doc: 'Addresses under which clients know this server, usually those of its Service; they are answered for the name ns.dns in the cluster domain.',
+    reload: 'restart',
+  },
+  'dns.clientNetworks': {
+    flag: 'dns-client-networks',
+    type: cidrList,
+    fallback: PRIVATE_NETWORKS,
+    doc: 'Networks whose clients are answered; others are refused, so that the server is of no use to other networks.',
+    reload: 'restart',
+  },
+  'dns.amplifiedBytesPerSecond': {
+    flag: 'dns-amplified-bytes-per-second',
+    type: integer(MEBIBYTE / 256, 1_024 * MEBIBYTE),
+    fallback: MEBIBYTE,
+    doc: 'How many bytes a client gets each second in datagrams more than twice as long as its questions; beyond that its responses are truncated, so that it comes back over TCP, where its address cannot be forged.',
+    reload: 'restart',
+  },
+  'dns.forward.upstreams': {
+    flag: 'dns-upstream',
+    type: upstreamList(),
+    fallback: [],
+    doc: 'Servers that are queried for names outside of the cluster domain: addresses with a port, or without one for port 53. None here and none in resolvConf: such questions are refused.',
+    reload: 'restart',
+  },
+  'dns.forward.resolvConf': {
+    flag: 'dns-resolv-conf',
+    type: text(),
+    fallback: '',
+    doc: 'File of the resolver, such as /etc/resolv.conf, whose name servers are queried for names outside of the cluster domain. Empty: none.',
+    reload: 'restart',
+  },
+}
+
+function domainType(): ValueType<string> {
+  const plain = text((value) =>
+    isSubdomain(value) && value.includes('.')
+      ? undefined
+      : 'write a domain of two labels or more in lower case, such as cluster.local',
+  )
+  return plain
+}
+
+function addressList(): ValueType<readonly SocketAddress[]> {
+  const remedy = 'write addresses such as 10.96.0.10, 10.96.0.10:53 or [fd00::a]:53'
+  return parsedList('list of IP addresses with ports', {
+    parse: toSocketAddress,
+    remedy,
+    format: ({ ip, port }) => hostPort(ip, port),
+  })
+}
+
+function upstreamList(): ValueType<readonly Upstream[]> {
+  const remedy =
+    'write addresses such as 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53 or fe80::1%eth0'
+  return parsedList('list of DNS servers', { parse: parseUpstream, remedy, format: upstreamName })
+}
+
+interface ItemFormat<T> {
+  readonly parse: (text: string) => T | undefined
+  /** What the user writes instead of an item that cannot be parsed. */
+  readonly remedy: string
+  readonly format: (item: T) => string
+}
+
+function parsedList<T>(
+  name: string,
+  { parse, remedy, format }: ItemFormat<T>,
+): ValueType<readonly T[]> {
+  const texts = listOf(name, (item) => (parse(item) === undefined ? remedy : undefined))
+  const parsed = (decoded: ReturnType<typeof texts.decode>) =>
+    decoded.ok ? accept(decoded.value.map((item) => parse(item)!)) : decoded
+  return {
+    name,
+    isList: true,
+    decode: (raw) => parsed(texts.decode(raw)),
+    fromFlag: (value) => parsed(texts.fromFlag(value)),
+    encode: (value) => value.map(format),
+  }
+}
+
+function toSocketAddress(item: string): SocketAddress | undefined {
+  const ip = parseIp(item)
+  return ip === undefined ? parseSocketAddress(item) : { ip, port: DNS_PORT }
+}
+
+function ipList(): ValueType<readonly IpAddress[]> {
+  return listOf('list of IP addresses', (item) =>
+    parseIp(item) === undefined ? 'write IP addresses, such as 10.96.0.10' : undefined,
+  ) as ValueType<readonly IpAddress[]>
+}

@@ -1,0 +1,170 @@
+import { hostPort } from '../lib/ip.ts'
+import type { Endpoint } from './packet/packet-state.ts'
+import type { WalkOutcome } from './walk/walk-outcome.ts'
+
+/** What should become of the packet by the forwarding table of node-proxy. */
+export interface Expectation {
+  /** `unhandled`: no Service claims the packet, so that rules of node-proxy must not touch it. */
+  readonly outcome: 'deliver' | 'reject' | 'drop' | 'unhandled'
+  /** Whether no Service has address and port, so that a refusal leaves to others what they translate or have. */
+  readonly isUnclaimed: boolean
+  readonly backends: readonly (Endpoint & { readonly weight: number })[]
+  /** Whether backends see an address of this node: `toItself` only for a backend that is the client. */
+  readonly masquerade: 'yes' | 'no' | 'toItself' | undefined
+  /** Clients keep their backend, so that one of them alone may be observed. */
+  readonly hasAffinity: boolean
+  /** Ports at which node-proxy listens to forward packets itself; the kernel's way ends there. */
+  readonly ownPorts: ReadonlySet<number>
+}
+
+type Delivered = Extract<WalkOutcome, { readonly kind: 'delivered' }>
+
+/** What the sender experiences, in the words of an expectation. */
+const KINDS = { reject: 'refused', drop: 'silent', deliver: 'delivered' } as const
+
+/** How much rarer or more frequent a backend may be chosen than its weight says, because kernels round. */
+const TOLERANCE = 0.02
+
+/** The packet whose outcomes are compared. */
+export interface Compared {
+  /** Undefined: the kernel chooses it, so that a change of it does not show. */
+  readonly src: string | undefined
+  /** Whether `src` is an address of this node: masquerading may lead to the same one, which then shows nothing. */
+  readonly isOwnSource: boolean
+  readonly dst: string
+  readonly port: number
+}
+
+/** Where the kernel does otherwise than the forwarding table says, one sentence each. */
+export function compareOutcomes(
+  packet: Compared,
+  expected: Expectation,
+  observed: readonly WalkOutcome[],
+): readonly string[] {
+  const differences = observed.flatMap((one) => differenceOf(packet, expected, one))
+  if (expected.outcome !== 'deliver') return differences
+  const delivered = observed.filter(isDelivered)
+  if (delivered.some((one) => isOwn(expected, one))) return differences
+  return [...differences, ...missing(expected, delivered), ...unevenness(expected, delivered)]
+}
+
+function isDelivered(outcome: WalkOutcome): outcome is Delivered {
+  return outcome.kind === 'delivered'
+}
+
+/**
+ * It reached a socket of node-proxy, which forwards it to a backend of the table: in userspace mode, and in ipvs mode for
+ * node ports of loopback addresses, where it listens at the node port itself.
+ */
+function isOwn({ ownPorts }: Expectation, { to, dst }: Delivered): boolean {
+  if (to !== 'local' || dst.port === undefined) return false
+  return ownPorts.has(dst.port) || dst.ip.startsWith('127.')
+}
+
+function differenceOf(
+  packet: Compared,
+  expected: Expectation,
+  outcome: WalkOutcome,
+): readonly string[] {
+  if (outcome.kind === 'uncertain') return [`what happens is not known: ${outcome.reason}`]
+  if (expected.outcome === 'unhandled') return touched(packet, outcome)
+  if (expected.outcome === 'reject' && expected.isUnclaimed && isOfOthers(packet, outcome))
+    return []
+  if (outcome.kind !== KINDS[expected.outcome]) {
+    return [`expected ${worded(KINDS[expected.outcome])}, but ${observedWords(outcome)}`]
+  }
+  return outcome.kind === 'delivered' && !isOwn(expected, outcome)
+    ? wrongDelivery(packet, expected, outcome)
+    : []
+}
+
+/** A packet of no Service may be refused or dropped by other programs; that is not node-proxy's concern. */
+function touched({ dst, port }: Compared, outcome: WalkOutcome): readonly string[] {
+  if (outcome.kind !== 'delivered') return []
+  const isSame = outcome.dst.ip === dst && outcome.dst.port === port
+  return isSame ? [] : [`no Service claims the packet, but ${observedWords(outcome)}`]
+}
+
+/** Another Service proxy translated the packet, or an interface of this node has its address. */
+function isOfOthers({ dst, port }: Compared, outcome: WalkOutcome): boolean {
+  if (outcome.kind !== 'delivered') return false
+  return outcome.to === 'local' || outcome.dst.ip !== dst || outcome.dst.port !== port
+}
+
+function wrongDelivery(
+  { src, isOwnSource }: Compared,
+  { backends, masquerade }: Expectation,
+  outcome: Delivered,
+): readonly string[] {
+  const at = named(outcome)
+  const isBackend = backends.some(
+    ({ ip, port }) => outcome.dst.ip === ip && outcome.dst.port === port,
+  )
+  if (!isBackend) return [`${at} is no backend of the Service, but gets the packet`]
+  if (src === undefined) return []
+  const wanted = masquerade === 'toItself' ? outcome.dst.ip === src : masquerade === 'yes'
+  const isMasqueraded = outcome.src !== src
+  if (wanted === isMasqueraded || (wanted && isOwnSource)) return []
+  return wanted
+    ? [`${at} sees the client ${src}, but should see an address of this node`]
+    : [`${at} sees ${outcome.src}, but should see the client ${src}`]
+}
+
+function missing({ backends, hasAffinity }: Expectation, delivered: readonly Delivered[]) {
+  const isKept = hasAffinity && delivered.length === 1
+  if (isKept || delivered.length === 0) return []
+  return backends
+    .filter(
+      ({ ip, port, weight }) =>
+        weight > 0 && !delivered.some((one) => one.dst.ip === ip && one.dst.port === port),
+    )
+    .map(({ ip, port }) => `the backend ${hostPort(ip, port ?? 0)} never gets a packet`)
+}
+
+function unevenness({ backends, hasAffinity }: Expectation, delivered: readonly Delivered[]) {
+  const total = backends.reduce((sum, { weight }) => sum + weight, 0)
+  if (hasAffinity && delivered.length === 1) return []
+  return delivered.flatMap((one) => {
+    const backend = backends.find(({ ip, port }) => one.dst.ip === ip && one.dst.port === port)
+    if (backend === undefined || total === 0) return []
+    const share = backend.weight / total
+    if (Math.abs(one.probability - share) <= TOLERANCE) return []
+    return [
+      `the backend ${named(one)} gets ${percent(one.probability)} of connections instead of ${percent(share)}`,
+    ]
+  })
+}
+
+/** A probability for people. */
+export function percent(probability: number): string {
+  const value = probability * 100
+  return `${value >= 10 || value === 0 ? Math.round(value) : Number(value.toPrecision(2))} %`
+}
+
+function named({ dst }: Delivered): string {
+  return hostPort(dst.ip, dst.port ?? 0)
+}
+
+function worded(kind: 'refused' | 'silent' | 'delivered'): string {
+  return { refused: 'a refusal', silent: 'silence', delivered: 'delivery to a backend' }[kind]
+}
+
+/** What becomes of a packet, as a clause. */
+export function observedWords(outcome: WalkOutcome): string {
+  switch (outcome.kind) {
+    case 'delivered':
+      return `${named(outcome)} gets it, from ${outcome.src}`
+    case 'refused':
+      return `it is refused (${outcome.how})${byWhich(outcome)}`
+    case 'silent':
+      return `it gets no answer: ${outcome.by}${byWhich(outcome)}`
+    case 'uncertain':
+      return `what happens is not known: ${outcome.reason}`
+  }
+}
+
+/** The rule, element or server that decided last. */
+function byWhich({ steps }: WalkOutcome): string {
+  const object = steps.at(-1)?.object
+  return object === undefined ? '' : ` (${object})`
+}

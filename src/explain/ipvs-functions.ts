@@ -1,0 +1,203 @@
+import { type RealServerState, virtualServerKey } from '../kernel/ipvs/ipvs.ts'
+import { type Cidr, hostPort, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
+import type { IpvsSnapshot, ListedService, PersistenceTemplate } from './ipvs-snapshot.ts'
+import { type Branch, branchOf, type Step, type Verdict } from './packet/branch.ts'
+import type { HookFunction } from './packet/hook-function.ts'
+import type { HostFacts } from './packet/host-facts.ts'
+import type { Hook, PacketState } from './packet/packet-state.ts'
+
+/** Schedulers that share by weight in the long run; hashes do so over many clients. */
+const BY_WEIGHT = new Set(['wrr', 'wlc', 'sed', 'nq', 'sh', 'dh', 'mh', 'lblc', 'lblcr'])
+/** Schedulers that look at the weight only to leave out servers of weight 0. */
+const EVENLY = new Set(['rr', 'lc', 'twos'])
+
+/** Before source NAT at input, after destination NAT at output (ip_vs_core.c). */
+const PRIORITIES: readonly (readonly [hook: Hook, priority: number])[] = [
+  ['input', 99],
+  ['output', -98],
+]
+
+/** IPVS at both of its hooks; none without virtual servers. */
+export function ipvsFunctions(
+  snapshot: IpvsSnapshot,
+  facts: Pick<HostFacts, 'addressType'>,
+): readonly HookFunction[] {
+  if (snapshot.services.length === 0) return []
+  return PRIORITIES.map(([hook, priority]) => ({
+    hook,
+    families: [4, 6] as const,
+    priority,
+    isNat: false,
+    source: 'ipvs',
+    apply: (packet) => schedule({ snapshot, facts, hook }, packet),
+  }))
+}
+
+const REFUSAL: Verdict = { kind: 'reject', how: 'icmp-port-unreachable' }
+
+/** The kernel sends no ICMP error from an address that it does not have. */
+function dropOf({ dst }: PacketState): Verdict {
+  const reason = `ipvs: no real server, and ${dst} is no address of this node, from which a refusal could come`
+  return { kind: 'drop', reason }
+}
+
+interface At {
+  readonly snapshot: IpvsSnapshot
+  readonly facts: Pick<HostFacts, 'addressType'>
+  readonly hook: Hook
+}
+
+function schedule({ snapshot, facts, hook }: At, packet: PacketState): readonly Branch[] {
+  const listed = packet.virtualServer === undefined ? findService(snapshot, packet) : undefined
+  if (listed === undefined) return [branchOf(packet)]
+  const chances = chooseServers(snapshot, listed, packet)
+  const step = stepOf(listed)
+  if (chances === undefined) {
+    const reason = `scheduler ${listed.service.settings.scheduler} of IPVS`
+    return [branchOf(packet, { kind: 'uncertain', reason }, [step('its scheduler is not known')])]
+  }
+  if (chances.length === 0) {
+    const steps = [step('no real server takes new connections')]
+    const isHeard = hook === 'output' || facts.addressType(packet.dst) === 'local'
+    return [branchOf(packet, isHeard ? REFUSAL : dropOf(packet), steps)]
+  }
+  return chances.map(({ server, probability, secondsLeft }) => {
+    const text = `real server ${hostPort(server.ip, server.port)}, weight ${server.weight}`
+    const bound = secondsLeft === undefined ? {} : { secondsLeft }
+    return {
+      ...forward(snapshot, server, packet),
+      probability,
+      steps: [{ ...step(text), ...bound }],
+    }
+  })
+}
+
+/** Masquerading replaces the destination; the other methods send the packet on as it is, which is not followed. */
+function forward(snapshot: IpvsSnapshot, server: RealServerState, packet: PacketState): Branch {
+  const virtualServer = { ip: packet.dst, port: packet.dstPort }
+  const { connection } = packet
+  if (server.forwarding === 'local') return branchOf({ ...packet, virtualServer })
+  if (server.forwarding !== 'masquerade') {
+    const reason = `forwarding method ${server.forwarding} of IPVS`
+    return branchOf(packet, { kind: 'uncertain', reason })
+  }
+  const moved: PacketState = {
+    ...packet,
+    virtualServer,
+    dst: server.ip,
+    dstPort: server.port === 0 ? packet.dstPort : server.port,
+    connection: snapshot.tracksConnections ? connection : { ...connection, status: 'untracked' },
+  }
+  return branchOf(moved, { kind: 'taken' })
+}
+
+function stepOf({ service }: ListedService): (text: string) => Step {
+  const { incomingPackets, incomingBytes } = service.counters
+  const counter = { packets: BigInt(incomingPackets), bytes: BigInt(incomingBytes) }
+  const object = `${virtualServerKey(service.id)} ${service.settings.scheduler}`
+  return (text) => ({ where: 'ipvs', object, text, counter })
+}
+
+/** A real server and how likely a new connection gets it. */
+interface ServerChance {
+  readonly server: RealServerState
+  readonly probability: number
+  /** The client keeps it for so many seconds; undefined: it is not bound. */
+  readonly secondsLeft: number | undefined
+}
+
+/**
+ * The virtual server that takes a packet: that of its mark, of its address and port, or of its address with
+ * port 0 (ip_vs_service_find).
+ */
+export function findService(
+  { services }: IpvsSnapshot,
+  packet: PacketState,
+): ListedService | undefined {
+  const ofFamily = services.filter(({ service }) => service.id.family === packet.family)
+  const byMark = ofFamily.find(
+    ({ service: { id } }) => 'mark' in id && packet.mark !== 0 && id.mark === packet.mark,
+  )
+  if (byMark !== undefined) return byMark
+  const byPort = (port: number) =>
+    ofFamily.find(
+      ({ service: { id } }) =>
+        !('mark' in id) &&
+        id.ip === packet.dst &&
+        id.port === port &&
+        id.protocol === packet.protocol,
+    )
+  return byPort(packet.dstPort) ?? byPort(0)
+}
+
+/** The real servers that may get the packet; none: it is refused; undefined: the scheduler is not known. */
+function chooseServers(
+  snapshot: IpvsSnapshot,
+  { service, servers }: ListedService,
+  packet: PacketState,
+): readonly ServerChance[] | undefined {
+  const kept = keptServer(snapshot, { service, servers }, packet)
+  if (kept !== undefined) return [kept]
+  const open = servers.filter((one) => one.weight > 0 && !isFull(one))
+  const { scheduler } = service.settings
+  if (scheduler === 'fo') return first(open)
+  if (!BY_WEIGHT.has(scheduler) && !EVENLY.has(scheduler)) return undefined
+  const weightOf = (one: RealServerState) => (EVENLY.has(scheduler) ? 1 : one.weight)
+  const total = open.reduce((sum, one) => sum + weightOf(one), 0)
+  return open.map((server) => ({
+    server,
+    probability: weightOf(server) / total,
+    secondsLeft: undefined,
+  }))
+}
+
+/** Failover: the server of the highest weight. */
+function first(open: readonly RealServerState[]): readonly ServerChance[] {
+  const [server] = open.toSorted((a, b) => b.weight - a.weight)
+  return server === undefined ? [] : [{ server, probability: 1, secondsLeft: undefined }]
+}
+
+function isFull({
+  upperThreshold,
+  activeConnections,
+  inactiveConnections,
+}: RealServerState): boolean {
+  return upperThreshold > 0 && activeConnections + inactiveConnections >= upperThreshold
+}
+
+function keptServer(
+  { templates, expiresQuiescent }: IpvsSnapshot,
+  { service, servers }: ListedService,
+  packet: PacketState,
+): ServerChance | undefined {
+  const { persistence } = service.settings
+  if (persistence === undefined) return undefined
+  const client = networkOf(packet.src, persistence.prefix)
+  const template = templates.find(
+    (one) => one.client === client && isOf(one, { service, servers }, packet),
+  )
+  const server = servers.find(
+    (one) => one.ip === template?.server && one.port === template.serverPort,
+  )
+  if (server === undefined || (server.weight === 0 && expiresQuiescent)) return undefined
+  return { server, probability: 1, secondsLeft: template?.secondsLeft }
+}
+
+function isOf(
+  { protocol, virtualIp, virtualPort }: PersistenceTemplate,
+  { service: { id } }: ListedService,
+  packet: PacketState,
+): boolean {
+  if ('mark' in id) return protocol === undefined && virtualIp === markAddress(id.mark)
+  return protocol === packet.protocol && virtualIp === packet.dst && virtualPort === id.port
+}
+
+/** IPVS stores the mark of a virtual server in the place of its address. */
+function markAddress(mark: number): IpAddress | undefined {
+  return parseIp([24, 16, 8, 0].map((shift) => (mark >>> shift) & 255).join('.'))
+}
+
+function networkOf(ip: IpAddress, prefix: number): string | undefined {
+  const network: Cidr | undefined = parseCidr(`${ip}/${prefix}`)
+  return network?.slice(0, network.indexOf('/'))
+}

@@ -1,0 +1,179 @@
+import { type Family, familyOf, type IpAddress } from '../lib/ip.ts'
+import { type JsonObject, parseObjects } from './host/read-json.ts'
+import type { RunCommand } from './host/run-command.ts'
+import type { HostFacts } from './packet/host-facts.ts'
+import { type PolicyRule, policyRules } from './policy-rules.ts'
+import { findRoute, type ListedRoute, listedRoutes } from './route-tables.ts'
+import type { DeadEnd, RouteAnswer, RouteQuery, Routing } from './walk/routing.ts'
+
+/** Policy rules and routes of both families. */
+export type RouteListings = Readonly<Record<Family, RouteListing>>
+
+/** Steps through the rules of one query; `goto` only leads forward. */
+const MAX_RULES = 100_000
+
+type Facts = Pick<
+  HostFacts,
+  'addressType' | 'masqueradeAddress' | 'routesLoopback' | 'reversePathFilter'
+>
+
+/** What the routes of a host say, as listed earlier. */
+interface Tables {
+  readonly rules: readonly PolicyRule[]
+  readonly routes: readonly ListedRoute[]
+}
+
+/**
+ * Answers queries of routes from listings, by the rules of the kernel (fib_rules.c, fib_frontend.c, route.c): for a
+ * machine that is elsewhere.
+ */
+export function tableRouting(listings: RouteListings, facts: Facts): Routing {
+  const tables = { 4: tablesOf(listings, 4), 6: tablesOf(listings, 6) }
+  return {
+    route: async (query) => {
+      const known = tables[query.family]
+      const refused =
+        query.family === 6
+          ? undefined
+          : (refusedSource(facts, query) ?? reversePathFault(known, query, facts))
+      if (refused !== undefined) return { kind: 'dropped', reason: refused }
+      return answerOf(lookUp(known, query), query, facts)
+    },
+  }
+}
+
+function tablesOf(listings: RouteListings, family: 4 | 6): Tables {
+  const { rules, routes } = listings[family]
+  return { rules: policyRules(rules), routes: listedRoutes(routes, family) }
+}
+
+type Found =
+  | ListedRoute
+  | { readonly ends: string; readonly priority: number }
+  | { readonly unknown: string }
+  | undefined
+
+/** A dead end, and what it does with packets: unreachable, prohibit or blackhole. */
+export interface TypedDeadEnd extends DeadEnd {
+  readonly type: string
+}
+
+/** The route or policy rule that leads a query nowhere; undefined: there is none, or it is not certain. */
+export function deadEndOf(listings: RouteListings, query: RouteQuery): TypedDeadEnd | undefined {
+  return deadEnd(lookUp(tablesOf(listings, query.family), query))
+}
+
+function deadEnd(found: Found): TypedDeadEnd | undefined {
+  if (found === undefined || 'unknown' in found) return undefined
+  if ('ends' in found) {
+    return { where: 'policy rule', object: `priority ${found.priority}`, type: found.ends }
+  }
+  const { type, to, table, isSelective } = found
+  if (isSelective || !NOWHERE.has(type)) return undefined
+  const place = table === 'main' ? '' : ` table ${table}`
+  return { where: 'route', object: `${type} ${to}${place}`, type }
+}
+
+const NOWHERE: ReadonlySet<string> = new Set(['unreachable', 'prohibit', 'blackhole'])
+
+function lookUp({ rules, routes }: Tables, query: RouteQuery): Found {
+  let from = 0
+  for (let count = 0; count < MAX_RULES && from < rules.length; count++) {
+    const rule = rules[from]!
+    const isMatching = rule.matches(query)
+    if (isMatching === undefined) return { unknown: `policy rule ${rule.priority}` }
+    from++
+    if (!isMatching) continue
+    const { action } = rule
+    if (action.kind === 'goto') {
+      const target = rules.findIndex(({ priority }) => priority >= action.priority)
+      from = target < from ? rules.length : target
+    } else if (action.kind === 'table') {
+      const found = findRoute(routes, action.table, query.dst)
+      if (found !== undefined && found.type !== 'throw') return found
+    } else if (action.type !== 'nop') return { ends: action.type, priority: rule.priority }
+  }
+  return undefined
+}
+
+function answerOf(found: Found, query: RouteQuery, facts: Facts): RouteAnswer {
+  if (found === undefined) return NO_ROUTE
+  if ('unknown' in found) return { kind: 'uncertain', reason: found.unknown }
+  if ('ends' in found) return answerOfType(found.ends, query.family, deadEnd(found))
+  if (found.isSelective) return { kind: 'uncertain', reason: `the route to ${found.to}` }
+  const { type, source, nextHops } = found
+  if (type === 'local' || type === 'broadcast' || type === 'anycast') {
+    return { kind: 'local', source: source ?? query.dst }
+  }
+  if (type !== 'unicast') return answerOfType(type, query.family, deadEnd(found))
+  const [hop, ...others] = nextHops
+  if (hop === undefined) return NO_ROUTE
+  if (others.length > 0) {
+    return { kind: 'uncertain', reason: `${nextHops.length} next hops of the route to ${found.to}` }
+  }
+  const chosen = source ?? facts.masqueradeAddress(hop.outInterface, hop.gateway ?? query.dst)
+  return { kind: 'unicast', ...hop, source: chosen }
+}
+
+export const NO_ROUTE: RouteAnswer = { kind: 'unreachable', how: 'no-route', reason: 'no route' }
+
+/** The answer by a route that leads nowhere. IPv6 and policy rules have no error of their own for `unreachable`. */
+export function answerOfType(type: string, family: Family, by?: TypedDeadEnd): RouteAnswer {
+  const named = by && { deadEnd: { where: by.where, object: by.object } }
+  const reason = by === undefined ? `a route of type ${type}` : textOf(by)
+  if (type === 'blackhole') return { kind: 'dropped', reason, ...named }
+  if (type === 'prohibit') return { kind: 'unreachable', how: 'prohibited', reason, ...named }
+  if (type !== 'unreachable') {
+    return { kind: 'uncertain', reason: `a route of type ${JSON.stringify(type)}` }
+  }
+  const how = family === 4 && by?.where !== 'policy rule' ? 'host-unreachable' : 'no-route'
+  return { kind: 'unreachable', how, reason, ...named }
+}
+
+function textOf({ where, object, type }: TypedDeadEnd): string {
+  return where === 'route' ? `the route ${object}` : `the ${where} of ${object} (${type})`
+}
+
+/** A source or destination that cannot come from outside (martian). */
+function refusedSource(facts: Facts, query: RouteQuery): string | undefined {
+  const { src, dst, inInterface } = query
+  if (inInterface === undefined || src === undefined) return undefined
+  const isStrange = (ip: IpAddress) => ip.startsWith('127.') && !facts.routesLoopback(inInterface)
+  const isOwn = facts.addressType(src) === 'local' && !src.startsWith('127.')
+  if (!isStrange(src) && !isStrange(dst) && !isOwn && facts.addressType(src) !== 'multicast') {
+    return undefined
+  }
+  return `a source or destination that is impossible on ${inInterface} (martian)`
+}
+
+/** The kernel looks up the way back with source and destination exchanged, and without the mark. */
+function reversePathFault(tables: Tables, query: RouteQuery, facts: Facts): string | undefined {
+  const { src, dst, inInterface } = query
+  if (inInterface === undefined || src === undefined || familyOf(src) !== 4) return undefined
+  const mode = facts.reversePathFilter(inInterface)
+  if (mode === 0) return undefined
+  const back = lookUp(tables, { ...query, src: dst, dst: src, inInterface: undefined, mark: 0 })
+  const hops = back !== undefined && 'nextHops' in back ? back.nextHops : []
+  const isGood = hops.some((hop) => mode === 2 || hop.outInterface === inInterface)
+  return isGood ? undefined : `rp_filter of ${inInterface}: answers to ${src} leave elsewhere`
+}
+
+/** `ip -j rule show` and `ip -j route show table all` of one address family. */
+interface RouteListing {
+  readonly rules: readonly JsonObject[]
+  readonly routes: readonly JsonObject[]
+}
+
+/** Reads policy rules and all routes; none of a family that the kernel does not have. */
+export async function readRoutes(run: RunCommand): Promise<RouteListings> {
+  return { 4: await readFamily(run, 4), 6: await readFamily(run, 6) }
+}
+
+async function readFamily(run: RunCommand, family: Family): Promise<RouteListing> {
+  const list = async (...words: readonly string[]) => {
+    const { status, stdout } = await run('ip', ['-j', `-${family}`, ...words])
+    return status === 0 ? parseObjects(stdout) : []
+  }
+  const rules = await list('rule', 'show')
+  return { rules, routes: await list('route', 'show', 'table', 'all') }
+}

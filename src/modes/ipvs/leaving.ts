@@ -1,0 +1,82 @@
+import type { Family } from '../../lib/ip.ts'
+import type { ObjectKey } from '../mode.ts'
+import { memberOf } from '../netfilter/object-key.ts'
+import type { SetMembers } from '../netfilter/set-members.ts'
+import { familyOfSet } from '../netfilter/set-text.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import type { Drainer } from './drainer.ts'
+import { leavingKey, serverOfMember, servicesKey } from './objects/member.ts'
+import { setName } from './objects/names.ts'
+import { isMarked, serverIdOf } from './objects/object.ts'
+import { isQuiescent } from './servers/server-commands.ts'
+import type { VirtualServers } from './servers/virtual-servers.ts'
+
+/** What decides which members of LEAVING are needed. */
+export interface LeavingState {
+  readonly sets: SetMembers
+  readonly servers: Pick<VirtualServers, 'known'>
+  readonly drainer: Drainer
+  readonly settings: { readonly netfilter: Pick<NetfilterSettings, 'families'> }
+}
+
+/**
+ * Members of LEAVING by which established connections find a virtual server that no Service
+ * wants any more: its point, or all points at which the short circuit led to its mark.
+ */
+export function leavingMembersOf(
+  server: ObjectKey,
+  { sets }: Pick<LeavingState, 'sets'>,
+): readonly ObjectKey[] {
+  const id = serverIdOf(server)
+  if (!('mark' in id)) return leavingKey(server)
+  return sets
+    .keysIn(setName(id.family, 'SHORTCUT'), id.mark)
+    .flatMap((member) => serverOfMember(member) ?? [])
+    .flatMap(leavingKey)
+}
+
+/** Deletes what has drained, and the members of LEAVING that led to it. */
+export async function endDrained(state: LeavingState): Promise<void> {
+  const gone = await state.drainer.step()
+  if (gone.length > 0) await pruneLeaving(state)
+}
+
+/**
+ * Deletes the members of LEAVING that no connection needs any more: their virtual servers
+ * are gone, or are wanted again. Which points lead to a mark is not
+ * recorded, so those of a family stay as long as a virtual server known by a mark drains.
+ */
+export async function pruneLeaving({
+  sets,
+  servers,
+  drainer,
+  settings,
+}: LeavingState): Promise<void> {
+  const { families } = settings.netfilter
+  const leaving = families.flatMap((family) => sets.keysIn(setName(family, 'LEAVING')))
+  if (leaving.length === 0) return
+  const draining = familiesOfDrainingMarks(servers.known)
+  const gone = leaving.filter((member) => {
+    const server = serverOfMember(member) ?? member
+    if (drainer.isHeld(server)) return false
+    if (isRegistered(server, sets)) return true
+    return !servers.known.has(server) && !draining.has(familyOfSet(memberOf(member).set))
+  })
+  await sets.delete(gone)
+}
+
+function familiesOfDrainingMarks(known: ReadonlyMap<ObjectKey, string>): ReadonlySet<Family> {
+  const families = new Set<Family>()
+  for (const [key, text] of known) {
+    if (isMarked(key) && isQuiescent(text)) families.add(serverIdOf(key).family)
+  }
+  return families
+}
+
+/** Whether SERVICES records a virtual server as ours; one with a mark is known by its mark. */
+export function isRegistered(server: ObjectKey, sets: SetMembers): boolean {
+  return servicesKey(server).every((key) => {
+    const { set, member } = memberOf(key)
+    return sets.has(set, member)
+  })
+}

@@ -1,0 +1,141 @@
+import type { EntryId } from '../../forwarding/entry.ts'
+import type { Digest, ObjectKey } from '../mode.ts'
+
+type Objects = ReadonlyMap<ObjectKey, Digest>
+
+/** What one entry wants at one point: an address, protocol and port. */
+export interface PointClaim {
+  /** Two claims with the same text are of the same point. */
+  readonly point: string
+  /** 0: the address was named; 1: it is one of this node's addresses. The lower one wins. */
+  readonly rank: 0 | 1
+  readonly objects: Objects
+}
+
+/** Everything that one entry wants. */
+export interface EntryObjects {
+  readonly claims: readonly PointClaim[]
+  /** Wanted by any number of entries at once. */
+  readonly shared: Objects
+}
+
+const NOTHING: EntryObjects = { claims: [], shared: new Map() }
+
+interface Contender extends Omit<PointClaim, 'point'> {
+  readonly owner: EntryId
+}
+
+interface Placed {
+  readonly points: readonly string[]
+  readonly shared: readonly ObjectKey[]
+}
+
+/**
+ * The objects that all entries together want. Several may claim one point: the lower rank wins,
+ * then the smaller id, in any order of arrival; the others get it when the winner goes.
+ */
+export class WantedObjects {
+  readonly #placed = new Map<EntryId, Placed>()
+  readonly #points = new Map<string, readonly Contender[]>()
+  readonly #owners = new Map<ObjectKey, EntryId>()
+  /** All that want an object that may be shared. */
+  readonly #holders = new Map<ObjectKey, ReadonlySet<EntryId>>()
+  #changes = new Map<ObjectKey, Digest | undefined>()
+
+  /** Replaces what an entry wants; returns the other entries that won or lost a point. */
+  place(id: EntryId, { claims, shared }: EntryObjects = NOTHING): ReadonlySet<EntryId> {
+    const before = this.#placed.get(id)
+    const points = byPoint(claims)
+    const moved = new Set<EntryId>()
+    for (const point of new Set([...(before?.points ?? []), ...points.keys()])) {
+      for (const owner of this.#contend(point, id, points.get(point))) moved.add(owner)
+    }
+    this.#share(id, shared, before?.shared ?? [])
+    if (claims.length + shared.size === 0) this.#placed.delete(id)
+    else this.#placed.set(id, { points: [...points.keys()], shared: [...shared.keys()] })
+    moved.delete(id)
+    return moved
+  }
+
+  /** Whether the entry has the point that it claims. */
+  has(id: EntryId, point: string): boolean {
+    return this.#points.get(point)?.[0]?.owner === id
+  }
+
+  /** Wants an object, or (no digest) none; without `owner` it is made for no entry. */
+  want(key: ObjectKey, digest: Digest | undefined, owner?: EntryId): void {
+    this.#changes.set(key, digest)
+    if (digest === undefined || owner === undefined) this.#owners.delete(key)
+    else this.#owners.set(key, owner)
+  }
+
+  /** What is wanted otherwise than at the last call, by digest; undefined: no more. */
+  takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
+    const changes = this.#changes
+    this.#changes = new Map()
+    return changes
+  }
+
+  /** The entry that an object is made for; of a shared one the last that wanted it. */
+  ownerOf(key: ObjectKey): EntryId | undefined {
+    return this.#owners.get(key)
+  }
+
+  /** All entries that want an object, by id. */
+  ownersOf(key: ObjectKey): readonly EntryId[] {
+    const owner = this.#owners.get(key)
+    const owners = this.#holders.get(key) ?? (owner === undefined ? [] : [owner])
+    return [...owners].toSorted()
+  }
+
+  /** Lets the best have the point; returns the one before and after, if they differ. */
+  #contend(point: string, owner: EntryId, claim: PointClaim | undefined): readonly EntryId[] {
+    const before = this.#points.get(point) ?? []
+    const others = before.filter((contender) => contender.owner !== owner)
+    const after = claim ? [...others, { owner, ...claim }].toSorted(byPrecedence) : others
+    if (after.length === 0) this.#points.delete(point)
+    else this.#points.set(point, after)
+    const [[loser], [winner]] = [before, after]
+    this.#swap(loser, winner)
+    if (loser?.owner === winner?.owner) return []
+    return [loser, winner].flatMap((each) => each?.owner ?? [])
+  }
+
+  #swap(before: Contender | undefined, after: Contender | undefined): void {
+    for (const key of before?.objects.keys() ?? []) {
+      if (!after?.objects.has(key)) this.want(key, undefined)
+    }
+    for (const [key, digest] of after?.objects ?? []) {
+      const isSame = before?.owner === after?.owner && before?.objects.get(key) === digest
+      if (!isSame) this.want(key, digest, after?.owner)
+    }
+  }
+
+  #share(owner: EntryId, after: Objects, before: readonly ObjectKey[]): void {
+    for (const [key, digest] of after) {
+      this.#holders.set(key, new Set([...(this.#holders.get(key) ?? []), owner]))
+      this.want(key, digest, owner)
+    }
+    for (const key of before) {
+      if (after.has(key)) continue
+      const others = new Set(this.#holders.get(key))
+      others.delete(owner)
+      if (others.size > 0) this.#holders.set(key, others)
+      else {
+        this.#holders.delete(key)
+        this.want(key, undefined)
+      }
+    }
+  }
+}
+
+/** The claims of one entry; a named address goes before one of the node's that is the same. */
+function byPoint(claims: readonly PointClaim[]): ReadonlyMap<string, PointClaim> {
+  const sorted = claims.toSorted((a, b) => b.rank - a.rank)
+  return new Map(sorted.map((claim) => [claim.point, claim]))
+}
+
+function byPrecedence(a: Contender, b: Contender): number {
+  if (a.rank !== b.rank) return a.rank - b.rank
+  return a.owner < b.owner ? -1 : 1
+}

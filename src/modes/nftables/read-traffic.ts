@@ -1,0 +1,159 @@
+import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
+import type { Element } from '../../kernel/nftables/objects.ts'
+import type { Family } from '../../lib/ip.ts'
+import type {
+  BackendTraffic,
+  ObjectKey,
+  ReadTraffic,
+  TrafficNumbers,
+  TrafficReading,
+} from '../mode.ts'
+import { addNumbers } from '../netfilter/arrival-members.ts'
+import type { ManagedState } from './kernel/managed-state.ts'
+import { backendData } from './keys/encode.ts'
+import { SET, TRAFFIC_SETS, tableOf } from './keys/names.ts'
+import { frontendOfElement, keyOfElement } from './keys/object-key.ts'
+
+const NONE: PacketNumbers = { packetsIn: 0, bytesIn: 0, packetsOut: 0, bytesOut: 0 }
+
+/**
+ * Connections by Service and backend, packets and bytes by Service. Every Service has a total: an
+ * element that goes after a day must not look like a Service that is gone.
+ */
+export async function readTraffic(
+  state: ManagedState,
+  isWanted?: Parameters<ReadTraffic>[0],
+): Promise<TrafficReading> {
+  const connections = await readConnections(state)
+  const packets = await readPackets(state)
+  const totals = new Map<ServiceKey, TrafficNumbers>()
+  const backends = new Map<ServiceKey, BackendTraffic[]>()
+  for (const entry of state.program.entries()) {
+    const { service } = entry
+    const counts = connections.get(entry.id)
+    totals.set(service, addNumbers(totals.get(service), { connections: sumOfBackends(counts) }))
+    if (!isWanted?.(service)) continue
+    const known = backends.get(service) ?? []
+    known.push(...backendsOf(entry, counts))
+    backends.set(service, known)
+  }
+  for (const [service, numbers] of packets) {
+    totals.set(service, { ...totals.get(service), ...numbers })
+  }
+  return { totals, backends }
+}
+
+/** Connections of one entry, by the backend as data of a map; also to those that it does not have any more. */
+type ByBackend = ReadonlyMap<string, number>
+
+/** What `connections` counted of each entry, over all its frontends. */
+async function readConnections(state: ManagedState): Promise<ReadonlyMap<EntryId, ByBackend>> {
+  const { program, settings } = state
+  const found = new Map<EntryId, Map<string, number>>()
+  for (const family of settings.families) {
+    for (const { key, counter } of await countedElements(state, family, SET.connections)) {
+      const { byAddress, byPort, backend } = connectionKey(family, key)
+      const entry = program.entryOf(byAddress) ?? program.entryOf(byPort)
+      if (entry === undefined) continue
+      const counts = found.get(entry.id) ?? new Map<string, number>()
+      const name = backend.toString('latin1')
+      counts.set(name, (counts.get(name) ?? 0) + Number(counter.packets))
+      found.set(entry.id, counts)
+    }
+  }
+  return found
+}
+
+function sumOfBackends(counts: ByBackend | undefined): number {
+  return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0)
+}
+
+/** The backends that an entry has, each once, and those without a connection, too. */
+function backendsOf(
+  { id, pools }: ForwardingEntry,
+  counts: ByBackend | undefined,
+): readonly BackendTraffic[] {
+  const found = new Map<string, BackendTraffic>()
+  for (const backend of [...pools.cluster, ...pools.local]) {
+    const data = backendData(backend).toString('latin1')
+    const { ip, port } = backend
+    found.set(data, { entry: id, ip, port, connections: counts?.get(data) ?? 0 })
+  }
+  return [...found.values()]
+}
+
+/** Packets and bytes are counted together. */
+type PacketNumbers = Required<Omit<TrafficNumbers, 'connections' | 'connectionsNow'>>
+
+/** The counters of all frontends, summed by their Services. */
+async function readPackets(state: ManagedState): Promise<ReadonlyMap<ServiceKey, TrafficNumbers>> {
+  const { program, settings } = state
+  const found = new Map<ServiceKey, PacketNumbers>()
+  for (const family of settings.families) {
+    for (const [direction, sets] of Object.entries(TRAFFIC_SETS)) {
+      for (const set of sets) {
+        for (const { key, counter } of await countedElements(state, family, set)) {
+          const owner = keyOfElement(family, set, key)
+          const service = owner && program.entryOf(owner)?.service
+          if (service === undefined) continue
+          found.set(service, sum(found.get(service) ?? NONE, direction, counter))
+        }
+      }
+    }
+  }
+  return found
+}
+
+function sum(
+  traffic: PacketNumbers,
+  direction: string,
+  { packets, bytes }: CountedElement['counter'],
+): PacketNumbers {
+  return direction === 'in'
+    ? {
+        ...traffic,
+        packetsIn: traffic.packetsIn + Number(packets),
+        bytesIn: traffic.bytesIn + Number(bytes),
+      }
+    : {
+        ...traffic,
+        packetsOut: traffic.packetsOut + Number(packets),
+        bytesOut: traffic.bytesOut + Number(bytes),
+      }
+}
+
+type CountedElement = Element & Required<Pick<Element, 'counter'>>
+
+/** The elements of a set that count, each once: a list that is repeated passes some twice. */
+export async function countedElements(
+  { nftables }: Pick<ManagedState, 'nftables'>,
+  family: Family,
+  set: string,
+): Promise<Iterable<CountedElement>> {
+  const elements = new Map<string, CountedElement>()
+  await nftables.elements(tableOf(family), set, (element) => {
+    const { counter } = element
+    if (counter) elements.set(element.key.toString('latin1'), { ...element, counter })
+  })
+  return elements.values()
+}
+
+/** What an element of `connections` counts. */
+interface ConnectionKey {
+  /** The frontend with the address to which the connections were sent: it is looked for first. */
+  readonly byAddress: ObjectKey
+  /** The node port of that number. */
+  readonly byPort: ObjectKey
+  /** As data of a map has it. */
+  readonly backend: Buffer
+}
+
+/** The key is address . proto . port of the frontend, then address . port of the backend. */
+export function connectionKey(family: Family, key: Buffer): ConnectionKey {
+  const address = family === 4 ? 4 : 16
+  return {
+    byAddress: frontendOfElement(family, key, true),
+    byPort: frontendOfElement(family, key.subarray(address), false),
+    backend: key.subarray(address + 8),
+  }
+}

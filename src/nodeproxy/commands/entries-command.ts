@@ -1,0 +1,62 @@
+import { toJson } from '@bufbuild/protobuf'
+import type { Command } from 'commander'
+import {
+  type Backend,
+  type Entry,
+  EntrySchema,
+  type Frontend,
+} from '../../inspection/generated/inspection_pb.ts'
+import { openInspection } from '../../inspection/inspection-client.ts'
+import { hostPort, type IpAddress } from '../../lib/ip.ts'
+import type { CommandContext } from './command/command-module.ts'
+import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+
+/** `node-proxy entries`: what this node forwards, as it was compiled from Services and endpoints. */
+export function define(command: Command, { host, finish }: CommandContext): void {
+  command.argument('[service]', 'NAMESPACE/NAME, or NAMESPACE/ for all of a namespace', '')
+  addSocketFlags(command).action(async (service: string, { socket, output }: SocketFlags) => {
+    const client = openInspection(socket)
+    let count = 0
+    try {
+      for await (const entry of client.entries(service)) {
+        count++
+        host.stdout.write(
+          output === 'json' ? `${JSON.stringify(toJson(EntrySchema, entry))}\n` : entryText(entry),
+        )
+      }
+    } finally {
+      client.close()
+    }
+    if (count > 0 || service === '') return finish(0)
+    host.stderr.write(`node-proxy: this node forwards no port of ${JSON.stringify(service)}\n`)
+    finish(1)
+  })
+}
+
+/** An entry for people, one line for each address and each backend. */
+function entryText(entry: Entry): string {
+  const affinity =
+    entry.affinitySeconds === 0 ? '' : `, affinity of clients for ${entry.affinitySeconds} s`
+  return [
+    `${entry.id}: ${entry.status}${affinity}`,
+    ...entry.frontends.map((one) => `  listens  ${frontendText(one)}`),
+    ...entry.backends.map((one) => `  backend  ${backendText(one)}`),
+    ...(entry.backends.length === 0 ? ['  no backend'] : []),
+    '',
+  ].join('\n')
+}
+
+function frontendText({ kind, ip, port, pool, shortCircuit, sourceRanges, admitsAll }: Frontend) {
+  const at =
+    ip === 'node' ? `every node port address, port ${port}` : hostPort(ip as IpAddress, port)
+  const policy = pool === 'local' ? ', only backends of this node' : ''
+  const short = shortCircuit ? ' (from the cluster: all)' : ''
+  const ranges = admitsAll ? '' : `, only from ${sourceRanges.join(' ') || 'nowhere'}`
+  return `${kind} ${at}${policy}${short}${ranges}`
+}
+
+function backendText({ ip, port, weight, isLocal, drainingUntil }: Backend): string {
+  const state =
+    drainingUntil === 0n ? '' : `, drains until ${new Date(Number(drainingUntil)).toISOString()}`
+  return `${hostPort(ip as IpAddress, port)}${weight === 1 ? '' : `, weight ${weight}`}${isLocal ? ', on this node' : ''}${state}`
+}

@@ -1,0 +1,131 @@
+import type { DaemonFacts, NodeFacts } from '../../doctor/evidence/node-facts.ts'
+import type { Entry, StatusResponse } from '../../inspection/generated/inspection_pb.ts'
+import type { InspectionClient } from '../../inspection/inspection-client.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { type Json, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { DESIRED_DOCUMENT } from '../explanation/desired-document.ts'
+import type { DesiredRules } from '../explanation/desired-state.ts'
+
+/**
+ * Settings that should be the same on all nodes, since they decide what packets to a Service meet. Addresses, limits and
+ * files differ by node; instead of the configured mode, the one at work is compared.
+ */
+const SHARED = [
+  'proxyName',
+  'detectLocalMode',
+  'detectLocal.bridgeInterface',
+  'detectLocal.interfaceNamePrefix',
+  'clusterCIDR',
+  'allowedExternalIPs',
+  'affinityScope',
+  'iptables.masqueradeBit',
+  'iptables.masqueradeAll',
+  'nftables.masqueradeAll',
+  'ipvs.scheduler',
+] as const
+
+type Configuration = NonNullable<NodeFacts['configuration']>
+
+/** What the running node-proxy knows, as far as the facts need it. */
+export interface DaemonKnowledge {
+  readonly nodeName: string
+  readonly version: string
+  readonly facts: DaemonFacts
+  readonly configuration: Configuration
+  /** Undefined: the cluster is not listed yet. */
+  readonly rules: DesiredRules | undefined
+}
+
+/** Reads the daemon, each entry with a call of `onEntry`. A text: why it does not answer. */
+export async function readDaemon(
+  client: InspectionClient,
+  onEntry: (entry: Entry) => void,
+): Promise<DaemonKnowledge | string> {
+  try {
+    const status = await client.status()
+    const documents = await readDocuments(client)
+    for await (const entry of client.entries('')) onEntry(entry)
+    return {
+      nodeName: status.nodeName,
+      version: status.version,
+      facts: { ...factsOf(status), credentials: credentialsOf(documents.get('metrics.txt') ?? '') },
+      configuration: configurationOf(documents.get('configuration.json') ?? '{}'),
+      rules: rulesOf(documents.get(DESIRED_DOCUMENT)),
+    }
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    return error.message
+  }
+}
+
+/** The documents; of the desired state, which comes last and is large, the first part. */
+async function readDocuments(client: InspectionClient): Promise<ReadonlyMap<string, string>> {
+  const documents = new Map<string, string>()
+  for await (const { name, text } of client.documents()) {
+    documents.set(name, (documents.get(name) ?? '') + text)
+    if (name === DESIRED_DOCUMENT) break
+  }
+  return documents
+}
+
+function factsOf(status: StatusResponse): Omit<DaemonFacts, 'credentials'> {
+  const { mode, isReady, startedAt, services, entries, backends, programming } = status
+  return {
+    mode,
+    isReady,
+    services,
+    entries,
+    backends,
+    startedAt: Number(startedAt),
+    changes: {
+      count: programming?.count ?? 0,
+      p50: programming?.p50Ms ?? 0,
+      p99: programming?.p99Ms ?? 0,
+    },
+    reasons: status.reasons,
+    warnings: status.warnings,
+    refusals: status.refusals.map(({ object, code, message }) => ({ object, code, message })),
+    problems: status.problems.map(({ entry, code, message }) => ({ entry, code, message })),
+  }
+}
+
+/** `nodeproxy_client_credential_expiration_timestamp_seconds{kind="certificate"} 1.7e9`. */
+function credentialsOf(metrics: string): DaemonFacts['credentials'] {
+  const lines = metrics.matchAll(
+    /^nodeproxy_client_credential_(\w+)_timestamp_seconds\{kind="([\w-]+)"\} (\S+)$/gm,
+  )
+  const times = new Map(
+    [...lines].map(([, moment, kind, seconds]) => [`${moment} ${kind}`, Number(seconds) * 1_000]),
+  )
+  return [...times].flatMap(([name, expiresAt]) => {
+    const [moment, kind = ''] = name.split(' ')
+    if (moment !== 'expiration') return []
+    return [{ kind, expiresAt, lateFrom: times.get(`late ${kind}`) ?? expiresAt }]
+  })
+}
+
+function configurationOf(text: string): Configuration {
+  const config = objectAt(JSON.parse(text) as Json, 'config')
+  return {
+    mode: stringAt(config, 'mode'),
+    scheduler: stringAt(config, 'ipvs', 'scheduler'),
+    masqueradeAll: valueAt(config, 'iptables', 'masqueradeAll') === true,
+    isOfDaemon: true,
+    shared: sharedSettings(config),
+  }
+}
+
+function rulesOf(document: string | undefined): DesiredRules | undefined {
+  const [line = ''] = document?.split('\n', 1) ?? []
+  return line === '' ? undefined : (JSON.parse(line) as DesiredRules)
+}
+
+/** Those of a configuration, as JSON by their paths. */
+function sharedSettings(config: Json): Readonly<Record<string, string>> {
+  const settings = SHARED.map((path) => [path, valueAt(config, ...path.split('.'))] as const)
+  return Object.fromEntries(
+    settings.flatMap(([path, value]) =>
+      value === undefined ? [] : [[path, JSON.stringify(value)]],
+    ),
+  )
+}

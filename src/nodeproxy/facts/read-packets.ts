@@ -1,0 +1,313 @@
+import { connect } from 'node:net'
+import type { NodeFacts, WalkFacts, WalkOutcomeFacts } from '../../doctor/evidence/node-facts.ts'
+import type { Routing } from '../../explain/walk/routing.ts'
+import type { WalkOutcome } from '../../explain/walk/walk-outcome.ts'
+import { type WalkWorld, walkPacket } from '../../explain/walk/walk-packet.ts'
+import { arrivalInterface } from '../../explain/world/first-hop.ts'
+import type { InspectionClient } from '../../inspection/inspection-client.ts'
+import { type Family, familyOf, hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { isInScope } from '../../modes/netfilter/settings/node-port-scope.ts'
+import type { Protocol } from '../../resources/types.ts'
+import type { DesiredRules } from '../explanation/desired-state.ts'
+import type { NodeSource } from './node-source.ts'
+import { nodeAddresses, outsideSources, type PacketSource, podSources } from './packet-sources.ts'
+import { isOwnRule } from './read-masquerades.ts'
+import type { LocalBackend, SampledEntries, SampledFrontend } from './sampled-entries.ts'
+
+/** Who may send. */
+export interface Senders {
+  readonly pods: readonly PacketSource[]
+  readonly outside: readonly PacketSource[]
+  /** A client that an operator named. */
+  readonly client: PacketSource | undefined
+  /** Addresses of this node, the best for node ports first. */
+  readonly node: readonly IpAddress[]
+}
+
+/** Whether a service on loopback could be reached by a neighbour. */
+const LOOPBACK = { dst: '127.0.0.1' as IpAddress, port: 10_249, protocol: 'TCP' } as const
+
+/** Leaves the frontend out, because no sender is known. */
+const NO_POD: PacketSource = { src: '' as IpAddress, inInterface: '' }
+
+/** Milliseconds after which no further packet is followed. */
+const BUDGET_MS = 20_000
+/** Outcomes of a packet that are kept, the likeliest first. */
+const MAX_OUTCOMES = 20
+
+const TIMEOUT_MS = 1_000
+/** Connections at a time. */
+const AT_ONCE = 16
+
+/** Addresses whose route is queried. */
+const MAX_QUERIES = 50
+
+/** Pods that packets may come from. */
+const MAX_PODS = 8
+
+/** What is known of the node when its packets are followed. */
+export interface KnownNode {
+  readonly source: Pick<NodeSource, 'run'>
+  readonly client: InspectionClient
+  readonly sample: SampledEntries
+  readonly rules: DesiredRules
+  readonly world: WalkWorld
+}
+
+/** What is wanted of them. */
+export interface PacketOptions {
+  readonly uplink: string
+  readonly connects: boolean
+  readonly client: IpAddress | undefined
+}
+
+/** What becomes of packets to a sample of Services. */
+export async function readPackets(
+  known: KnownNode,
+  options: PacketOptions,
+): Promise<Pick<NodeFacts, 'walks' | 'connects' | 'localBackends'>> {
+  const { sample, world, client, rules } = known
+  const backends = [...sample.localBackends.values()]
+  const probes = chooseProbes(sample, await findSenders(known, options), rules)
+  return {
+    walks: await walkProbes(probes, { world, client, now: () => performance.now() }),
+    localBackends: await countLocalBackends(world.routing, backends),
+    connects: options.connects ? await connectBackends(backends) : [],
+  }
+}
+
+async function findSenders(
+  { source, sample, world }: KnownNode,
+  { uplink, client }: PacketOptions,
+): Promise<Senders> {
+  const { run } = source
+  const { routing } = world
+  const [outside4, outside6, node4, node6] = await Promise.all([
+    outsideSources(run, routing, 4),
+    outsideSources(run, routing, 6),
+    nodeAddresses(run, uplink, 4),
+    nodeAddresses(run, uplink, 6),
+  ])
+  const inInterface = client === undefined ? '' : await arrivalInterface(routing, client)
+  return {
+    pods: await podSources(routing, sample.localBackends.values(), MAX_PODS),
+    outside: [...outside4, ...outside6],
+    node: [...node4, ...node6],
+    client: client === undefined || !inInterface ? undefined : { src: client, inInterface },
+  }
+}
+
+/** Interfaces that lead to backends of this node, and to how many of them: a bridge for all, or one for each. */
+async function countLocalBackends(
+  routing: Routing,
+  backends: Iterable<LocalBackend>,
+): Promise<NodeFacts['localBackends']> {
+  const counts = new Map<string, number>()
+  const addresses = [...new Set([...backends].map(({ backend }) => backend.ip))]
+  for (const text of addresses.slice(0, MAX_QUERIES)) {
+    const ip = parseIp(text)
+    const name = ip === undefined ? '' : ((await arrivalInterface(routing, ip)) ?? '')
+    if (name !== '') counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return [...counts].map(([name, count]) => ({ interface: name, count }))
+}
+
+type ConnectFacts = NodeFacts['connects'][number]
+
+/** Connects to each TCP backend of this node once, as a probe of the kubelet does, and closes at once. */
+async function connectBackends(backends: Iterable<LocalBackend>): Promise<readonly ConnectFacts[]> {
+  const waiting = [...backends].filter(({ entry }) => entry.protocol === 'TCP')
+  const results: ConnectFacts[] = []
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const { entry, backend } = next
+      const { ip, port } = backend
+      const answer = await answerOf(ip, port)
+      results.push({ entry: entry.id, service: entry.service, ip, port, answer })
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return results.toSorted((a, b) => (a.entry < b.entry ? -1 : 1))
+}
+
+function answerOf(host: string, port: number): Promise<ConnectFacts['answer']> {
+  const { promise, resolve } = Promise.withResolvers<ConnectFacts['answer']>()
+  const socket = connect({ host, port, timeout: TIMEOUT_MS })
+  const end = (answer: ConnectFacts['answer']) => () => {
+    socket.destroy()
+    resolve(answer)
+  }
+  socket.once('connect', end('accepts'))
+  socket.once('timeout', end('silent'))
+  socket.once('error', (error: NodeJS.ErrnoException) =>
+    end(error.code === 'ECONNREFUSED' ? 'refuses' : 'silent')(),
+  )
+  return promise
+}
+
+/** What answers about packets. */
+interface Answerers {
+  readonly world: WalkWorld
+  readonly client: Pick<InspectionClient, 'explain'>
+  /** Milliseconds. */
+  readonly now: () => number
+}
+
+/** Follows packets through what the kernel holds, beside what node-proxy wants of them. */
+async function walkProbes(
+  probes: readonly Probe[],
+  { world, client, now }: Answerers,
+): Promise<readonly WalkFacts[]> {
+  const end = now() + BUDGET_MS
+  const walks: WalkFacts[] = []
+  for (const probe of probes) {
+    if (now() > end) break
+    const desired = probe.to === undefined ? '' : await desiredOf(probe, client)
+    walks.push(factsOf(probe, desired, await walkPacket(world, startOf(probe))))
+  }
+  return walks
+}
+
+function startOf({ source, dst, port, protocol }: Probe) {
+  const { src, inInterface } = source ?? { src: undefined, inInterface: undefined }
+  return {
+    family: familyOf(dst),
+    protocol,
+    src,
+    srcPort: undefined,
+    dst,
+    dstPort: port,
+    inInterface,
+  }
+}
+
+async function desiredOf(
+  { source, dst, port, protocol }: Probe,
+  client: Answerers['client'],
+): Promise<string> {
+  const { src = '', inInterface = '' } = source ?? {}
+  const { outcome } = await client.explain({ src, dst, port, protocol, inInterface, service: '' })
+  return outcome
+}
+
+function factsOf(probe: Probe, desired: string, outcomes: readonly WalkOutcome[]): WalkFacts {
+  const { purpose, to, source, dst, port, protocol } = probe
+  return {
+    purpose,
+    dst,
+    port,
+    protocol,
+    desired,
+    entry: to?.entry.id ?? '',
+    service: to?.entry.service ?? '',
+    frontend: to?.frontend.kind ?? '',
+    sourceRanges: to?.frontend.sourceRanges ?? [],
+    src: source?.src ?? '',
+    inInterface: source?.inInterface ?? '',
+    outcomes: outcomes.slice(0, MAX_OUTCOMES).map(outcomeOf),
+  }
+}
+
+function outcomeOf(outcome: WalkOutcome): WalkOutcomeFacts {
+  const last = outcome.steps.at(-1)
+  const { where = '', object = '', counter } = outcome.kind === 'delivered' ? {} : (last ?? {})
+  return {
+    kind: outcome.kind,
+    share: outcome.probability,
+    where,
+    rule: object,
+    text: textOf(outcome),
+    packets: counter === undefined ? -1 : Number(counter.packets),
+    isOwn: isOwnRule(where, object),
+  }
+}
+
+function textOf(outcome: WalkOutcome): string {
+  if (outcome.kind === 'delivered') return hostPort(outcome.dst.ip, outcome.dst.port ?? 0)
+  if (outcome.kind === 'refused') return outcome.how
+  return outcome.kind === 'silent' ? outcome.by : outcome.reason
+}
+
+/** The packets that show what is in the way, those from Pods first. */
+export function chooseProbes(
+  sample: SampledEntries,
+  senders: Senders,
+  rules: DesiredRules,
+): readonly Probe[] {
+  const { clusterIps, nodePorts, external, withoutLocal, withRanges } = sample
+  const outer = [...nodePorts, ...external]
+  const fromClient = senders.client === undefined ? [] : [senders.client]
+  const probes = (
+    purpose: Probe['purpose'],
+    frontends: readonly SampledFrontend[],
+    sources: readonly (PacketSource | undefined)[],
+  ) =>
+    frontends.flatMap((to) =>
+      sourcesFor(to, sources).flatMap((source) => probeOf(purpose, { to, source }, senders, rules)),
+    )
+  return [
+    ...clusterIps.flatMap((to) => probes('fromPod', [to], [podFor(to, senders.pods)])),
+    ...probes('fromNode', clusterIps.slice(0, 1), [undefined]),
+    ...probes('fromOutside', outer, senders.outside),
+    ...probes('noLocalEndpoint', withoutLocal, farAway(senders.outside)),
+    ...probes('fromClient', [...outer, ...withoutLocal, ...withRanges], fromClient),
+    ...senders.outside
+      .filter(({ src }) => familyOf(src) === 4)
+      .slice(0, 1)
+      .map((source) => ({ purpose: 'toLoopback', to: undefined, source, ...LOOPBACK }) as const),
+  ]
+}
+
+/** The last sender of each family. */
+function farAway(sources: readonly PacketSource[]): readonly PacketSource[] {
+  return [...new Map(sources.map((source) => [familyOf(source.src), source])).values()]
+}
+
+/** A Pod that is no backend of the entry, if there is one. */
+function podFor({ entry }: SampledFrontend, pods: readonly PacketSource[]) {
+  const family = pods.filter(({ src }) => familyOf(src) === entry.family)
+  const others = family.filter(({ src }) => entry.backends.every(({ ip }) => ip !== src))
+  return others[0] ?? family[0] ?? NO_POD
+}
+
+function sourcesFor({ entry }: SampledFrontend, sources: readonly (PacketSource | undefined)[]) {
+  const isFit = (one: PacketSource | undefined) =>
+    one === undefined || (one.src !== '' && familyOf(one.src) === entry.family)
+  return sources.filter(isFit)
+}
+
+function probeOf(
+  purpose: Probe['purpose'],
+  way: Pick<Probe, 'source'> & { readonly to: SampledFrontend },
+  { node }: Senders,
+  rules: DesiredRules,
+): readonly Probe[] {
+  const { entry, frontend } = way.to
+  const dst =
+    frontend.ip === 'node' ? servingAddress(node, entry.family as Family, rules) : frontend.ip
+  if (dst === undefined) return []
+  const protocol = entry.protocol as Protocol
+  return [{ purpose, ...way, dst: dst as IpAddress, port: frontend.port, protocol }]
+}
+
+function servingAddress(
+  addresses: readonly IpAddress[],
+  family: Family,
+  { nodePortScope, localAddresses }: DesiredRules,
+): IpAddress | undefined {
+  return addresses.find(
+    (ip) => familyOf(ip) === family && isInScope(nodePortScope, ip) && localAddresses.includes(ip),
+  )
+}
+
+/** A packet that is to be followed. */
+interface Probe {
+  readonly purpose: WalkFacts['purpose']
+  /** Undefined: it is for no Service. */
+  readonly to: SampledFrontend | undefined
+  /** Undefined: from a process of this node. */
+  readonly source: PacketSource | undefined
+  readonly dst: IpAddress
+  readonly port: number
+  readonly protocol: Protocol
+}

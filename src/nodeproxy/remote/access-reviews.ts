@@ -1,0 +1,91 @@
+import type { ApiClient } from '../../client/http/api-client.ts'
+import { type ApiFailure, causeOf } from '../../client/http/failure.ts'
+import { isRecord, type JsonRecord } from '../../client/json.ts'
+import type { Caller } from './caller.ts'
+
+/** `unavailable`: the API server did not answer, or refuses node-proxy itself; why. */
+export type Reviewed<T> = { readonly answer: T } | { readonly unavailable: string }
+
+/** What the API server says of a caller. */
+export interface Reviews {
+  /** Whose token it is; undefined: the token is not valid. */
+  token(token: string): Promise<Reviewed<Caller | undefined>>
+  /** Whether the caller may do what readers of this node may. */
+  access(caller: Caller): Promise<Reviewed<boolean>>
+}
+
+type Poster = Pick<ApiClient, 'create'>
+
+/** Reviews by the API server that node-proxy watches, for readers of one node. */
+export function apiReviews(client: Poster, nodeName: string): Reviews {
+  return {
+    async token(token) {
+      const spec = { token }
+      const status = await post(client, { group: 'authentication', kind: 'TokenReview', spec })
+      if ('unavailable' in status) return status
+      return { answer: callerOf(status.answer) }
+    },
+    async access({ username, uid, groups, extra }) {
+      const spec = {
+        user: username,
+        uid,
+        groups,
+        extra,
+        resourceAttributes: attributesOf(nodeName),
+      }
+      const status = await post(client, {
+        group: 'authorization',
+        kind: 'SubjectAccessReview',
+        spec,
+      })
+      if ('unavailable' in status) return status
+      return { answer: status.answer['allowed'] === true && status.answer['denied'] !== true }
+    },
+  }
+}
+
+/** Those that kubelets demand of readers of a node's own pages. */
+export function attributesOf(nodeName: string) {
+  const resource = { group: '', version: 'v1', resource: 'nodes', subresource: 'proxy' }
+  return { verb: 'get', ...resource, name: nodeName }
+}
+
+interface Review {
+  readonly group: 'authentication' | 'authorization'
+  readonly kind: 'TokenReview' | 'SubjectAccessReview'
+  readonly spec: unknown
+}
+
+/** The status of a review. A failure says nothing of what was sent, which may be a token. */
+async function post(client: Poster, { group, kind, spec }: Review): Promise<Reviewed<JsonRecord>> {
+  const apiVersion = `${group}.k8s.io/v1`
+  const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`
+  const result = await client.create(path, { apiVersion, kind, spec })
+  if (!result.ok) return { unavailable: reasonOf(kind, result.failure) }
+  const status = isRecord(result.value) ? result.value['status'] : undefined
+  if (isRecord(status)) return { answer: status }
+  return { unavailable: `the API server answered a ${kind} without a status` }
+}
+
+function reasonOf(kind: string, failure: ApiFailure): string {
+  const why = `a ${kind} failed: ${causeOf(failure)}`
+  return failure.code === 403 ? `${why}; bind system:auth-delegator to node-proxy` : why
+}
+
+function callerOf({ authenticated, user, error }: JsonRecord): Caller | undefined {
+  if (authenticated !== true || !isRecord(user) || (error ?? '') !== '') return undefined
+  const { username, uid, groups, extra } = user
+  if (typeof username !== 'string' || username === '') return undefined
+  return {
+    username,
+    uid: typeof uid === 'string' ? uid : '',
+    groups: textsOf(groups),
+    extra: isRecord(extra)
+      ? Object.fromEntries(Object.entries(extra).map(([name, value]) => [name, textsOf(value)]))
+      : {},
+  }
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+}

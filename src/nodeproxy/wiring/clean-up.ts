@@ -1,0 +1,175 @@
+import { NetlinkSets } from '../../kernel/ipset/netlink-sets.ts'
+import { openIptables } from '../../kernel/iptables/command-iptables.ts'
+import type { Iptables, IptablesVariant } from '../../kernel/iptables/iptables.ts'
+import { rawTransport } from '../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
+import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
+import { Spawner } from '../../kernel/spawner/spawner.ts'
+import { ProcSysctl } from '../../kernel/sysctl/proc-sysctl.ts'
+import { systemClock as clock, systemClock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type {
+  CleanupHost,
+  ModeDefinition,
+  Removal,
+} from '../../modes/definition/mode-definition.ts'
+import type { ExitCode } from '../../settings/answers.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import { MODES } from '../modes/mode-registry.ts'
+import { presentFamilies } from './kernel/kernel.ts'
+import { NO_RULES, readRights } from './kernel/rights.ts'
+import { ROUTE_LOCALNET } from './kernel/sysctls.ts'
+import { loadedTables } from './loaded-tables.ts'
+import { LoopbackRouting } from './loopback-routing.ts'
+
+/** The variant behind the command `iptables`, and both variants by name. */
+const VARIANTS: readonly (IptablesVariant | undefined)[] = [undefined, 'nft', 'legacy']
+
+/**
+ * Removes all rules and objects of node-proxy, of every mode and iptables variant.
+ * @returns the exit code: 0, 1 after a failure, 2 without CAP_NET_ADMIN
+ */
+export async function cleanUpKernel(
+  config: NodeProxyConfiguration,
+  log: Logger,
+  rights = readRights(),
+): Promise<ExitCode> {
+  if (!rights.netAdmin) {
+    const { code, what, remedy } = NO_RULES
+    log.error({ code, remedy }, `${what}, so nothing of ours can be removed`)
+    return 2
+  }
+  const runner = new Spawner()
+  const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), clock)
+  try {
+    const variants: Iptables[] = []
+    for (const variant of VARIANTS) variants.push(...(await open(variant, { runner, log })))
+    const sysctl = new ProcSysctl()
+    const loopback = new LoopbackRouting({
+      sysctl,
+      log,
+      iptables: await answering(variants),
+      otherGuard: isGuardedByMode,
+    })
+    const families = presentFamilies()
+    const hosts = variants.map((iptables) => ({ iptables, sets, clock, families, config }))
+    const removals = [...removalsOf(MODES, hosts), ...restOf(MODES)]
+    const failures = await removeBehindGuard(loopback, log, () =>
+      removeAll(removals.map(unlessAbsent)),
+    )
+    for (const error of failures) {
+      log.error({ err: error }, 'removing rules or objects of node-proxy failed')
+    }
+    if (failures.length > 0) return 1
+    log.info('removed every rule and object of node-proxy')
+    return 0
+  } finally {
+    sets.close()
+    await runner.close()
+  }
+}
+
+/** The removals of all modes and iptables variants, stage by stage: all first ones, then all second ones. */
+export function removalsOf(
+  modes: readonly ModeDefinition[],
+  hosts: readonly CleanupHost[],
+): readonly Removal[] {
+  const all = modes.flatMap((mode) => hosts.map((host) => mode.cleanup(host)))
+  const stages = Math.max(0, ...all.map(({ length }) => length))
+  return Array.from({ length: stages }, (_none, stage) =>
+    all.flatMap((removals) => removals.slice(stage, stage + 1)),
+  ).flat()
+}
+
+function restOf(modes: readonly ModeDefinition[]): readonly Removal[] {
+  return modes.flatMap((mode) => (mode.cleanupRest ? [async () => mode.cleanupRest?.(clock)] : []))
+}
+
+/** The variants whose tables this kernel has. */
+async function answering(variants: readonly Iptables[]): Promise<readonly Iptables[]> {
+  const answers: Iptables[] = []
+  for (const iptables of variants) {
+    const probe = async () => {
+      await iptables.listChain(4, 'filter', 'INPUT')
+      answers.push(iptables)
+    }
+    await unlessAbsent(probe)()
+  }
+  return answers
+}
+
+/** Opens a variant of iptables; empty when this machine does not have it. */
+async function open(
+  variant: IptablesVariant | undefined,
+  { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
+): Promise<readonly Iptables[]> {
+  try {
+    return [loadedTables(await openIptables({ runner, ...(variant && { backend: variant }) }))]
+  } catch (error) {
+    log.debug({ backend: variant, err: error }, 'this machine has no such variant of iptables')
+    return []
+  }
+}
+
+function unlessAbsent(removal: Removal): Removal {
+  return async () => {
+    try {
+      await removal()
+    } catch (error) {
+      if (!(error instanceof NodeProxyError && NO_NF_TABLES.test(error.message))) throw error
+    }
+  }
+}
+
+/** What iptables-nft prints when the kernel has no nf_tables, and so no rules in it. */
+const NO_NF_TABLES = /generation id: (?!Permission denied)/
+
+/**
+ * Closes loopback before `remove`, which also removes the guards of the modes. When it cannot be closed, the
+ * guard that belongs to no mode stays; if that cannot be written either, nothing is removed, so that the modes' guards
+ * stay. A loopback that another program had opened stays open, without a guard.
+ * @returns the errors
+ */
+export async function removeBehindGuard(
+  loopback: Pick<LoopbackRouting, 'close' | 'guard' | 'unguard'>,
+  log: Pick<Logger, 'warn'>,
+  remove: () => Promise<readonly unknown[]>,
+): Promise<readonly unknown[]> {
+  let outcome: Awaited<ReturnType<LoopbackRouting['close']>>
+  try {
+    outcome = await loopback.close()
+  } catch (error) {
+    const unguarded = await removeAll([() => loopback.guard()])
+    return [error, ...(unguarded.length > 0 ? unguarded : await remove())]
+  }
+  const failures = await remove()
+  if (outcome === 'closed') return failures
+  const own = await removeAll([() => loopback.unguard()])
+  if (own.length === 0) {
+    log.warn(
+      { sysctl: ROUTE_LOCALNET },
+      'another program set route_localnet before node-proxy started, so it stays 1: neighbours can reach services on 127.0.0.1 now (CVE-2020-8558); set it to 0 unless that program needs it',
+    )
+  }
+  return [...failures, ...own]
+}
+
+/**
+ * Runs the removals in order, then repeats the failed ones once, because an object can be in use until another one
+ * is removed.
+ * @returns the errors of the second attempts
+ */
+export async function removeAll(removals: readonly Removal[]): Promise<readonly unknown[]> {
+  const again: Removal[] = []
+  for (const removal of removals) await removal().catch(() => again.push(removal))
+  const failures: unknown[] = []
+  for (const removal of again) await removal().catch((error: unknown) => failures.push(error))
+  return failures
+}
+
+/** Whether the guard of 127.0.0.0/8 of a mode that writes its rules without iptables stands. */
+export async function isGuardedByMode(): Promise<boolean> {
+  for (const mode of MODES) if (await mode.guardsLoopback?.(systemClock)) return true
+  return false
+}

@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import type { Json } from '../lib/json.ts'
+import { quote } from '../lib/quote.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
+import { preferredResources } from './discovery/aggregated.ts'
+import { type ApiResource, groupVersion, qualifiedName } from './discovery/api-resource.ts'
+import { openCatalogue } from './discovery/catalogue.ts'
+import { jsonText } from './output/documents.ts'
+import { columns } from './output/server-table.ts'
+import { oneLine } from './output/terminal-text.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
+
+interface ResourceFlags {
+  readonly output?: string
+  readonly namespaced?: string
+  readonly apiGroup?: string
+  readonly headers: boolean
+}
+
+/** `orchctl api-resources`. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .option('-o, --output <format>', 'wide|name|json')
+    .option('--namespaced <yes>', 'true: those in namespaces; false: those of the cluster')
+    .option('--api-group <group>', 'those of one group')
+    .option('--no-headers', 'no line with the names of the columns')
+  runs<ResourceFlags>(command, context, apiResources)
+}
+
+async function apiResources(
+  args: readonly string[],
+  flags: ResourceFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  if (args.length > 0) throw usageError('api-resources has no operands')
+  const all = preferredResources(await (await openCatalogue(context)).all())
+  const shown = all.filter(
+    ({ namespaced, group }) =>
+      (flags.namespaced === undefined || String(namespaced) === flags.namespaced) &&
+      (flags.apiGroup === undefined || group === flags.apiGroup),
+  )
+  context.print(textOf(shown, flags))
+  return 0
+}
+
+function textOf(shown: readonly ApiResource[], { output, headers }: ResourceFlags): string {
+  switch (output) {
+    case 'name':
+      return shown.map((one) => `${oneLine(qualifiedName(one))}\n`).join('')
+    case 'json':
+      return jsonText(JSON.parse(JSON.stringify(shown)) as Json, { isTerminal: true })
+    case 'wide':
+    case undefined:
+      break
+    default:
+      throw usageError(`-o ${quote(output)} is no output format`, 'write wide, name or json')
+  }
+  const isWide = output === 'wide'
+  const names = ['NAME', 'SHORTNAMES', 'APIVERSION', 'NAMESPACED', 'KIND']
+  const header = [...names, ...(isWide ? ['VERBS', 'CATEGORIES'] : [])]
+  const rows = shown.map((one) => [
+    one.plural,
+    one.shortNames.join(','),
+    groupVersion(one),
+    String(one.namespaced),
+    one.kind,
+    ...(isWide ? [one.verbs.join(','), one.categories.join(',')] : []),
+  ])
+  return columns(headers ? [header, ...rows] : rows)
+}

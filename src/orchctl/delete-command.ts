@@ -1,0 +1,254 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Command, Option } from 'commander'
+import { parseDuration } from '../lib/duration.ts'
+import { type JsonObject, stringAt } from '../lib/json.ts'
+import { quote } from '../lib/quote.ts'
+import { type FileFlags, readManifests } from '../manifests/manifests.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
+import {
+  type ApiResource,
+  collectionPath,
+  objectPath,
+  qualifiedKind,
+} from './discovery/api-resource.ts'
+import { openCatalogue } from './discovery/catalogue.ts'
+import { outputFormat } from './output/output-format.ts'
+import { oneLine } from './output/terminal-text.ts'
+import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './reading/list-pages.ts'
+import { selectedBy } from './selection/selected.ts'
+import type { Api } from './session/api.ts'
+import { failureError } from './session/call-failure.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { manifestTarget } from './writing/manifest-target.ts'
+import { addFileFlags, dryRunSuffix } from './writing/write-flags.ts'
+
+const PROPAGATION = {
+  background: 'Background',
+  foreground: 'Foreground',
+  orphan: 'Orphan',
+} as const
+
+const FIRST_DELAY_MS = 50
+const MAX_DELAY_MS = 1_000
+
+/** `orchctl delete`. */
+export function define(command: Command, context: CommandContext): void {
+  command.argument('[operands...]', 'TYPE NAME..., TYPE/NAME ..., or TYPE with -l or --all')
+  addDeleteFlags(addFileFlags(command))
+  runs<DeleteFlags>(command, context, remove)
+}
+
+/** An object that is to be deleted. */
+interface Doomed {
+  readonly resource: ApiResource
+  readonly name: string
+  readonly path: string
+}
+
+async function remove(
+  args: readonly string[],
+  flags: DeleteFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const format = await outputFormat(flags.output)
+  if (format.type !== 'table' && format.type !== 'name') throw usageError('-o: only name')
+  const timeoutMs = timeoutOf(flags)
+  const objects = await (flags.filename === undefined
+    ? ofOperands(args, flags, context)
+    : ofFiles(args, flags, context))
+  let code: ExitCode = 0
+  const started: (Doomed & { readonly uid: string })[] = []
+  for (const object of objects) {
+    const uid = await removeOne(object, { flags, context, isName: format.type === 'name' })
+    if (uid === undefined) code = 1
+    else if (uid !== '') started.push({ ...object, uid })
+  }
+  if (objects.length === 0) context.notice('No resources found')
+  if (!flags.wait || flags.dryRun !== undefined) return code
+  const session = await context.session()
+  for (const { path, uid, name } of started) {
+    const { signal } = context.host
+    const isGone = await waitUntilGone(session.api, { path, uid, timeoutMs, signal })
+    if (isGone) continue
+    context.notice(`orchctl: ${name} still exists; finalizers or Pods may keep it`)
+    code = 1
+  }
+  return code
+}
+
+interface Removing {
+  readonly flags: DeleteFlags
+  readonly context: CommandContext
+  readonly isName: boolean
+}
+
+/** @returns the UID to wait for; empty: nothing to wait for; undefined: it failed, which is reported */
+async function removeOne(
+  { resource, name, path }: Doomed,
+  { flags, context, isName }: Removing,
+): Promise<string | undefined> {
+  const { api } = await context.session()
+  const body = deleteOptions(flags)
+  const answer =
+    flags.dryRun === 'client'
+      ? await api.request({ path })
+      : await api.request({ method: 'DELETE', path, body })
+  if (!answer.ok) {
+    if (answer.failure.code === 404 && flags.ignoreNotFound === true) return ''
+    const error = failureError(answer.failure)
+    if (answer.failure.code === 0) throw error
+    context.report(error)
+    return undefined
+  }
+  const kind = qualifiedKind(resource)
+  const suffix = `${flags.force === true ? ' force' : ''} deleted${dryRunSuffix(flags)}`
+  context.print(`${oneLine(isName ? `${kind}/${name}` : `${kind} "${name}"${suffix}`)}\n`)
+  const { body: result } = answer.value
+  return stringAt(result, 'details', 'uid') || stringAt(result, 'metadata', 'uid')
+}
+
+async function ofOperands(
+  args: readonly string[],
+  flags: DeleteFlags,
+  context: CommandContext,
+): Promise<readonly Doomed[]> {
+  const session = await context.session()
+  const selected = await selectedBy(args, await openCatalogue(context))
+  const isSelective = flags.selector !== undefined || flags.fieldSelector !== undefined
+  const found: Doomed[] = []
+  for (const { resource, name } of selected) {
+    if (name !== undefined) {
+      if (isSelective || flags.all === true) throw usageError('names do not go with -l or --all')
+      if (flags.allNamespaces === true) throw usageError('names do not go with -A')
+      found.push({ resource, name, path: objectPath(resource, session.namespace, name) })
+      continue
+    }
+    if (!isSelective && flags.all !== true) {
+      throw usageError(
+        `${quote(resource.plural)} without a name would delete all of them`,
+        'name objects, or give -l SELECTOR or --all',
+      )
+    }
+    const path = collectionPath(resource, namespaceOf(session, flags))
+    for (const object of await listObjects(session.api, { path, query: selectorQuery(flags) })) {
+      const [own, inside] = ['name', 'namespace'].map((key) => stringAt(object, 'metadata', key))
+      found.push({ resource, name: own ?? '', path: objectPath(resource, inside, own ?? '') })
+    }
+  }
+  return found
+}
+
+async function ofFiles(
+  args: readonly string[],
+  flags: DeleteFlags,
+  context: CommandContext,
+): Promise<readonly Doomed[]> {
+  if (args.length > 0) throw usageError('-f does not go with operands')
+  const manifests = await readManifests(flags, context.host.stdin)
+  const catalogue = await openCatalogue(context)
+  const session = await context.session()
+  return Promise.all(manifests.map((manifest) => manifestTarget(manifest, catalogue, session)))
+}
+
+interface Waiting {
+  readonly path: string
+  /** Of the object that was deleted; another one of the same name does not count. */
+  readonly uid: string
+  /** Undefined: without end. */
+  readonly timeoutMs: number | undefined
+  readonly signal: AbortSignal
+}
+
+/** Reads an object until it is gone. @returns whether it is, before the time is over */
+async function waitUntilGone(
+  api: Api,
+  { path, uid, timeoutMs, signal }: Waiting,
+): Promise<boolean> {
+  const end = timeoutMs === undefined ? undefined : performance.now() + timeoutMs
+  let delayMs = FIRST_DELAY_MS
+  while (!signal.aborted) {
+    const answer = await api.request({ path, signal })
+    if (answer.ok && stringAt(answer.value.body, 'metadata', 'uid') !== uid) return true
+    if (!answer.ok && answer.failure.code === 404) return true
+    if (!answer.ok && answer.failure.code === 403) return true
+    if (!answer.ok && answer.failure.code > 0) throw failureError(answer.failure)
+    if (end !== undefined && performance.now() >= end) return false
+    const rest = end === undefined ? delayMs : Math.max(end - performance.now(), 0)
+    await delay(Math.min(delayMs, rest), undefined, { signal }).catch(() => undefined)
+    delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)
+  }
+  return false
+}
+
+/** The flags of `orchctl delete`. */
+interface DeleteFlags extends FileFlags, ScopeFlags {
+  readonly all?: boolean
+  readonly ignoreNotFound?: boolean
+  readonly wait: boolean
+  readonly timeout?: string
+  readonly gracePeriod?: string
+  readonly now?: boolean
+  readonly force?: boolean
+  readonly cascade: 'background' | 'foreground' | 'orphan'
+  readonly dryRun?: 'client' | 'server'
+  readonly output?: string
+}
+
+/** Adds them to the command. */
+function addDeleteFlags(command: Command): void {
+  command
+    .option('-l, --selector <labels>', 'objects with these labels')
+    .option('--field-selector <fields>', 'objects with these fields')
+    .option('-A, --all-namespaces', 'objects of all namespaces')
+    .option('--all', 'all objects of the type')
+    .option('--ignore-not-found', 'an object that does not exist is no error')
+    .option('--no-wait', 'do not wait until the objects are gone')
+    .option('--timeout <duration>', 'how long to wait; default: without end')
+    .option('--grace-period <seconds>', 'the time that a Pod has to end; 0 needs --force')
+    .option('--now', 'a grace period of one second')
+    .option('--force', 'delete at once, without waiting for a node')
+    .addOption(
+      new Option('--cascade <how>', 'what happens to objects that this one owns')
+        .choices(['background', 'foreground', 'orphan'])
+        .default('background'),
+    )
+    .addOption(
+      new Option('--dry-run <where>', 'show what would be deleted').choices(['client', 'server']),
+    )
+    .option('-o, --output <format>', 'name: the names alone')
+}
+
+/** The DeleteOptions of the request. @throws NP_ORCHCTL_USAGE */
+function deleteOptions(flags: DeleteFlags): JsonObject {
+  const seconds = gracePeriodOf(flags)
+  return {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    propagationPolicy: PROPAGATION[flags.cascade],
+    ...(seconds === undefined ? {} : { gracePeriodSeconds: seconds }),
+    ...(flags.dryRun === 'server' ? { dryRun: ['All'] } : {}),
+  }
+}
+
+function gracePeriodOf({ gracePeriod, now, force }: DeleteFlags): number | undefined {
+  if (gracePeriod === undefined) {
+    if (force === true) return 0
+    return now === true ? 1 : undefined
+  }
+  if (!/^\d{1,9}$/.test(gracePeriod)) {
+    throw usageError(`--grace-period ${quote(gracePeriod)} is no number of seconds`)
+  }
+  const seconds = Number(gracePeriod)
+  if (seconds === 0 && force !== true) {
+    throw usageError('--grace-period=0 needs --force', 'or write --now')
+  }
+  return seconds
+}
+
+/** Milliseconds to wait; undefined: without end. @throws NP_ORCHCTL_USAGE */
+function timeoutOf({ timeout }: DeleteFlags): number | undefined {
+  if (timeout === undefined || timeout === '0' || timeout === '0s') return undefined
+  const ms = parseDuration(timeout)
+  if (ms === undefined) throw usageError(`--timeout ${quote(timeout)} is no duration`, 'write 30s')
+  return ms
+}

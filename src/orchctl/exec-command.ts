@@ -1,0 +1,145 @@
+import type { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import { NodeProxyError } from '../lib/error.ts'
+import { COMMAND_V5, type CommandResult } from '../streams/remote-command/channels.ts'
+import {
+  createRemoteCommand,
+  type RemoteCommand,
+} from '../streams/remote-command/command-client.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
+import { openStream } from './pods/open-stream.ts'
+import { podPath, podsOf } from './pods/pods-of.ts'
+import { writeBytes } from './pods/write-bytes.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
+import type { Host, OutputStream, Terminal } from './usage/host.ts'
+
+const ABOUT = `
+Ends with the exit code of the command. What the command prints reaches the terminal as it is.
+
+Examples:
+  orchctl exec web -- ls -l /etc
+  orchctl exec -i web -- tar -x -C /tmp < files.tar
+  orchctl exec -it web -c sidecar -- sh
+`
+
+interface ExecFlags {
+  readonly container?: string
+  readonly stdin?: boolean
+  readonly tty?: boolean
+}
+
+/** `orchctl exec`. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .argument(
+      '<operands...>',
+      'POD, or TYPE/NAME of what selects Pods; then -- COMMAND [ARGUMENT...]',
+    )
+    .option('-c, --container <name>', 'the container; the first one unless given')
+    .option('-i, --stdin', 'pass standard input on')
+    .option('-t, --tty', 'give the command a terminal')
+    .addHelpText('after', ABOUT)
+  runs<ExecFlags>(command, context, exec)
+}
+
+async function exec(
+  [operand = '', ...words]: readonly string[],
+  flags: ExecFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  if (words.length === 0) throw usageError('a command is missing', 'write exec POD -- COMMAND')
+  const { host } = context
+  const hasTerminal = flags.tty === true && host.terminal !== undefined
+  if (flags.tty === true && !hasTerminal) {
+    context.notice('orchctl: warning: standard input is no terminal, so the command gets none')
+  }
+  const [pod] = await (await podsOf(operand, context)).list()
+  if (pod === undefined) {
+    throw new NodeProxyError('NP_ORCHCTL_NO_PODS', `${operand} selects no Pod that exists`)
+  }
+  const query = queryOf(flags, words, hasTerminal)
+  const session = await context.session()
+  const { messages } = await openStream(session, {
+    path: `${await podPath(pod, context)}/exec`,
+    query,
+    protocol: COMMAND_V5,
+    userAgent: `orchctl/${host.version}`,
+    signal: host.signal,
+  })
+  const remote = createRemoteCommand(messages)
+  const result = await converse(remote, host, {
+    isInputSent: flags.stdin === true,
+    ...(hasTerminal && { terminal: host.terminal }),
+  })
+  if ('exitCode' in result) return result.exitCode
+  throw new NodeProxyError(
+    'NP_ORCHCTL_STREAM',
+    `the command could not be run to its end: ${result.problem}`,
+  )
+}
+
+function queryOf(
+  { container, stdin = false }: ExecFlags,
+  words: readonly string[],
+  hasTerminal: boolean,
+): URLSearchParams {
+  const switches = { stdin, stdout: true, stderr: !hasTerminal, tty: hasTerminal }
+  const query = new URLSearchParams(
+    Object.entries(switches).map(([name, isOn]) => [name, String(isOn)]),
+  )
+  if (container !== undefined) query.set('container', container)
+  for (const word of words) query.append('command', word)
+  return query
+}
+
+interface ConversationOptions {
+  readonly isInputSent: boolean
+  /** The terminal that the command gets the keys and the size of. */
+  readonly terminal?: Terminal
+}
+
+/** Connects a command with the program's input and outputs until it ends; an interrupt ends it. */
+async function converse(
+  remote: RemoteCommand,
+  host: Host,
+  { isInputSent, terminal }: ConversationOptions,
+): Promise<CommandResult> {
+  using held = new DisposableStack()
+  const close = (): void => remote.close()
+  host.signal.addEventListener('abort', close, { once: true })
+  held.defer(() => host.signal.removeEventListener('abort', close))
+  if (terminal !== undefined) {
+    terminal.setRaw(true)
+    held.defer(() => terminal.setRaw(false))
+    const resize = (): void => remote.resize(terminal.size())
+    held.defer(terminal.onResize(resize))
+    resize()
+  }
+  if (isInputSent) {
+    void sendInput(host, remote)
+    held.defer(() => void host.stdin.destroy?.())
+  } else remote.stdin.end()
+  const outputs = [copy(remote.stdout, host.stdout), copy(remote.stderr, host.stderr)]
+  const result = await remote.ended
+  await Promise.all(outputs)
+  return result
+}
+
+/** Passes the input on, until it ends or the command takes no more. */
+async function sendInput({ stdin }: Host, remote: RemoteCommand): Promise<void> {
+  try {
+    for await (const chunk of stdin) {
+      const isTaken = await new Promise<boolean>((resolve) => {
+        remote.stdin.write(chunk, (error) => resolve(error === null || error === undefined))
+      })
+      if (!isTaken) return
+    }
+  } catch {
+    // The input was broken off, as when the command has ended.
+  }
+  remote.stdin.end()
+}
+
+async function copy(from: Readable, to: OutputStream): Promise<void> {
+  for await (const chunk of from) await writeBytes(to, chunk as Uint8Array)
+}

@@ -1,0 +1,205 @@
+import type { Command } from 'commander'
+import { NodeProxyError } from '../lib/error.ts'
+import {
+  type Json,
+  type JsonObject,
+  objectAt,
+  ownValue,
+  scalarText,
+  stringAt,
+} from '../lib/json.ts'
+import { quote } from '../lib/quote.ts'
+import { type CommandContext, runs } from './command/command-module.ts'
+import { collectionPath, objectPath } from './discovery/api-resource.ts'
+import { openCatalogue } from './discovery/catalogue.ts'
+import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './reading/list-pages.ts'
+import { selectedBy } from './selection/selected.ts'
+import { failureError } from './session/call-failure.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { showWritten } from './writing/show-written.ts'
+import { addWriteFlags, type WriteFlags, writeQuery } from './writing/write-flags.ts'
+
+interface MapFlags extends ScopeFlags, WriteFlags {
+  readonly overwrite?: boolean
+  readonly all?: boolean
+}
+
+/** Which map of the metadata a command changes. */
+export interface MapKind {
+  readonly field: 'labels' | 'annotations'
+  /** What is reported: `labeled`. */
+  readonly done: string
+}
+
+/** Defines `orchctl label` or `orchctl annotate`. */
+export function defineMapCommand(command: Command, context: CommandContext, kind: MapKind): void {
+  command
+    .argument('[operands...]', 'TYPE NAME... or TYPE/NAME ..., then KEY=VALUE ... and KEY- ...')
+    .option('--overwrite', 'also where the key has another value')
+    .option('--all', 'all objects of the type')
+    .option('-l, --selector <labels>', 'objects with these labels')
+    .option('-A, --all-namespaces', 'objects of all namespaces')
+  addWriteFlags(command)
+  runs<MapFlags>(command, context, (args, flags) => change(args, flags, { context, kind }))
+}
+
+interface Changing {
+  readonly context: CommandContext
+  readonly kind: MapKind
+}
+
+async function change(
+  args: readonly string[],
+  flags: MapFlags,
+  { context, kind }: Changing,
+): Promise<ExitCode> {
+  const { names, changes } = splitChanges(args)
+  if (changes.set.size + changes.removed.size === 0) {
+    throw usageError('a change is missing', 'write KEY=VALUE, or KEY- to remove it')
+  }
+  let code: ExitCode = 0
+  for (const path of await pathsOf(names, flags, context)) {
+    if (!(await changeOne(path, { flags, changes, context, kind }))) code = 1
+  }
+  return code
+}
+
+interface ChangingOne extends Changing {
+  readonly flags: MapFlags
+  readonly changes: MapChanges
+}
+
+/** Whether it is done; a failure is reported. */
+async function changeOne(
+  path: string,
+  { flags, changes, context, kind }: ChangingOne,
+): Promise<boolean> {
+  const { api } = await context.session()
+  const before = await api.request({ path })
+  if (!before.ok) {
+    context.report(failureError(before.failure))
+    return false
+  }
+  const object = before.value.body
+  const taken = overwritten(object, kind.field, changes)
+  if (taken !== undefined && flags.overwrite !== true) {
+    const message = `${stringAt(object, 'metadata', 'name')}: ${quote(taken)} has another value`
+    const hint = 'give --overwrite to replace it'
+    context.report(new NodeProxyError('NP_ORCHCTL_PRECONDITION', message, { hint }))
+    return false
+  }
+  if (isUnchanged(object, kind.field, changes)) {
+    await showWritten(object, `not ${kind.done}`, flags, context)
+    return true
+  }
+  if (flags.dryRun === 'client') {
+    await showWritten(object, kind.done, flags, context)
+    return true
+  }
+  const guard = flags.overwrite === true ? undefined : versionOf(object)
+  const answer = await api.request({
+    method: 'PATCH',
+    path,
+    contentType: 'application/merge-patch+json',
+    body: mapPatch(kind.field, changes, guard),
+    query: writeQuery(flags),
+  })
+  if (answer.ok) await showWritten(answer.value.body, kind.done, flags, context)
+  else context.report(failureError(answer.failure))
+  return answer.ok
+}
+
+function versionOf(object: JsonObject): string {
+  return stringAt(object, 'metadata', 'resourceVersion')
+}
+
+async function pathsOf(
+  names: readonly string[],
+  flags: MapFlags,
+  context: CommandContext,
+): Promise<readonly string[]> {
+  const session = await context.session()
+  const paths: string[] = []
+  for (const { resource, name } of await selectedBy(names, await openCatalogue(context))) {
+    if (name !== undefined) {
+      paths.push(objectPath(resource, session.namespace, name))
+      continue
+    }
+    if (flags.all !== true && flags.selector === undefined) {
+      throw usageError('no object is named', 'name objects, or give -l SELECTOR or --all')
+    }
+    const path = collectionPath(resource, namespaceOf(session, flags))
+    const objects = await listObjects(session.api, { path, query: selectorQuery(flags) })
+    for (const object of objects) {
+      const [own = '', inside] = ['name', 'namespace'].map((key) =>
+        stringAt(object, 'metadata', key),
+      )
+      paths.push(objectPath(resource, inside, own))
+    }
+  }
+  return paths
+}
+
+/** `key=value` and `key-` of a command line. */
+interface MapChanges {
+  readonly set: ReadonlyMap<string, string>
+  readonly removed: ReadonlySet<string>
+}
+
+/** Divides the operands into those that name objects and changes. @throws NP_ORCHCTL_USAGE */
+export function splitChanges(args: readonly string[]) {
+  const first = args.findIndex((arg, index) => index > 0 && isChange(arg))
+  const at = first < 0 ? args.length : first
+  return { names: args.slice(0, at), changes: changesOf(args.slice(at)) }
+}
+
+function isChange(arg: string): boolean {
+  return arg.includes('=') || (arg.endsWith('-') && arg.length > 1)
+}
+
+function changesOf(args: readonly string[]): MapChanges {
+  const set = new Map<string, string>()
+  const removed = new Set<string>()
+  for (const arg of args) {
+    const at = arg.indexOf('=')
+    if (at === 0 || !isChange(arg)) {
+      throw usageError(`${quote(arg)} is no change`, 'write KEY=VALUE, or KEY- to remove it')
+    }
+    if (at > 0) set.set(arg.slice(0, at), arg.slice(at + 1))
+    else removed.add(arg.slice(0, -1))
+  }
+  const both = [...set.keys()].find((key) => removed.has(key))
+  if (both !== undefined) throw usageError(`${quote(both)} is set and removed`)
+  return { set, removed }
+}
+
+/** A key that has another value already, and would be overwritten; undefined: none. */
+export function overwritten(object: Json, field: string, { set }: MapChanges): string | undefined {
+  const present = objectAt(object, 'metadata', field)
+  return [...set].find(([key, value]) => {
+    const before = ownValue(present, key)
+    return before !== undefined && scalarText(before) !== value
+  })?.[0]
+}
+
+/** Whether the object is as the changes want it. */
+export function isUnchanged(object: Json, field: string, { set, removed }: MapChanges): boolean {
+  const present = objectAt(object, 'metadata', field)
+  const isSet = [...set].every(([key, value]) => ownValue(present, key) === value)
+  return isSet && [...removed].every((key) => ownValue(present, key) === undefined)
+}
+
+/** The merge patch (RFC 7396) of the changes. With a version it is refused when the object changed meanwhile. */
+export function mapPatch(
+  field: string,
+  { set, removed }: MapChanges,
+  resourceVersion: string | undefined,
+): JsonObject {
+  const values = [...[...removed].map((key) => [key, null] as const), ...set]
+  return {
+    metadata: {
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      [field]: Object.fromEntries(values),
+    },
+  }
+}

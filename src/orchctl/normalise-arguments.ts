@@ -1,0 +1,39 @@
+import type { Command, CommanderError } from 'commander'
+import type { NodeProxyError } from '../lib/error.ts'
+import { commandNames } from './command-names.ts'
+import { usageError } from './usage/exit-code.ts'
+
+/**
+ * The arguments as the parser reads them: `-o=json` as `-ojson`; a switch with its value, `--wait=false`, as
+ * `--no-wait`, or not at all where the switch is off anyway. Nothing behind `--` is changed.
+ */
+export function normalised(args: readonly string[], program: Command): readonly string[] {
+  const switches = new Set(switchesOf(program))
+  const end = args.includes('--') ? args.indexOf('--') : args.length
+  return args.flatMap((arg, index) => (index < end ? normalise(arg, switches) : [arg]))
+}
+
+function normalise(arg: string, switches: ReadonlySet<string>): readonly string[] {
+  const short = /^-([A-Za-z])=(.+)$/s.exec(arg)
+  if (short !== null) return [`-${short[1]}${short[2]}`]
+  const [, name = '', value] = /^--([a-z-]+)=(true|false)$/.exec(arg) ?? []
+  const [on, off] = [`--${name}`, `--no-${name}`]
+  if (!switches.has(on) && !switches.has(off)) return [arg]
+  const meant = value === 'true' ? on : off
+  return switches.has(meant) ? [meant] : []
+}
+
+/** The switches of the commands that are loaded, with their dashes. */
+function switchesOf(command: Command): readonly string[] {
+  const own = command.options.filter((option) => option.isBoolean() || option.negate)
+  return [...own.map(({ long }) => long ?? ''), ...command.commands.flatMap(switchesOf)]
+}
+
+/** The error of the argument parser in one line, with what was probably meant. */
+export function explainRefusal(error: CommanderError, args: readonly string[]): NodeProxyError {
+  const [line = '', more = ''] = error.message.replace(/^error: /, '').split('\n')
+  const meant = /Did you mean (.*)\?\)/.exec(more)?.[1]
+  const name = commandNames(args)[0]
+  const help = `see orchctl ${name === undefined ? '' : `${name} `}--help`
+  return usageError(line, meant === undefined ? help : `did you mean ${meant}?`)
+}

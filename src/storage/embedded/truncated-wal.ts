@@ -1,0 +1,81 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
+import { withOpenErrors } from './directory/store-file.ts'
+import { WalFile } from './wal-file.ts'
+
+const HEADER_BYTES = 48
+const VERSION = 3_007_000
+
+/**
+ * Refuses a database whose write-ahead log has lost acknowledged transactions. SQLite itself reads a
+ * log up to the first damaged frame, as after a crash, and would lose them silently when the log was
+ * truncated or damaged while no server ran. Two things prove the loss:
+ *
+ * - the index of the log counts only what was flushed, and outlives a killed process, though not
+ *   always a power failure: the log has fewer intact frames than it counts;
+ * - without an index, an intact transaction follows the damaged one, which was flushed before the
+ *   later one began.
+ *
+ * Must be called before SQLite opens the files: closing one here would drop SQLite's locks on it.
+ * @param database path of the database file
+ * @throws NP_STORAGE_CORRUPT
+ */
+export function refuseTruncatedWal(database: string): void {
+  const [walPath, indexPath] = [`${database}-wal`, `${database}-shm`]
+  const wal = new WalFile(existsSync(walPath) ? contentOf(walPath) : Buffer.alloc(0))
+  const index = existsSync(indexPath) ? readWalIndex(contentOf(indexPath)) : undefined
+  const intact = wal.countIntact()
+  // An index with another salt is about an earlier log in the same file.
+  const isOfThisLog = index !== undefined && (!wal.isHeaderIntact || wal.salt.equals(index.salt))
+  const isAllCopied = isOfThisLog && index.copied >= index.frames
+  if (intact === 0 && isAllCopied) return
+  if (isOfThisLog && intact < index.frames) {
+    throw lostWrites(database, walPath, `${intact} of ${index.frames} pages are left`)
+  }
+  if (index === undefined && !wal.isHeaderIntact && wal.hasFrames) {
+    throw lostWrites(database, walPath, 'its head is damaged')
+  }
+  if (wal.isHeaderIntact && wal.hasIntactAfterTransactionOf(intact)) {
+    throw lostWrites(database, walPath, `page ${intact + 1} is damaged, and later ones are not`)
+  }
+}
+
+function contentOf(file: string): Buffer {
+  return withOpenErrors(file, () => readFileSync(file))
+}
+
+function lostWrites(database: string, walPath: string, what: string): NodeProxyError {
+  return new NodeProxyError(
+    'NP_STORAGE_CORRUPT',
+    `${quote(walPath)} has lost acknowledged writes: ${what}`,
+    {
+      object: database,
+      hint: 'keep the files; restore the latest backup, or what is left: back up, and restore that',
+    },
+  )
+}
+
+/** What SQLite's index of a log (`-shm`) says about it. */
+interface WalIndex {
+  /** Committed frames of the log. They were on the disk before the index counted them. */
+  readonly frames: number
+  /** How many of them were copied to the database. */
+  readonly copied: number
+  /** The salt of the log that the index is about. 8 bytes. */
+  readonly salt: Buffer
+}
+
+/**
+ * Reads an index (sqlite.org/walformat.html), whose numbers have the byte order of the machine.
+ * Undefined when SQLite was writing it, or for a version that is not known here.
+ */
+function readWalIndex(bytes: Buffer): WalIndex | undefined {
+  if (bytes.length < 2 * HEADER_BYTES + 4) return undefined
+  const header = bytes.subarray(0, HEADER_BYTES)
+  const copy = bytes.subarray(HEADER_BYTES, 2 * HEADER_BYTES)
+  if (!header.equals(copy)) return undefined
+  const word = new Uint32Array(Uint8Array.from(bytes.subarray(0, 2 * HEADER_BYTES + 4)).buffer)
+  if (word[0] !== VERSION || header[12] !== 1) return undefined
+  return { frames: word[4]!, copied: word[24]!, salt: header.subarray(32, 40) }
+}

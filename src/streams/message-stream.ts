@@ -1,0 +1,303 @@
+import { isUtf8 } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
+import { Duplex } from 'node:stream'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import { quote } from '../lib/quote.ts'
+import {
+  CLOSE,
+  closePayload,
+  masked,
+  OPCODE,
+  type WebSocketEvent,
+  webSocketFrame,
+} from './websocket-frame.ts'
+
+/** What is closed with codes that no peer may send (RFC 6455, section 7.4). */
+const RESERVED_CODES = new Set([1004, 1005, 1006, 1015])
+const MAX_CONTROL_BYTES = 125
+
+export interface MessageStreamOptions {
+  readonly role: 'client' | 'server'
+  /** Default 1 MiB. */
+  readonly maxMessageBytes?: number
+  readonly clock?: Clock
+}
+
+const MAX_MESSAGE_BYTES = 1 << 20
+/** Answers to pings that the peer does not take. */
+const MAX_UNTAKEN_BYTES = 1 << 20
+/** How long the peer may take for its goodbye. */
+const GOODBYE_MS = 2_000
+
+/**
+ * The messages of a WebSocket whose handshake is done, as a stream: each chunk that is read or written is one
+ * message, text or binary as it comes and binary as it goes. It ends when the peer closes the connection in
+ * good order, and fails with NP_STREAMS_WEBSOCKET when the peer breaks the protocol or breaks off.
+ * The stream owns the connection; `end` closes it with code 1000.
+ */
+export function createMessageStream(channel: Duplex, options: MessageStreamOptions): Duplex {
+  return new MessageStream(channel, options).messages
+}
+
+class MessageStream {
+  readonly messages: Duplex
+  readonly #channel: Duplex
+  readonly #isClient: boolean
+  readonly #clock: Clock
+  readonly #reader: WebSocketFrameReader
+  #isClosing = false
+
+  constructor(channel: Duplex, options: MessageStreamOptions) {
+    const { role, maxMessageBytes = MAX_MESSAGE_BYTES, clock = systemClock } = options
+    this.#channel = channel
+    this.#isClient = role === 'client'
+    this.#clock = clock
+    this.#reader = new WebSocketFrameReader({ isMasked: !this.#isClient, maxMessageBytes })
+    this.messages = this.#createMessages()
+    channel.on('data', (chunk: Buffer) => this.#received(chunk))
+    channel.on('error', (error) => this.messages.destroy(error))
+    for (const event of ['end', 'close']) channel.once(event, () => this.#ended())
+  }
+
+  #createMessages(): Duplex {
+    const channel = this.#channel
+    const messages = new Duplex({
+      readableObjectMode: true,
+      read: () => channel.resume(),
+      write: (chunk: Buffer, _encoding, done) => {
+        if (this.#isClosing || !channel.writable) done(new Error('the WebSocket is closed'))
+        else if (this.#send(OPCODE.binary, chunk)) done()
+        else awaitDrain(channel, done)
+      },
+      final: (done) => {
+        this.#goodbye(closePayload(CLOSE.normal))
+        done()
+      },
+      destroy: (error, done) => {
+        if (!this.#isClosing) channel.destroy()
+        done(error)
+      },
+    })
+    // Who uses the messages hears of it by its own listeners; without one it must not end the process.
+    messages.on('error', () => undefined)
+    return messages
+  }
+
+  #received(chunk: Buffer): void {
+    if (this.messages.destroyed || this.messages.readableEnded) return
+    for (const event of this.#reader.read(chunk)) {
+      if (!this.messages.destroyed) this.#handle(event)
+    }
+    if (this.#channel.writableLength > MAX_UNTAKEN_BYTES) this.#fail('the peer takes no answers')
+  }
+
+  #handle(event: WebSocketEvent): void {
+    switch (event.kind) {
+      case 'message':
+        if (!this.messages.push(event.data)) this.#channel.pause()
+        return
+      case 'ping':
+        this.#send(OPCODE.pong, event.data)
+        return
+      case 'pong':
+        return
+      case 'close':
+        return this.#closed(event)
+      case 'fault':
+        this.#goodbye(closePayload(event.code, event.why))
+        return this.#fail(event.why)
+    }
+  }
+
+  #closed({ code, reason }: Extract<WebSocketEvent, { kind: 'close' }>): void {
+    this.#goodbye(closePayload(CLOSE.normal))
+    if (code === CLOSE.normal || code === CLOSE.none) this.messages.push(null)
+    else this.#fail(`the peer closed it with code ${code} ${quote(reason)}`)
+  }
+
+  #ended(): void {
+    this.#channel.end()
+    if (!this.#isClosing) this.#fail('the peer broke off')
+    else if (!this.messages.destroyed) this.messages.push(null)
+  }
+
+  /** Once. What the peer still sends is read, because a connection with unread bytes would be reset. */
+  #goodbye(payload: Buffer): void {
+    const channel = this.#channel
+    if (this.#isClosing || !channel.writable) return
+    this.#send(OPCODE.close, payload)
+    this.#isClosing = true
+    channel.end()
+    channel.resume()
+    const cancel = this.#clock.after(GOODBYE_MS, () => channel.destroy())
+    channel.once('close', cancel)
+  }
+
+  #fail(why: string): void {
+    const message = `the WebSocket ended: ${why}`
+    this.messages.destroy(new NodeProxyError('NP_STREAMS_WEBSOCKET', message))
+  }
+
+  #send(opcode: number, payload: Buffer): boolean {
+    if (this.#isClosing || !this.#channel.writable) return false
+    const mask = this.#isClient ? randomBytes(4) : undefined
+    return this.#channel.write(webSocketFrame(opcode, payload, mask))
+  }
+}
+
+function awaitDrain(channel: Duplex, done: (error?: Error) => void): void {
+  const settle = (): void => {
+    channel.off('drain', settle)
+    channel.off('close', settle)
+    done(channel.destroyed ? new Error('the WebSocket is closed') : undefined)
+  }
+  channel.once('drain', settle)
+  channel.once('close', settle)
+}
+
+interface FrameReaderOptions {
+  /** Whether frames must be masked: those of a client must, those of a server must not. */
+  readonly isMasked: boolean
+  /** Bytes of a message with all its fragments. */
+  readonly maxMessageBytes: number
+}
+
+interface Head {
+  readonly isFinal: boolean
+  readonly opcode: number
+  readonly mask: Buffer | undefined
+  /** Where the payload begins, and how long it is. */
+  readonly size: number
+  readonly length: number
+}
+
+type Fault = Extract<WebSocketEvent, { kind: 'fault' }>
+
+/**
+ * Finds messages and control frames in the bytes of a peer. Strict: whatever RFC 6455 forbids is a
+ * fault, after which nothing is read. Keeps one message at most.
+ */
+export class WebSocketFrameReader {
+  readonly #options: FrameReaderOptions
+  #kept: Buffer = Buffer.alloc(0)
+  #fragments: Buffer[] = []
+  #fragmentBytes = 0
+  /** Of the message whose fragments arrive; undefined: none does. */
+  #opcode: number | undefined
+  #isOver = false
+
+  constructor(options: FrameReaderOptions) {
+    this.#options = options
+  }
+
+  read(chunk: Buffer): readonly WebSocketEvent[] {
+    const events: WebSocketEvent[] = []
+    if (this.#isOver) return events
+    let rest: Buffer = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk])
+    for (;;) {
+      const head = this.#head(rest)
+      if (head === undefined) break
+      if ('kind' in head) return this.#end(events, head)
+      if (rest.length < head.size + head.length) break
+      const payload = rest.subarray(head.size, head.size + head.length)
+      rest = rest.subarray(head.size + head.length)
+      const plain = head.mask === undefined ? Buffer.from(payload) : masked(payload, head.mask)
+      const event = this.#frame(head, plain)
+      if (event === undefined) continue
+      if (event.kind === 'fault' || event.kind === 'close') return this.#end(events, event)
+      events.push(event)
+    }
+    this.#kept = Buffer.from(rest)
+    return events
+  }
+
+  #end(events: WebSocketEvent[], last: WebSocketEvent): readonly WebSocketEvent[] {
+    this.#isOver = true
+    this.#kept = Buffer.alloc(0)
+    this.#fragments = []
+    return [...events, last]
+  }
+
+  /** Undefined: it is not whole. */
+  #head(bytes: Buffer): Head | Fault | undefined {
+    const [first, second] = bytes
+    if (first === undefined || second === undefined) return undefined
+    const opcode = first & 0x0f
+    const isFinal = (first & 0x80) !== 0
+    const wrong = this.#headFault(first, (second & 0x80) !== 0)
+    if (wrong !== undefined) return wrong
+    const short = second & 0x7f
+    if (opcode >= OPCODE.close && (short > MAX_CONTROL_BYTES || !isFinal)) {
+      return fault('a control frame is too long or fragmented')
+    }
+    const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0
+    const size = 2 + lengthBytes + (this.#options.isMasked ? 4 : 0)
+    if (bytes.length < size) return undefined
+    const length = lengthBytes === 0 ? short : longLength(bytes, lengthBytes)
+    if (length === undefined) return fault('a length is written in a longer way than needed')
+    if (opcode < OPCODE.close && length + this.#fragmentBytes > this.#options.maxMessageBytes) {
+      return fault('the message is too large', CLOSE.tooLarge)
+    }
+    const mask = this.#options.isMasked ? bytes.subarray(size - 4, size) : undefined
+    return { isFinal, opcode, mask, size, length }
+  }
+
+  #headFault(first: number, isMasked: boolean): Fault | undefined {
+    const opcode = first & 0x0f
+    if ((first & 0x70) !== 0) return fault('a reserved bit is set')
+    if (!Object.values<number>(OPCODE).includes(opcode)) return fault('a frame of an unknown kind')
+    if (isMasked !== this.#options.isMasked)
+      return fault('a frame is masked that must not be, or not')
+    const isContinued = this.#opcode !== undefined
+    if (opcode === OPCODE.continuation && !isContinued) return fault('a fragment of no message')
+    const begins = opcode === OPCODE.text || opcode === OPCODE.binary
+    return begins && isContinued ? fault('a message begins within another one') : undefined
+  }
+
+  #frame({ opcode, isFinal }: Head, payload: Buffer): WebSocketEvent | undefined {
+    if (opcode === OPCODE.ping) return { kind: 'ping', data: payload }
+    if (opcode === OPCODE.pong) return { kind: 'pong' }
+    if (opcode === OPCODE.close) return closeEvent(payload)
+    if (opcode !== OPCODE.continuation) this.#opcode = opcode
+    if (payload.length > 0) this.#fragments.push(payload)
+    this.#fragmentBytes += payload.length
+    return isFinal ? this.#message() : undefined
+  }
+
+  #message(): WebSocketEvent {
+    const isText = this.#opcode === OPCODE.text
+    const [only] = this.#fragments
+    const data = this.#fragments.length === 1 ? only! : Buffer.concat(this.#fragments)
+    this.#fragments = []
+    this.#fragmentBytes = 0
+    this.#opcode = undefined
+    if (isText && !isUtf8(data)) return fault('a text is not UTF-8', CLOSE.invalidText)
+    return { kind: 'message', data }
+  }
+}
+
+function fault(why: string, code: number = CLOSE.protocolError): Fault {
+  return { kind: 'fault', code, why }
+}
+
+/** Undefined: it fits into a shorter form. A length beyond all bounds is one that is too large. */
+function longLength(bytes: Buffer, lengthBytes: 2 | 8): number | undefined {
+  if (lengthBytes === 2) {
+    const length = bytes.readUInt16BE(2)
+    return length < 126 ? undefined : length
+  }
+  const length = Number(bytes.readBigUInt64BE(2))
+  return length <= 0xffff ? undefined : length
+}
+
+function closeEvent(payload: Buffer): WebSocketEvent {
+  if (payload.length === 0) return { kind: 'close', code: CLOSE.none, reason: '' }
+  if (payload.length === 1) return fault('a code of closing is cut')
+  const code = payload.readUInt16BE(0)
+  const reason = payload.subarray(2)
+  const isKnown = code >= 1000 && code < 5000 && !(code > 1014 && code < 3000)
+  if (!isKnown || RESERVED_CODES.has(code)) return fault('a code of closing that does not exist')
+  if (!isUtf8(reason)) return fault('a reason is not UTF-8', CLOSE.invalidText)
+  return { kind: 'close', code, reason: reason.toString() }
+}

@@ -1,0 +1,107 @@
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import { StreamRefusal } from './node-streams.ts'
+import { createSpdySession, type SpdySession } from './spdy/spdy-session.ts'
+import type { SpdyStream } from './spdy/spdy-stream.ts'
+
+/** The protocol of forwarded ports over SPDY. */
+export const PORT_FORWARD = 'portforward.k8s.io'
+
+/** SPDY/3.1 in the binary messages of a WebSocket, with the same protocol inside. */
+export const TUNNELLED_PORT_FORWARD = 'SPDY/3.1+portforward.k8s.io'
+
+/** Headers of the two streams of each connection. */
+export const HEADER = { type: 'streamtype', port: 'port', request: 'requestid' } as const
+
+export interface ForwardingOptions {
+  /** A connection to a port of the Pod, or why there is none. */
+  readonly connect: (port: number) => Promise<Duplex | StreamRefusal>
+  readonly clock: Clock
+}
+
+interface Pair {
+  error?: SpdyStream
+  data?: SpdyStream
+  readonly cancel: () => void
+}
+
+/** How long the second stream of a connection may take. */
+const PAIRING_MS = 30_000
+const PORT = /^[1-9][0-9]{0,4}$/
+const MAX_PORT = 65_535
+
+/**
+ * Serves a client of `portforward.k8s.io`: it opens two streams for each connection, one for the data
+ * and one for an error. The channel is a connection that was upgraded to SPDY/3.1, or the messages of a WebSocket.
+ */
+export function serveForwarding(
+  channel: Duplex,
+  { connect, clock }: ForwardingOptions,
+): SpdySession {
+  const pairs = new Map<string, Pair>()
+  const pairOf = (request: string): Pair =>
+    pairs.getOrInsertComputed(request, () => {
+      const late = (): void => {
+        const pair = pairs.get(request)
+        pairs.delete(request)
+        for (const stream of [pair?.error, pair?.data]) stream?.bytes.destroy()
+      }
+      return { cancel: clock.after(PAIRING_MS, late) }
+    })
+  const session = createSpdySession(channel, {
+    role: 'server',
+    onStream: (stream) => {
+      const request = stream.headers.get(HEADER.request) ?? ''
+      const type = stream.headers.get(HEADER.type)
+      const isKnown = type === 'error' || type === 'data'
+      if (request === '' || !isKnown || pairs.get(request)?.[type] !== undefined) {
+        return void stream.bytes.destroy()
+      }
+      const pair = pairOf(request)
+      pair[type] = stream
+      stream.accept()
+      const { error, data, cancel } = pair
+      if (error === undefined || data === undefined) return
+      pairs.delete(request)
+      cancel()
+      void forward(connect, { error: error.bytes, data })
+    },
+  })
+  void session.closed.then(() => {
+    for (const { cancel } of pairs.values()) cancel()
+  })
+  return session
+}
+
+/** One connection, until both directions have ended. Never rejects. */
+async function forward(
+  connect: ForwardingOptions['connect'],
+  { error, data: { headers, bytes } }: { readonly error: Duplex; readonly data: SpdyStream },
+): Promise<void> {
+  error.resume()
+  const port = headers.get(HEADER.port) ?? ''
+  const isPort = PORT.test(port) && Number(port) <= MAX_PORT
+  const connection = isPort
+    ? await connect(Number(port)).catch(() => new StreamRefusal('failed', 'the node failed'))
+    : new StreamRefusal('invalid', 'the header port is no port')
+  if (connection instanceof StreamRefusal) {
+    error.end(connection.why)
+    bytes.resume()
+    bytes.end()
+    return
+  }
+  if (bytes.destroyed) connection.destroy()
+  connection.on('error', (failure) => {
+    const isReported = failure instanceof NodeProxyError && failure.code === 'NP_STREAMS_FORWARD'
+    if (isReported && !error.writableEnded) error.end(failure.message)
+    connection.destroy()
+  })
+  bytes.pipe(connection).pipe(bytes)
+  bytes.once('close', () => connection.destroy())
+  connection.once('close', () => {
+    if (!bytes.writableEnded) bytes.end()
+    bytes.resume()
+    if (!error.writableEnded) error.end()
+  })
+}

@@ -1,0 +1,106 @@
+import { exponential, type MetricDefinition } from './definition.ts'
+
+/** The daemon itself. */
+export const processMetrics = {
+  healthz: {
+    name: 'proxy_healthz_total',
+    type: 'counter',
+    labels: ['code'],
+    help: 'Answers of /healthz.',
+  },
+  livez: {
+    name: 'proxy_livez_total',
+    type: 'counter',
+    labels: ['code'],
+    help: 'Answers of /livez.',
+  },
+  buildInfo: {
+    name: 'build_info',
+    type: 'gauge',
+    labels: ['version', 'node_version'],
+    help: 'Always 1.',
+  },
+  configReloads: {
+    name: 'config_reloads_total',
+    type: 'counter',
+    labels: ['result'],
+    help: 'Changed configuration files: applied, or refused (the old one stays in force).',
+  },
+  configReloadSuccessful: {
+    name: 'config_last_reload_successful',
+    type: 'gauge',
+    labels: [],
+    help: '0 while the configuration file differs from what is in force because its last change was refused, else 1.',
+  },
+  events: {
+    name: 'events_total',
+    type: 'counter',
+    labels: ['reason', 'outcome'],
+    help: 'Warning events about Services and the node: sent, suppressed (repeated or too many) or failed.',
+  },
+  healthCheckPorts: {
+    name: 'health_check_node_ports',
+    type: 'gauge',
+    labels: ['state'],
+    help: 'Health check node ports: listening, or blocked by a socket of another process.',
+  },
+  conditions: {
+    name: 'conditions',
+    type: 'gauge',
+    labels: ['reason'],
+    help: '1 while a condition holds that an operator has to know of; /readyz lists them.',
+  },
+  eventLoopDelay: {
+    name: 'event_loop_delay_seconds',
+    type: 'histogram',
+    labels: [],
+    buckets: exponential(0.001, 2, 14),
+    help: 'How late a timer fires, sampled twice a second.',
+  },
+} as const satisfies Readonly<Record<string, MetricDefinition>>
+
+/** Intended against actual: what the kernel holds of ours. */
+export const kernelMetrics = {
+  appliedResourceVersion: {
+    name: 'applied_resource_version',
+    type: 'gauge',
+    labels: ['resource'],
+    help: 'Highest resourceVersion of services, endpointslices, endpoints or nodes whose effect is in the kernel.',
+  },
+  programmedObjects: {
+    name: 'programmed_objects',
+    type: 'gauge',
+    labels: ['kind', 'ip_family'],
+    help: 'Kernel objects that the daemon keeps: chains, sets, virtual servers, …; ip_family any: of no single one.',
+  },
+  entries: {
+    name: 'entries',
+    type: 'gauge',
+    labels: ['status'],
+    help: 'Service ports of this node by status: Pending, Done, Conflict or Error.',
+  },
+  applyFailures: {
+    name: 'apply_failures_total',
+    type: 'counter',
+    labels: ['code'],
+    help: 'Objects that the kernel refused, by error code; each is tried again.',
+  },
+  driftRepairs: {
+    name: 'drift_repairs_total',
+    type: 'counter',
+    labels: ['object', 'cause'],
+    help: 'Objects that another process removed, altered or added, and node-proxy repaired.',
+  },
+  drainingBackends: {
+    name: 'draining_backends',
+    type: 'gauge',
+    labels: [],
+    help: 'Backends that get no new connection and keep those they have for a while; 0 in modes where connections outlive the rules.',
+  },
+  modeInfo: {
+    name: 'mode_info',
+    type: 'gauge',
+    labels: ['mode', 'backend'],
+    help: '1 for the mode that is at work; backend none: no iptables is used.',
+  },
+} as const satisfies Readonly<Record<string, MetricDefinition>>

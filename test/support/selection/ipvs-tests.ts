@@ -1,0 +1,81 @@
+import type { LongTests } from './long-tests.ts'
+
+/**
+ * Test files in User-mode Linux that `npm test` and `npm run test:long` leave to `npm run test:ipvs`. A page of memory that a process in
+ * User-mode Linux touches first costs a quarter of a millisecond on a machine that is virtual itself: a daemon starts
+ * there in fourteen seconds, and a file takes two to eight minutes. In the other two are the packets of flows, changes
+ * under connections, persistence and schedulers; what is listed here is decided alike in a mode that needs no
+ * other kernel, or by code with tests of its own.
+ */
+export const IPVS_TESTS: readonly LongTests[] = [
+  {
+    reason:
+      'starts a daemon in a kernel of its own for every case; no-ipvs has one, and unit tests the others',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/doctor/missing-modules.test.ts',
+      'test/kernel/uml/missing-modules.test.ts',
+    ],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests',
+    projects: ['ipvs'],
+    files: [
+      'test/kernel/affinity-changes.test.ts',
+      'test/kernel/cleanup.test.ts',
+      'test/kernel/datagrams.test.ts',
+      'test/kernel/external-addresses.test.ts',
+      'test/kernel/hairpin.test.ts',
+      'test/kernel/hostile.test.ts',
+      'test/kernel/node-addresses.test.ts',
+      'test/kernel/source-ranges.test.ts',
+      'test/kernel/traffic.test.ts',
+    ],
+  },
+  {
+    reason:
+      'decided by the forwarding table, before a mode; flows sends such packets in every mode',
+    projects: ['ipvs'],
+    files: [
+      'test/kernel/node-ports.test.ts',
+      'test/kernel/policy-flows.test.ts',
+      'test/kernel/refusal.test.ts',
+      'test/kernel/service-ranges.test.ts',
+    ],
+  },
+  {
+    reason: 'half-change sends connections while endpoints change',
+    projects: ['ipvs'],
+    files: ['test/kernel/under-load.test.ts'],
+  },
+  {
+    reason:
+      'every state that another process, a second daemon or a change of mode can leave; unit tests have each over fakes',
+    projects: ['ipvs'],
+    files: [
+      'test/kernel/draining.ipvs.test.ts',
+      'test/kernel/drift.ipvs.test.ts',
+      'test/kernel/mode-switch.ipvs.test.ts',
+      'test/kernel/ownership.ipvs.test.ts',
+    ],
+  },
+  {
+    reason:
+      'explain, doctor and plan: unit tests read what a kernel sent, and project kernel runs the commands',
+    projects: ['ipvs'],
+    files: [
+      'test/kernel/doctor/node-doctor.ipvs.test.ts',
+      'test/kernel/explain/ipvs-differences.ipvs.test.ts',
+      'test/kernel/inspection/plan.ipvs.test.ts',
+    ],
+  },
+  {
+    reason:
+      'ten thousand virtual servers, and every pair of schedulers; schedulers has each scheduler',
+    projects: ['ipvs'],
+    files: [
+      'test/kernel/interfaces/ipvs-scale.ipvs.test.ts',
+      'test/kernel/schedulers-by-hand.ipvs.test.ts',
+    ],
+  },
+]
