@@ -141,6 +141,21 @@ test('what another program opened is guarded, and given back as it was', async (
   await expectNothingLeft()
 })
 
+test.runIf(proxyMode() === 'iptables')(
+  'what another program opens while node-proxy runs is guarded within a minute, and stays open',
+  async () => {
+    await start({})
+    await writeSysctls(lab.node.agent, { [ROUTE_LOCALNET]: 1 })
+    await expect.poll(guards, DEADLINE).toEqual([expect.stringContaining('NPGUARD-FOUND')])
+    await underAttack(lab, () => reconfigure(lab, { nodePortAddresses: ['primary'] }))
+    expect(await routed()).toBe('1')
+    await lab.daemon.kill()
+    expect(await lab.daemon.once(['--cleanup'])).toContain('route_localnet')
+    expect(await routed()).toBe('1')
+    await expectNothingLeft()
+  },
+)
+
 test.runIf(ROUTES)('what an earlier version opened is closed', async () => {
   await underAttack(lab, async () => {
     await start(ON)

@@ -5,13 +5,16 @@ import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { recordingLog } from '../testing/wiring.ts'
 import { LoopbackControl } from './loopback-control.ts'
+import type { LoopbackRouting } from './loopback-routing.ts'
+
+type Outcome = Awaited<ReturnType<LoopbackRouting['close']>>
 
 function rig(isOpen = false) {
   const clock = new FakeClock()
   const { log } = recordingLog()
   const conditions = new Conditions({ log, metrics: createMetrics() })
   const calls: string[] = []
-  const world = { isOpen, error: undefined as Error | undefined, keeps: false }
+  const world = { isOpen, error: undefined as Error | undefined, outcome: 'closed' as Outcome }
   const call = async (name: string, to?: boolean) => {
     calls.push(name)
     if (world.error !== undefined) throw world.error
@@ -24,8 +27,8 @@ function rig(isOpen = false) {
     open: () => call('open', true),
     guard: () => call('guard'),
     close: async () => {
-      await call('close', world.keeps ? undefined : false)
-      return world.keeps ? ('kept' as const) : ('closed' as const)
+      await call('close', world.outcome === 'closed' ? false : undefined)
+      return world.outcome
     },
   }
   const onClosed = () => void calls.push('closed')
@@ -65,15 +68,18 @@ test('closed once; the rules follow, and nothing is checked any more', async () 
   expect(calls).toEqual(['close', 'closed'])
 })
 
-test('what stays open is guarded every minute', async () => {
-  const { clock, calls, control, settled, world } = rig(true)
-  world.keeps = true
-  control.close()
-  await settled()
-  expect(calls).toEqual(['close', 'guard'])
-  await clock.advance(60_000)
-  expect(calls).toEqual(['close', 'guard', 'close', 'guard'])
-})
+test.each(['kept', 'unguarded'] as const)(
+  'what stays open (%s) is guarded every minute',
+  async (outcome) => {
+    const { clock, calls, control, settled, world } = rig(true)
+    world.outcome = outcome
+    control.close()
+    await settled()
+    expect(calls).toEqual(['close', 'guard'])
+    await clock.advance(60_000)
+    expect(calls).toEqual(['close', 'guard', 'close', 'guard'])
+  },
+)
 
 test.each(['open', 'close'] as const)(
   '%s that fails is a condition until it succeeds',

@@ -90,7 +90,7 @@ export class LoopbackControl {
     if (this.#isWanted === undefined) return routing.guard().then(() => undefined)
     const wasOpen = routing.isOpen
     if (!wasOpen && this.#outcome === 'nothing left') return this.#outcome
-    if ((await routing.close()) === 'kept') return routing.guard().then(() => undefined)
+    if ((await routing.close()) !== 'closed') return routing.guard().then(() => undefined)
     if (wasOpen) onClosed()
     return 'nothing left'
   }

@@ -104,8 +104,18 @@ test('what an earlier version opened and cannot be closed gets the guard', async
 
 test('nothing of ours: nothing is touched', async () => {
   const { routing, iptables, writes } = rig('1')
-  expect(await routing.close()).toBe('closed')
+  expect(await routing.close()).toBe('unguarded')
   expect([iptables.texts, writes, routing.isOpen]).toEqual([[], [], true])
+})
+
+test('what another program opens later is guarded and stays open, also beside the guard of a mode', async () => {
+  const { sysctl, routing, jumps, iptables, writes } = rig('0')
+  sysctl.values.set(LOCALNET, '1')
+  iptables.alter(4, `*filter\n:NPROXY-MARTIANS - [0:0]\n-A NPROXY-MARTIANS ${GUARD}\nCOMMIT\n`)
+  expect(await routing.close()).toBe('unguarded')
+  await routing.guard()
+  expect(await routing.close()).toBe('kept')
+  expect([await jumps(), writes, routing.isOpen]).toEqual([['NPGUARD-FOUND'], [], true])
 })
 
 test('a guard that another program damaged is written again, a whole one is not', async () => {

@@ -29,9 +29,12 @@ export class LoopbackRouting {
   readonly #parts: LoopbackRoutingParts
   readonly #guards: readonly LoopbackGuard[]
   readonly #mutex = new Mutex()
+  /** What opened it later was no earlier version. */
+  readonly #wasOpenAtStart: boolean
 
   constructor(parts: LoopbackRoutingParts) {
     this.#parts = parts
+    this.#wasOpenAtStart = routesLocalnet(parts.sysctl)
     this.#guards = parts.iptables.map((iptables) => new LoopbackGuard(iptables))
   }
 
@@ -57,14 +60,14 @@ export class LoopbackRouting {
 
   /**
    * Closes loopback if node-proxy opened it, and removes the guard. `kept`: another program had opened it
-   * before, so it stays open and guarded.
+   * before, so it stays open and guarded. `unguarded`: another program has opened it, and no guard stands yet.
    * @throws NP_NODEPROXY_LOOPBACK_OPEN when the setting cannot be written; the guard stays then
    */
-  close(): Promise<'closed' | 'kept'> {
+  close(): Promise<'closed' | 'kept' | 'unguarded'> {
     return this.#mutex.run(async () => {
       const found = await this.#found()
       if (found === 'open' && this.isOpen) return 'kept'
-      if (found === undefined) return 'closed'
+      if (found === undefined) return this.isOpen ? 'unguarded' : 'closed'
       if (this.isOpen) await this.#shut()
       await this.#remove()
       return 'closed'
@@ -117,7 +120,7 @@ export class LoopbackRouting {
   }
 
   async #isOfEarlierVersion(): Promise<boolean> {
-    if (!this.isOpen) return false
+    if (!this.#wasOpenAtStart || !this.isOpen) return false
     for (const iptables of this.#parts.iptables) {
       for (const chain of OF_MODES) {
         if ((await iptables.listChain(4, 'filter', chain)) !== undefined) return true

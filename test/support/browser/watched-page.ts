@@ -9,12 +9,16 @@ export interface WatchedPage {
   readonly origins: ReadonlySet<string>
 }
 
+/** Milliseconds for what a page is waited for. On a slow machine two readings of a large one take half a minute. */
+const PATIENCE_MS = 120_000
+
 /** Opens a page in a context of its own. */
 export async function watchedPage(
   browser: Browser,
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   const errors: string[] = []
   const origins = new Set<string>()

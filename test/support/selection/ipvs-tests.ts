@@ -18,6 +18,12 @@ export const IPVS_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason:
+      'boots a kernel in User-mode Linux for each test; project ipvs boots the same one for its files',
+    projects: ['kernel'],
+    files: ['test/kernel/uml/boot.test.ts', 'test/kernel/uml/pool/uml-pool.test.ts'],
+  },
+  {
     reason: 'one mechanism for all modes, which project kernel tests',
     projects: ['ipvs'],
     files: [

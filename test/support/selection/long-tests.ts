@@ -197,13 +197,9 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/docker/**/*.docker.test.ts'],
   },
   {
-    reason: 'boots a kernel in User-mode Linux for each test; project ipvs boots the same kernel',
+    reason: 'boots a kernel in User-mode Linux without ip_vs',
     projects: ['kernel'],
-    files: [
-      'test/kernel/no-ipvs.test.ts',
-      'test/kernel/uml/boot.test.ts',
-      'test/kernel/uml/pool/uml-pool.test.ts',
-    ],
+    files: ['test/kernel/no-ipvs.test.ts'],
   },
   {
     reason: 'starts the daemon for every case, of which unit tests cover the decisions',
