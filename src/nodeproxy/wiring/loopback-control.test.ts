@@ -7,14 +7,14 @@ import { recordingLog } from '../testing/wiring.ts'
 import { LoopbackControl } from './loopback-control.ts'
 import type { LoopbackRouting } from './loopback-routing.ts'
 
-type Outcome = Awaited<ReturnType<LoopbackRouting['close']>>
+type Closing = Awaited<ReturnType<LoopbackRouting['close']>>
 
 function rig(isOpen = false) {
   const clock = new FakeClock()
   const { log } = recordingLog()
   const conditions = new Conditions({ log, metrics: createMetrics() })
   const calls: string[] = []
-  const world = { isOpen, error: undefined as Error | undefined, outcome: 'closed' as Outcome }
+  const world = { isOpen, error: undefined as Error | undefined, outcome: 'closed' as Closing }
   const call = async (name: string, to?: boolean) => {
     calls.push(name)
     if (world.error !== undefined) throw world.error

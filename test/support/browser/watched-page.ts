@@ -10,7 +10,7 @@ export interface WatchedPage {
 }
 
 /** Milliseconds for what a page is waited for. On a slow machine two readings of a large one take half a minute. */
-const PATIENCE_MS = 120_000
+const TIMEOUT_MS = 120_000
 
 /** Opens a page in a context of its own. */
 export async function watchedPage(
@@ -18,7 +18,7 @@ export async function watchedPage(
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
-  context.setDefaultTimeout(PATIENCE_MS)
+  context.setDefaultTimeout(TIMEOUT_MS)
   const page = await context.newPage()
   const errors: string[] = []
   const origins = new Set<string>()
