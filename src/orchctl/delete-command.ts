@@ -14,7 +14,7 @@ import {
 import { openCatalogue } from './discovery/catalogue.ts'
 import { outputFormat } from './output/output-format.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './reading/list-pages.ts'
+import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './selection/list-pages.ts'
 import { selectedBy } from './selection/selected.ts'
 import type { Api } from './session/api.ts'
 import { failureError } from './session/call-failure.ts'

@@ -7,7 +7,7 @@ import { collectionPath, objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { jsonText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { listObjects } from './reading/list-pages.ts'
+import { listObjects } from './selection/list-pages.ts'
 import { selectedObject } from './selection/selected.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
 

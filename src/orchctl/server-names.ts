@@ -2,7 +2,7 @@ import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../lib/
 import type { CommandContext } from './command/command-module.ts'
 import { type ApiResource, collectionPath, objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
-import { objectsOf } from './reading/list-pages.ts'
+import { objectsOf } from './selection/list-pages.ts'
 
 /** Of more names a shell shows none well. */
 const MAX_NAMES = 500

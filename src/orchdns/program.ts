@@ -17,7 +17,7 @@ import { readConfigurationFile } from '../settings/read-file.ts'
 import { duration, integer, text } from '../settings/scalar-types.ts'
 import { settingsTable } from '../settings/table.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import type { OrchDnsConfiguration } from './config/configuration.ts'
+import type { OrchDnsConfiguration } from './configuration.ts'
 
 const STATUS_PORT = 9_153
 const ANY = '0.0.0.0' as IpAddress

@@ -16,7 +16,7 @@ import { sleep } from '../lib/sleep.ts'
 import type { SocketAddress } from '../settings/network-types.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Routes, serveRoutes, textPage } from '../telemetry/pages-routes.ts'
-import type { OrchDnsConfiguration } from './config/configuration.ts'
+import type { OrchDnsConfiguration } from './configuration.ts'
 
 /** Serves until a signal arrives, and for a moment longer; see `shutdownDelay`. */
 export async function runDns(

@@ -4,7 +4,6 @@ import type { User } from '../../auth/user.ts'
 import { NOT_AUDITED } from '../audit/audit-log.ts'
 import type { AuditRecord } from '../audit/audit-record.ts'
 import { openidReply } from '../authentication/openid-documents.ts'
-import { pathAction, resourceAction } from '../authorization/request-action.ts'
 import { versionReply } from '../discovery/version.ts'
 import { parseMediaType } from '../encoding/media-type.ts'
 import { limitInFlight } from '../flow-control/limit-in-flight.ts'
@@ -22,6 +21,7 @@ import {
   type StreamRequest,
   type Upgrade,
 } from '../request/api-request.ts'
+import { pathAction, resourceAction } from '../request/request-action.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import type { FoundRoute, Route } from '../routing/routes.ts'
 import { notPermitted } from '../status/not-permitted.ts'

@@ -2,9 +2,8 @@ import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../l
 import { readMetadata } from '../../resources/metadata.ts'
 import { own, type Raw, type Reader } from '../../resources/reader.ts'
 import { selects } from '../../resources/selector/label-selector.ts'
+import { ageColumn, type Column, column, nameColumn, wideColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
-import { ageColumn, nameColumn } from '../table/age.ts'
-import { type Column, column, wideColumn } from '../table/column.ts'
 import {
   checkField,
   checkInteger,

@@ -21,9 +21,8 @@ import { own, type Raw, type Reader } from '../../resources/reader.ts'
 import { readSliceEndpoints } from '../../resources/slice-endpoints.ts'
 import { readTriggerTime } from '../../resources/timestamp.ts'
 import { readWeights } from '../../resources/weight.ts'
+import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
-import { ageColumn, nameColumn } from '../table/age.ts'
-import { type Column, column } from '../table/column.ts'
 import {
   checkItemCount,
   checkLabel,

@@ -1,9 +1,8 @@
 import { arrayAt, scalarText } from '../../lib/json.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import type { Reader } from '../../resources/reader.ts'
+import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
-import { ageColumn, nameColumn } from '../table/age.ts'
-import { type Column, column } from '../table/column.ts'
 import { aliasVersions } from './shared/alias-versions.ts'
 
 const columns: readonly Column[] = [

@@ -1,5 +1,4 @@
 import { type Answer, encode } from 'dns-packet'
-import type { Authority, Elsewhere } from '../authority/authority.ts'
 import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
 import { type EncodedRecords, encodeRecords, nameOfKey } from '../wire/encoded-records.ts'
@@ -14,6 +13,7 @@ import {
 } from '../wire/response.ts'
 import { encodeChain } from '../wire/zone-response.ts'
 import type { ZoneRecord } from '../zone/record.ts'
+import type { Authority, Elsewhere } from './authority.ts'
 import { countRefusal, type RefusalReason, type Statistics } from './statistics.ts'
 
 export interface ResponderOptions {

@@ -1,6 +1,6 @@
 import type { Sets } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import type { KernelModules } from '../../kernel/modules/kernel-modules.ts'
+import type { KernelModules } from '../../kernel/kernel-modules.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { MissingRequirement } from '../mode.ts'
 

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
+import type { TouchedObject } from '../../kernel/nftables/netlink/object-collector.ts'
 import type { Nftables } from '../../kernel/nftables/nftables.ts'
-import type { TouchedObject } from '../../kernel/nftables/notifications/object-collector.ts'
 import type { Rule } from '../../kernel/nftables/objects.ts'
 import type { RuleChange, RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Family } from '../../lib/ip.ts'

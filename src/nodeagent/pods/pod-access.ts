@@ -6,11 +6,11 @@ import {
   type RunningCommand,
   StreamRefusal,
 } from '../../streams/node-streams.ts'
-import { openPodDialer } from '../forwarding/pod-dialer.ts'
 import { type LogProgress, logFiles, previousLog } from '../logs/container-log.ts'
 import { LogCursor } from '../logs/log-cursor.ts'
 import { type LogEntry, logTime } from '../logs/log-entry.ts'
 import { isOwnNamespace } from '../network/namespace.ts'
+import { openPodDialer } from '../network/pod-dialer.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { podMark } from '../process/launch.ts'
 import type { NodeTools } from './node-tools.ts'

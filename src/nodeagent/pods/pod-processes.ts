@@ -11,11 +11,6 @@ import {
   StreamRefusal,
 } from '../../streams/node-streams.ts'
 import { type ContainerLog, type LogProgress, openContainerLog } from '../logs/container-log.ts'
-import {
-  type ContainerMounts,
-  makeInnerPlaces,
-  mountForContainer,
-} from '../mounts/container-mounts.ts'
 import { containerEnvironment } from '../plan/container-environment.ts'
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { ObjectReference } from '../plan/environment-plan.ts'
@@ -31,6 +26,11 @@ import {
 } from '../process/container-process.ts'
 import { podMark } from '../process/launch.ts'
 import type { ProbeResult } from '../state/pod-event.ts'
+import {
+  type ContainerMounts,
+  makeInnerPlaces,
+  mountForContainer,
+} from '../volumes/container-mounts.ts'
 import { type ObjectValues, readObjectValues } from '../volumes/object-values.ts'
 import type { PodVolumes } from '../volumes/pod-volumes.ts'
 import type { NodeTools, Variable } from './node-tools.ts'

@@ -17,12 +17,12 @@ import { type ContainerState, newProbes, type PodState } from '../state/pod-stat
 import { judged } from '../state/probing.ts'
 import { afterEnd, afterRefusal } from '../state/restart.ts'
 import { restorePodState } from '../state/restore.ts'
-import { podStatus } from '../status/pod-status.ts'
 import { EventRecorder } from './event-recorder.ts'
 import type { NodeTools } from './node-tools.ts'
 import { type PodAccess, podPath } from './pod-access.ts'
 import { PodEffects } from './pod-effects.ts'
 import { faultTexts, textOfAction, textOfEvent } from './pod-events.ts'
+import { podStatus } from './pod-status.ts'
 import { StatusWriter } from './status-writer.ts'
 
 const RETRY_NETWORK_MS = 5_000

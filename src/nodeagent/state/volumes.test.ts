@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { podStatus } from '../status/pod-status.ts'
+import { podStatus } from '../pods/pod-status.ts'
 import { containers, PodStory, podPlan } from '../testing/pod-story.ts'
 
 const WITH_VOLUME = { ...containers({}), volumes: [{ name: 'v', emptyDir: {} }] }

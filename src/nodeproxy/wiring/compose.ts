@@ -18,12 +18,12 @@ import { HealthChecks } from './health-checks.ts'
 import { reviewKernelErrors } from './kernel-errors.ts'
 import { LoopbackControl } from './loopback-control.ts'
 import type { Modes } from './modes.ts'
-import { ThisNode } from './node/this-node.ts'
 import { reviewNode } from './node-conditions.ts'
 import type { NodeProxyParts } from './node-proxy-parts.ts'
 import { AppliedVersions } from './observation/applied-versions.ts'
 import { ChangeTimes } from './observation/change-times.ts'
 import { observeSync } from './observation/sync-observer.ts'
+import { ThisNode } from './this-node.ts'
 
 /** The connected parts. */
 export type Composition = ReturnType<typeof compose>

@@ -12,10 +12,10 @@ import type { WatchProblem } from '../../watch/feed.ts'
 import { type Composition, compose } from './compose.ts'
 import type { Running } from './engine/engine.ts'
 import { applySysctls } from './kernel/sysctls.ts'
-import { isEligible } from './node/node-identity.ts'
-import type { ThisNode } from './node/this-node.ts'
+import { isEligible } from './node-identity.ts'
 import type { NodeProxyParts } from './node-proxy-parts.ts'
 import type { ChangeTimes } from './observation/change-times.ts'
+import type { ThisNode } from './this-node.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { LockOwner } from '../../kernel/owner-lock/owner-lock.ts'
-import { FakeLocks } from '../../kernel/owner-lock/testing/fake-locks.ts'
+import type { LockOwner } from '../../kernel/owner-lock.ts'
+import { FakeLocks } from '../../kernel/testing/fake-locks.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { recordingLog } from '../testing/wiring.ts'
 import { describeOwner, mayOwn, takeOwnership, thisProcess } from './take-ownership.ts'

@@ -5,7 +5,7 @@ import type {
   LockOwner,
   OwnerLock,
   OwnerLocks,
-} from '../../kernel/owner-lock/owner-lock.ts'
+} from '../../kernel/owner-lock.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'

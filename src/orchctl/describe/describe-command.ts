@@ -29,7 +29,7 @@ import {
   PAGE_SIZE,
   type ScopeFlags,
   selectorQuery,
-} from '../reading/list-pages.ts'
+} from '../selection/list-pages.ts'
 import { type Selected, selectedBy } from '../selection/selected.ts'
 import type { Api } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'

@@ -8,7 +8,7 @@ import { LAST_APPLIED } from '../../resources/label-names.ts'
 import type { CommandContext } from '../command/command-module.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { listPages, objectsOf, PAGE_SIZE } from '../reading/list-pages.ts'
+import { listPages, objectsOf, PAGE_SIZE } from '../selection/list-pages.ts'
 import type { CallResult } from '../session/api.ts'
 
 /** What is read, and the word by which the server's catalogue knows it. */

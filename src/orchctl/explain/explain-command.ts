@@ -14,9 +14,9 @@ import {
   type NamedBackend,
   type NamedEnd,
 } from './cluster/cluster-facts.ts'
+import { clusterReader } from './cluster/cluster-reader.ts'
+import { connectionQuery } from './cluster/connection-query.ts'
 import { policyLines } from './cluster/policy-lines.ts'
-import { clusterReader } from './connection/cluster-reader.ts'
-import { connectionQuery } from './connection/connection-query.ts'
 
 /** Backends, and endpoints that are left out, that are shown to people. */
 const MAX_SHOWN = 10

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { FORMATS } from '../output/output-format.ts'
-import type { ScopeFlags } from '../reading/list-pages.ts'
+import type { ScopeFlags } from '../selection/list-pages.ts'
 
 /** The flags of `orchctl get`. */
 export interface GetFlags extends ScopeFlags {

@@ -6,7 +6,7 @@ import {
   qualifiedKind,
 } from '../discovery/api-resource.ts'
 import { readTable, type ServerTable, TABLE_ACCEPT } from '../output/server-table.ts'
-import { listPages, namespaceOf, selectorQuery } from '../reading/list-pages.ts'
+import { listPages, namespaceOf, selectorQuery } from '../selection/list-pages.ts'
 import type { Selected } from '../selection/selected.ts'
 import type { Call } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'

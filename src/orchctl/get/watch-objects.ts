@@ -6,7 +6,7 @@ import { type ApiResource, collectionPath, qualifiedKind } from '../discovery/ap
 import { documentText } from '../output/documents.ts'
 import type { OutputFormat } from '../output/output-format.ts'
 import { readTable, type TableColumn } from '../output/server-table.ts'
-import { listPages, namespaceOf, objectsOf } from '../reading/list-pages.ts'
+import { listPages, namespaceOf, objectsOf } from '../selection/list-pages.ts'
 import type { Selected } from '../selection/selected.ts'
 import type { Api, Call } from '../session/api.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'

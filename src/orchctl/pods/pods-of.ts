@@ -5,7 +5,7 @@ import type { CommandContext } from '../command/command-module.ts'
 import { collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
 import { objectName } from '../output/documents.ts'
-import { listObjects } from '../reading/list-pages.ts'
+import { listObjects } from '../selection/list-pages.ts'
 import { selectedObject } from '../selection/selected.ts'
 
 /** Pods that an operand names, and the object through which it names them. */

@@ -3,7 +3,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Examine, Finding } from '../../storage/embedded/backup/inspect.ts'
 import { describeFinding, inspectFile } from '../../storage/embedded/backup/inspect-file.ts'
-import { currentFile } from '../../storage/embedded/directory/store-file.ts'
+import { currentFile } from '../../storage/embedded/store-file.ts'
 import type { Store } from '../../storage/store.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import {

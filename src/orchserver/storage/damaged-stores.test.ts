@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createApiServer } from '../../apiserver/api-server.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { prepareFile } from '../../storage/embedded/directory/store-file.ts'
+import { prepareFile } from '../../storage/embedded/store-file.ts'
 import { openInlineStore } from '../../storage/embedded/testing/inline-store.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
 import {

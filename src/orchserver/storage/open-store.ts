@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
 import { follow } from '../../lib/follow.ts'
 import { createSoleCandidate, type Election } from '../../storage/election.ts'
-import { currentFile } from '../../storage/embedded/directory/store-file.ts'
+import { currentFile } from '../../storage/embedded/store-file.ts'
 import type { EtcdTls } from '../../storage/etcd/renewable-tls.ts'
 import { compactRegularly } from '../../storage/regular-compaction.ts'
 import type { Store } from '../../storage/store.ts'
@@ -54,7 +54,7 @@ async function openEtcd(
   parts: StoreParts,
 ): Promise<OpenedStore> {
   const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts')
-  const { lockDirectory } = await import('../../storage/embedded/directory/directory-lock.ts')
+  const { lockDirectory } = await import('../../storage/embedded/directory-lock.ts')
   const tls = await readEtcdTls(etcd)
   const endpoints = etcd.servers
   using opened = new DisposableStack()

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { servePod } from '../pod/serve.ts'
+import { servePod } from './pod-serve.ts'
 import { sendRequest } from './send-request.ts'
 
 const closing: (() => unknown)[] = []

@@ -8,6 +8,7 @@ import { type ApiClient, createApiClient } from '../../client/http/api-client.ts
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Namespace } from '../network/namespace.ts'
+import { Program } from '../network/program.ts'
 import {
   BRIDGE,
   DNS_IP,
@@ -18,7 +19,6 @@ import {
   POD_NETWORK,
   SERVICE_NETWORK,
 } from '../network/topology.ts'
-import { Program } from '../process/program.ts'
 import { namespaceOf, type Run } from '../run/run.ts'
 import { daemonKubeconfig } from './daemon-kubeconfig.ts'
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { READY_PATH } from '../pod/serve.ts'
+import { READY_PATH } from '../agent/pod-serve.ts'
 
 /** Where the pods' servers listen. */
 const POD_PORT = 8080
@@ -7,7 +7,7 @@ const POD_PORT = 8080
 /** Pods with it are behind web-public, which is scaled by it. */
 export const PUBLIC = 'public'
 
-const PROGRAM = new URL('../pod/main.ts', import.meta.url).pathname
+const PROGRAM = new URL('../agent/pod-main.ts', import.meta.url).pathname
 
 /** A Pod whose process stays dead when it has ended, so that one sees the traffic move. */
 export function podManifest(name: string): JsonObject {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
+import type { PodReply } from '../agent/pod-serve.ts'
 import type { Answer } from '../agent/protocol.ts'
 import type { Repeats } from '../agent/syn-counters.ts'
-import type { PodReply } from '../pod/serve.ts'
 import type { Sender } from './sandbox.ts'
 
 /** A request that can be made again and again. */

@@ -4,11 +4,11 @@ import type { Answer, RequestSpec } from '../agent/protocol.ts'
 import { type Cluster, openCluster, type Pods } from '../cluster/cluster.ts'
 import type { Followed } from '../cluster/cluster-state.ts'
 import type { PodState } from '../cluster/pod-state.ts'
-import { Daemon, runDaemonOnce } from '../daemon/daemon.ts'
 import type { Namespace } from '../network/namespace.ts'
 import { buildTopology, NODE_NAME, POD_NETWORK } from '../network/topology.ts'
 import type { SandboxOptions } from '../run/arguments.ts'
 import { inspectionSocketOf, type Run } from '../run/run.ts'
+import { Daemon, runDaemonOnce } from './daemon.ts'
 
 /** Where a request comes from: the client, the node, or a pod by its name. */
 export type Sender = 'client' | 'node' | `pod-${number}`

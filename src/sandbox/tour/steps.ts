@@ -1,6 +1,6 @@
-import { sumOf } from '../daemon/samples.ts'
 import { flushCommand } from '../environment/by-hand.ts'
 import { REQUESTS } from '../environment/requests.ts'
+import { sumOf } from '../environment/samples.ts'
 import type { Sandbox } from '../environment/sandbox.ts'
 import { CLIENT_IP, GATEWAY, NODE_IP, PODS } from '../network/topology.ts'
 import type { Expectation, Seen } from './expectation.ts'

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
-import { lockDirectory } from './directory/directory-lock.ts'
-import { storeFiles } from './directory/store-file.ts'
+import { lockDirectory } from './directory-lock.ts'
+import { storeFiles } from './store-file.ts'
 import { refuseTruncatedWal } from './truncated-wal.ts'
 
 /**

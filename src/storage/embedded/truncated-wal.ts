@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { withOpenErrors } from './directory/store-file.ts'
+import { withOpenErrors } from './store-file.ts'
 import { WalFile } from './wal-file.ts'
 
 const HEADER_BYTES = 48

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { NetlinkAddresses } from '../../../src/kernel/addresses/netlink-addresses.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_ROUTE } from '../../../src/kernel/netlink/transport.ts'
+import { NetlinkAddresses } from '../../../src/kernel/netlink-addresses.ts'
 import { ProcSysctl } from '../../../src/kernel/sysctl/proc-sysctl.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { servePod } from '../../../src/sandbox/agent/pod-serve.ts'
 import { sendRequest } from '../../../src/sandbox/agent/send-request.ts'
-import { servePod } from '../../../src/sandbox/pod/serve.ts'
 
 /**
  * In a network namespace of its own, where every connection has the same source port. Prints how often first packets were repeated: to

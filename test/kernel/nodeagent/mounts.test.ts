@@ -3,12 +3,12 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { MountPlan } from '../../../src/nodeagent/plan/mount-plan.ts'
+import { runCommand } from '../../../src/nodeagent/system/run-command.ts'
 import {
   makeInnerPlaces,
   mountForContainer,
-} from '../../../src/nodeagent/mounts/container-mounts.ts'
-import type { MountPlan } from '../../../src/nodeagent/plan/mount-plan.ts'
-import { runCommand } from '../../../src/nodeagent/system/run-command.ts'
+} from '../../../src/nodeagent/volumes/container-mounts.ts'
 
 /** Volumes in a folder of the machine: `keys` has the files `token` and `deep/er`, `work` is an emptyDir. */
 async function setMounts() {

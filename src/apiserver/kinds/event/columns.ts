@@ -1,6 +1,6 @@
 import { shortDuration } from '../../../lib/duration.ts'
 import { type JsonObject, scalarText, stringAt, valueAt } from '../../../lib/json.ts'
-import { type Column, column, wideColumn } from '../../table/column.ts'
+import { type Column, column, wideColumn } from '../../resource/column.ts'
 import { eventFromEventsV1 } from './events-v1.ts'
 
 /** Read the fields by their names in the core group. */

@@ -12,14 +12,13 @@ import {
 import { isRaw, own, type Raw, type Reader } from '../../../resources/reader.ts'
 import { isSameValue } from '../../../resources/same-value.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
+import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
 import type {
   DerivedSubresource,
   ObjectReader,
   Resource,
   StreamedSubresource,
 } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { type Column, column, wideColumn } from '../../table/column.ts'
 import { services } from '../service/resource.ts'
 import { checkOneOf, checkUnchanged, nodeRule } from '../shared/checks.ts'
 import { change } from '../shared/edit.ts'

@@ -1,9 +1,8 @@
 import { arrayAt } from '../../../lib/json.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
+import { ageColumn, type Column, column, nameColumn } from '../../resource/column.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { type Column, column } from '../../table/column.ts'
 import { checkName } from '../shared/checks.ts'
 import { tokenRequest } from './token-request.ts'
 

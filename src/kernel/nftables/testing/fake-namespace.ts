@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { transactionError } from '../netlink/netlink-nftables.ts'
+import type { TouchedObject } from '../netlink/object-collector.ts'
 import type { TransactionError } from '../nftables.ts'
-import type { TouchedObject } from '../notifications/object-collector.ts'
 import type { Element, Table } from '../objects.ts'
 import { dumpTable } from './dump.ts'
 import { addElements, deleteElements, useTarget } from './element-commands.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { RuleChange } from '../../nftables-monitor/rule-monitor.ts'
-import type { TouchedObject } from '../notifications/object-collector.ts'
+import type { TouchedObject } from '../netlink/object-collector.ts'
 import type { Element } from '../objects.ts'
 import {
   ADDRESSES,

@@ -4,7 +4,7 @@ import type {
   RuleChange,
   RuleMonitor,
 } from '../../nftables-monitor/rule-monitor.ts'
-import type { TouchedObject } from '../notifications/object-collector.ts'
+import type { TouchedObject } from '../netlink/object-collector.ts'
 import type { FakeNamespace } from './fake-namespace.ts'
 
 /** What is heard of a namespace. */

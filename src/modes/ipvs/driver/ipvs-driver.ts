@@ -1,5 +1,5 @@
 import type { Iptables } from '../../../kernel/iptables/iptables.ts'
-import type { KernelModules } from '../../../kernel/modules/kernel-modules.ts'
+import type { KernelModules } from '../../../kernel/kernel-modules.ts'
 import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import type { Clock } from '../../../lib/clock.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ModuleState } from '../../../kernel/modules/kernel-modules.ts'
+import type { ModuleState } from '../../../kernel/kernel-modules.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { missingModuleRequirements, missingRequirements, unanswered } from './missing-modules.ts'
 

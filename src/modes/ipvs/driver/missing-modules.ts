@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { LoadReport, ModuleState } from '../../../kernel/modules/kernel-modules.ts'
+import type { LoadReport, ModuleState } from '../../../kernel/kernel-modules.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Missing, MissingRequirement } from '../../mode.ts'
 

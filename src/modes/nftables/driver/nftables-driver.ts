@@ -1,5 +1,5 @@
+import type { TouchedObject } from '../../../kernel/nftables/netlink/object-collector.ts'
 import type { Nftables } from '../../../kernel/nftables/nftables.ts'
-import type { TouchedObject } from '../../../kernel/nftables/notifications/object-collector.ts'
 import { readOnlyNftables } from '../../../kernel/nftables/read-only-nftables.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import { type Family, hostPort } from '../../../lib/ip.ts'

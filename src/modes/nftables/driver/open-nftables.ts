@@ -1,7 +1,7 @@
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
 import { openNftables } from '../../../kernel/nftables/netlink/netlink-nftables.ts'
-import { ObjectCollector } from '../../../kernel/nftables/notifications/object-collector.ts'
+import { ObjectCollector } from '../../../kernel/nftables/netlink/object-collector.ts'
 import { NftablesMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { cleanUp } from '../kernel/managed-state.ts'

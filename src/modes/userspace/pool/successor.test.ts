@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Listener } from '../../../kernel/listener/listeners.ts'
-import { FakeListeners } from '../../../kernel/listener/testing/fake-listeners.ts'
+import type { Listener } from '../../../kernel/listeners.ts'
+import { FakeListeners } from '../../../kernel/testing/fake-listeners.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
 import { successorCheck } from './successor.ts'
 

@@ -1,4 +1,4 @@
-import type { Listener, Listeners } from '../../../kernel/listener/listeners.ts'
+import type { Listener, Listeners } from '../../../kernel/listeners.ts'
 import { type ListenerAddress, listenerKey } from '../worker/route-table.ts'
 
 /** Milliseconds without a new client after which a forwarder with bound listeners may end. */

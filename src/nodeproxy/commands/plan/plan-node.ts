@@ -12,7 +12,7 @@ import type { ModeInputs } from '../../../modes/netfilter/settings/mode-inputs.t
 import { type DryRun, dryRun } from '../../../sync/dry-run.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { chooseModes } from '../../config/mode-choice.ts'
-import type { ThisNode } from '../../wiring/node/this-node.ts'
+import type { ThisNode } from '../../wiring/this-node.ts'
 import type {
   NodePlan,
   PlannedCleanup,

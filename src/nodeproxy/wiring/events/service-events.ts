@@ -1,6 +1,6 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { FrontendProblem } from '../../../forwarding/problems.ts'
-import type { Listener, Listeners } from '../../../kernel/listener/listeners.ts'
+import type { Listener, Listeners } from '../../../kernel/listeners.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { Protocol, Service } from '../../../resources/types.ts'
 import type { Logger } from '../../../telemetry/logger.ts'

@@ -7,8 +7,8 @@ import { NAMES } from '../../../resources/names.ts'
 import { decodeNode } from '../../../resources/node.ts'
 import type { Protocol } from '../../../resources/types.ts'
 import { nodeAddresses } from '../../nodes/node-inspection.ts'
-import { type ClusterReader, ownAddresses } from '../connection/cluster-reader.ts'
-import type { ConnectionQuery } from '../connection/connection-query.ts'
+import { type ClusterReader, ownAddresses } from './cluster-reader.ts'
+import type { ConnectionQuery } from './connection-query.ts'
 import {
   judgePolicies,
   type PolicyJudgement,

@@ -3,7 +3,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { openForReading } from '../database/database.ts'
 import { removeSeal, writeSeal } from '../database/seal.ts'
 import { storageError } from '../database/sqlite-error.ts'
-import { createPrivateFile, renameDurably, withOpenErrors } from '../directory/store-file.ts'
+import { createPrivateFile, renameDurably, withOpenErrors } from '../store-file.ts'
 import { type Examine, inspectDatabase } from './inspect.ts'
 import { damagedError } from './inspect-file.ts'
 

@@ -4,15 +4,10 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { openForReading, openForWriting } from '../database/database.ts'
 import { changeMeta } from '../database/meta.ts'
 import { storageError, withStorageErrors } from '../database/sqlite-error.ts'
-import { lockDirectory } from '../directory/directory-lock.ts'
-import {
-  adoptRestored,
-  createPrivateFile,
-  renameDurably,
-  storeFiles,
-} from '../directory/store-file.ts'
+import { lockDirectory } from '../directory-lock.ts'
 import { LogReader } from '../log/log-reader.ts'
 import { revisionBeyond } from '../log/revision-line.ts'
+import { adoptRestored, createPrivateFile, renameDurably, storeFiles } from '../store-file.ts'
 import { LogWriter } from '../writer/log-writer.ts'
 import { ANY_VALUE, copyDatabase } from './backup.ts'
 import { type Examine, inspectDatabase } from './inspect.ts'

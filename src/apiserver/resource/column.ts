@@ -1,0 +1,49 @@
+import { shortDuration } from '../../lib/duration.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+
+/** One column of what a client prints: its definition and an object's cell. */
+export interface Column {
+  readonly name: string
+  readonly type: 'string' | 'integer'
+  readonly format: '' | 'name'
+  readonly description: string
+  /** 0: always shown; 1: wide output only. */
+  readonly priority: 0 | 1
+  readonly cell: (object: JsonObject, now: number) => string | number
+}
+
+/** An always-shown string column. */
+export function column(
+  name: string,
+  description: string,
+  cell: (object: JsonObject, now: number) => string | number,
+): Column {
+  return { name, type: 'string', format: '', description, priority: 0, cell }
+}
+
+/** A string column of wide output. */
+export function wideColumn(
+  name: string,
+  description: string,
+  cell: (object: JsonObject, now: number) => string | number,
+): Column {
+  return { ...column(name, description, cell), priority: 1 }
+}
+
+/** `NAME` of every table. */
+export const nameColumn: Column = {
+  ...column('Name', 'Name of the object, unique in its namespace.', (object) =>
+    stringAt(object, 'metadata', 'name'),
+  ),
+  format: 'name',
+}
+
+/** `AGE` of every table. */
+export const ageColumn: Column = column(
+  'Age',
+  'Time since the object was created.',
+  (object, now) => {
+    const created = Date.parse(stringAt(object, 'metadata', 'creationTimestamp'))
+    return Number.isNaN(created) ? '<unknown>' : shortDuration((now - created) / 1000)
+  },
+)

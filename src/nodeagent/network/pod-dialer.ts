@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import type { Duplex } from 'node:stream'
+import { NodeProxyError } from '../../lib/error.ts'
+import { createForwardingClient } from '../../streams/forwarding-client.ts'
+import { type PodDialer, StreamRefusal } from '../../streams/node-streams.ts'
+import { namespaceNamed } from './namespace.ts'
+
+const PROGRAM = new URL('./pod-dialer-main.ts', import.meta.url).pathname
+
+/**
+ * Connections to a Pod, by a process in its network namespace that opens them all. It carries the Pod's mark and
+ * ends with the Pod, whose end kills everything in its namespace.
+ */
+export function openPodDialer(
+  namespace: string,
+  [name, value]: readonly [name: string, value: string],
+): PodDialer {
+  const [program = '', ...args] = namespaceNamed(namespace).inside([process.execPath, PROGRAM])
+  const { PATH = '/usr/sbin:/usr/bin:/sbin:/bin', NODE_COMPILE_CACHE } = process.env
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    env: { PATH, [name]: value, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
+    detached: true,
+  })
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', () => resolve())
+    child.once('close', () => resolve())
+  })
+  // Node's pipes are sockets, which carry both directions.
+  const client = createForwardingClient(child.stdio[3] as Duplex)
+  return {
+    ended,
+    connect: (port) =>
+      client.connect(port).catch((error: unknown) => new StreamRefusal('failed', reasonOf(error))),
+    close: () => {
+      client.close()
+      child.kill('SIGKILL')
+    },
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const isRefused = error instanceof NodeProxyError && error.code === 'NP_STREAMS_FORWARD'
+  return isRefused ? error.message : 'the pod has ended'
+}

@@ -1,0 +1,123 @@
+import type { ClusterStore } from '../../cluster/cluster-store.ts'
+import type { NodeContext } from '../../forwarding/node-context.ts'
+import type { Addresses } from '../../kernel/addresses.ts'
+import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import type { KernelFacts, ModeInputs } from '../../modes/netfilter/settings/mode-inputs.ts'
+import {
+  type NodePortScope,
+  nodePortScope,
+} from '../../modes/netfilter/settings/node-port-scope.ts'
+import type { Node } from '../../resources/types.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import { routesLocalnet } from './kernel/sysctls.ts'
+import { nodeContext } from './node-identity.ts'
+
+/** What `ThisNode` reads. */
+export interface ThisNodeParts {
+  readonly configuration: { readonly current: NodeProxyConfiguration }
+  readonly nodeName: string
+  readonly store: Pick<ClusterStore, 'node' | 'serviceCIDRs'>
+  readonly kernel: { readonly addresses: Addresses; readonly sysctl: Sysctl }
+  readonly facts: Omit<KernelFacts, 'routesLocalnet'>
+  readonly log: Logger
+}
+
+/** The present state of this node: its object, the addresses of its interfaces, its kernel and its configuration. */
+export class ThisNode {
+  readonly #parts: ThisNodeParts
+  readonly #local: LocalAddresses
+
+  constructor(parts: ThisNodeParts) {
+    this.#parts = parts
+    this.#local = new LocalAddresses(parts.kernel.addresses, parts.log)
+  }
+
+  /** The Node object; undefined: the API server has none of this name. */
+  get object(): Node | undefined {
+    return this.#parts.store.node(this.#parts.nodeName)
+  }
+
+  /** The addresses of the interfaces, as of the last change. */
+  get localAddresses(): readonly IpAddress[] {
+    return this.#local.current
+  }
+
+  /** What the compilation of Services needs of this node. */
+  get context(): NodeContext {
+    const { configuration, nodeName } = this.#parts
+    const known = { node: this.object, local: this.localAddresses }
+    return nodeContext(configuration.current, nodeName, known)
+  }
+
+  /** The addresses that serve node ports. */
+  get nodePortScope(): NodePortScope {
+    return nodePortScope(this.#parts.configuration.current.nodePortAddresses, this.object)
+  }
+
+  /** What a mode derives its settings from. */
+  get modeInputs(): ModeInputs<NodeProxyConfiguration> {
+    const { configuration, facts, kernel, store } = this.#parts
+    return {
+      config: configuration.current,
+      node: this.object,
+      serviceCIDRs: store.serviceCIDRs,
+      facts: { ...facts, routesLocalnet: routesLocalnet(kernel.sysctl) },
+      localAddresses: this.localAddresses,
+    }
+  }
+
+  /** Reads the addresses, and calls back after each change. @returns stops it */
+  followAddresses(onChange: () => void): Promise<() => void> {
+    return this.#local.follow(onChange)
+  }
+}
+
+/**
+ * The addresses of this node's interfaces, without those of link scope, which change with every pod and
+ * serve no Service.
+ */
+export class LocalAddresses {
+  readonly #addresses: Addresses
+  readonly #log: Logger
+  #current: readonly IpAddress[] = []
+
+  constructor(addresses: Addresses, log: Logger) {
+    this.#addresses = addresses
+    this.#log = log
+  }
+
+  get current(): readonly IpAddress[] {
+    return this.#current
+  }
+
+  /** Reads the addresses, and calls back after each change. @returns stops it */
+  async follow(onChange: () => void): Promise<() => void> {
+    const stop = this.#addresses.watch(() => {
+      void this.#read().then((changed) => {
+        if (changed) onChange()
+      })
+    })
+    await this.#read()
+    return stop
+  }
+
+  /** @returns whether the addresses changed; after a failure the last known ones stay */
+  async #read(): Promise<boolean> {
+    try {
+      const all = await this.#addresses.list()
+      const next = all.filter(({ scope }) => scope !== 'link').map(({ ip }) => ip)
+      if (isDeepEqual(next, this.#current)) return false
+      this.#current = next
+      return true
+    } catch (error) {
+      this.#log.warn(
+        { err: error },
+        'reading the addresses of this node failed; the last known ones stay in use',
+      )
+      return false
+    }
+  }
+}

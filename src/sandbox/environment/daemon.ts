@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Agent } from '../agent/agent.ts'
+import type { Namespace } from '../network/namespace.ts'
+import { Program } from '../network/program.ts'
+import { isApplied } from './samples.ts'
+
+const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
+const METRICS = 'http://127.0.0.1:10249/metrics'
+const POLL_MS = 20
+const TIMEOUT_MS = 60_000
+
+export interface DaemonOptions {
+  readonly node: Namespace
+  /** Fetches the metrics from inside the node. */
+  readonly agent: Agent
+  readonly flags: readonly string[]
+  readonly logFile: string
+}
+
+/** node-proxy as a child process inside the node. */
+export class Daemon {
+  readonly #agent: Agent
+  readonly #program: Program
+
+  constructor({ node, agent, flags, logFile }: DaemonOptions) {
+    this.#agent = agent
+    this.#program = new Program({ command: node.inside([LAUNCHER, ...flags]), logFile })
+  }
+
+  get pid(): number | undefined {
+    return this.#program.pid
+  }
+
+  lastLines(count: number): readonly string[] {
+    return this.#program.lastLines(count)
+  }
+
+  /** Its metrics as text; empty while it does not serve them. */
+  async metrics(): Promise<string> {
+    const answer = await this.#agent.send({ url: METRICS, timeoutMs: 2000 })
+    return answer.kind === 'answered' && answer.status === 200 ? answer.body : ''
+  }
+
+  /** Resolves once the kernel holds everything up to these revisions, by resource. */
+  applied(versions: ReadonlyMap<string, number>): Promise<void> {
+    return this.until('has written its rules', (text) => isApplied(text, versions))
+  }
+
+  /** Waits until its metrics meet a condition. Throws NP_SANDBOX_DAEMON when it ends or takes too long. */
+  async until(what: string, holds: (metrics: string) => boolean): Promise<void> {
+    const deadline = performance.now() + TIMEOUT_MS
+    const { ended } = this.#program
+    while (performance.now() < deadline) {
+      if (this.pid === undefined) throw this.#failure(`ended (${await ended})`)
+      if (holds(await this.metrics())) return
+      await Promise.race([delay(POLL_MS), ended])
+    }
+    throw this.#failure(`not yet: ${what} (waited ${TIMEOUT_MS / 1000} s)`)
+  }
+
+  stop(signal: NodeJS.Signals): Promise<void> {
+    return this.#program.stop(signal)
+  }
+
+  #failure(how: string): NodeProxyError {
+    const output = this.lastLines(15).map((line) => `    ${line}`)
+    return new NodeProxyError('NP_SANDBOX_DAEMON', [`node-proxy ${how}`, ...output].join('\n'), {
+      hint: 'its own words are above; npm start -- --help',
+    })
+  }
+}
+
+/** Runs node-proxy once to its end, for example with `--cleanup`. */
+export async function runDaemonOnce(node: Namespace, flags: readonly string[]): Promise<string> {
+  return node.exec([LAUNCHER, ...flags])
+}
