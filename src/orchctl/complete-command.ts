@@ -1,9 +1,12 @@
 import { Command, type Option } from 'commander'
+import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../lib/json.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import { type ApiResource, collectionPath, objectPath } from './discovery/api-resource.ts'
+import { openCatalogue } from './discovery/catalogue.ts'
 import { readKubeconfigFiles } from './kubeconfig/kubeconfig-files.ts'
 import { entryNames, type ListName, merged } from './kubeconfig/merged.ts'
 import { FORMATS } from './output/output-format.ts'
-import { objectNames, portNumbers, typeNames } from './server-names.ts'
+import { objectsOf } from './selection/list-pages.ts'
 import { openSession } from './session/open-session.ts'
 import type { ExitCode } from './usage/exit-code.ts'
 import { addGlobalFlags, type GlobalFlags } from './usage/global-flags.ts'
@@ -306,4 +309,48 @@ async function kubeconfigNames(
 ): Promise<readonly string[]> {
   const where = { flag: context.globals().kubeconfig, env: context.host.env }
   return entryNames(merged(await readKubeconfigFiles(where)), list)
+}
+
+/** Of more names a shell shows none well. */
+const MAX_NAMES = 500
+
+/** The resources that can be listed, by their names in paths; of `isIncluded` alone. */
+async function typeNames(
+  context: CommandContext,
+  isIncluded: (resource: ApiResource) => boolean = () => true,
+): Promise<readonly string[]> {
+  const all = await (await openCatalogue(context)).all()
+  const listable = all.filter((one) => one.verbs.includes('list') && isIncluded(one))
+  return [...new Set(listable.map(({ plural }) => plural))]
+}
+
+/** The names of the objects of a type, in the namespace of the command line. */
+async function objectNames(type: string, context: CommandContext): Promise<readonly string[]> {
+  const resource = await (await openCatalogue(context)).named(type)
+  const { api, namespace } = await context.session()
+  const call = { path: collectionPath(resource, namespace), query: { limit: String(MAX_NAMES) } }
+  const answer = await api.request(call)
+  if (!answer.ok) return []
+  return objectsOf(answer.value.body).map((object) => stringAt(object, 'metadata', 'name'))
+}
+
+/** The ports of `TYPE/NAME`, or of a Pod: those of a Service, or of the containers of a Pod or its template. */
+async function portNumbers(operand: string, context: CommandContext): Promise<readonly string[]> {
+  const [first = '', second] = operand.split('/')
+  const [type, name] = second === undefined ? ['pods', first] : [first, second]
+  const resource = await (await openCatalogue(context)).named(type)
+  const { api, namespace } = await context.session()
+  const answer = await api.request({ path: objectPath(resource, namespace, name) })
+  return answer.ok ? portsOf(answer.value.body) : []
+}
+
+function portsOf(object: JsonObject): readonly string[] {
+  const template = valueAt(object, 'spec', 'template') ?? object
+  const containers = arrayAt(template, 'spec', 'containers')
+  return [
+    ...arrayAt(object, 'spec', 'ports').map((port) => scalarText(valueAt(port, 'port'))),
+    ...containers.flatMap((one) =>
+      arrayAt(one, 'ports').map((port) => scalarText(valueAt(port, 'containerPort'))),
+    ),
+  ]
 }

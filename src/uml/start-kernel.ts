@@ -1,17 +1,22 @@
-import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process'
+import {
+  type ChildProcess,
+  execFile,
+  type StdioOptions,
+  spawn,
+  spawnSync,
+} from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
 import { initScript } from './init-script.ts'
 import { findInstallation } from './installation.ts'
 import type { Kernel, KernelOutcome, KernelRun, Share } from './kernel-run.ts'
 import { findMemoryFolder, makeScratch, SHELL_SOCKET } from './scratch.ts'
-import { Watchdog } from './watchdog.ts'
-import { withWholeRegisters } from './whole-registers.ts'
 
 const KEPT = 64 * 1024
 const PANIC = /^Kernel panic - not syncing: .*$/m
@@ -320,4 +325,64 @@ export class ConsoleText {
   lastLines(count: number): string {
     return this.#text.trimEnd().split('\n').slice(-count).join('\n')
   }
+}
+
+/** Barks once: when a whole time is over, or when nothing was heard for too long. */
+export class Watchdog {
+  readonly #bark: (code: 'NP_UML_TIMEOUT' | 'NP_UML_SILENT') => void
+  readonly #silenceMs: number | undefined
+  readonly #whole: NodeJS.Timeout | undefined
+  #silence: NodeJS.Timeout | undefined
+
+  constructor(
+    limits: { readonly timeoutMs?: number; readonly silenceMs?: number },
+    bark: (code: 'NP_UML_TIMEOUT' | 'NP_UML_SILENT') => void,
+  ) {
+    const { timeoutMs, silenceMs } = limits
+    this.#bark = bark
+    this.#silenceMs = silenceMs
+    if (timeoutMs !== undefined) this.#whole = setTimeout(() => bark('NP_UML_TIMEOUT'), timeoutMs)
+    this.heard()
+  }
+
+  /** Something was heard. */
+  heard(): void {
+    if (this.#silenceMs === undefined) return
+    if (this.#silence !== undefined) this.#silence.refresh()
+    else this.#silence = setTimeout(() => this.#bark('NP_UML_SILENT'), this.#silenceMs)
+  }
+
+  stop(): void {
+    clearTimeout(this.#whole)
+    clearTimeout(this.#silence)
+  }
+}
+
+const SOURCE = fileURLToPath(new URL('whole-registers.c', import.meta.url))
+const TIMEOUT_MS = 10_000
+
+/** Whether a processor has more registers than User-mode Linux 6.1 keeps: those of AMX. */
+export function hasWideRegisters(cpuinfo: string): boolean {
+  return /^flags\s*:.*\bamx_tile\b/m.test(cpuinfo)
+}
+
+/**
+ * The variables with which User-mode Linux starts on this processor, whose library goes into
+ * `scratch`; none where it starts anyway. Throws NP_UML_MISSING without a compiler.
+ */
+export async function withWholeRegisters(
+  scratch: string,
+  { compiler = 'tcc', cpuinfo = '/proc/cpuinfo' } = {},
+): Promise<Readonly<Record<string, string>>> {
+  if (!hasWideRegisters(await readFile(cpuinfo, 'utf8'))) return {}
+  const library = join(scratch, 'whole-registers.so')
+  const args = ['-shared', '-nostdlib', '-o', library, SOURCE]
+  await promisify(execFile)(compiler, args, { timeout: TIMEOUT_MS }).catch((cause: unknown) => {
+    throw new NodeProxyError(
+      'NP_UML_MISSING',
+      `User-mode Linux needs ${compiler} on a processor with AMX, whose registers it does not know`,
+      { cause, hint: 'apt-get install tcc' },
+    )
+  })
+  return { LD_PRELOAD: library }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hasWideRegisters, withWholeRegisters } from './whole-registers.ts'
+import { hasWideRegisters, withWholeRegisters } from './start-kernel.ts'
 
 const WIDE = 'model name\t: Xeon\nflags\t\t: fpu avx512f amx_bf16 amx_tile amx_int8\n'
 const NARROW = 'model name\t: amx_tile\nflags\t\t: fpu avx512f\n'

@@ -2,7 +2,6 @@ import { isJsonObject, type Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { jsonFormOf } from '../schema/json-form.ts'
 import { type Field, fieldsOf } from '../schema/schema.ts'
-import { isMicroTimeText, isQuantityText, isTimeText } from './scalar-texts.ts'
 
 const INT32 = 'an integer of 32 bits'
 const INT64 = 'an integer of 64 bits'
@@ -170,4 +169,36 @@ function typeOf(value: Json): string {
   if (Array.isArray(value)) return 'a list'
   if (value === null) return 'null'
   return isJsonObject(value) ? 'an object' : `a ${typeof value}`
+}
+
+const QUANTITY_FORM = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,18})?$/
+
+/** RFC 3339 as typed clients read it: capital letters, and the offset is not left out. */
+const TIME_FORM =
+  /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d{1,9}))?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+/** Whether a value is a time. */
+function isTimeText(value: unknown): boolean {
+  return fractionOf(value) !== undefined
+}
+
+/** Whether a value is a time with exactly six digits of the second's fraction. */
+function isMicroTimeText(value: unknown): boolean {
+  return fractionOf(value)?.length === 6
+}
+
+/** The digits of the fraction; undefined when the value is no time. */
+function fractionOf(value: unknown): string | undefined {
+  const [, day = '', fraction = ''] = (typeof value === 'string' && TIME_FORM.exec(value)) || []
+  return isDay(day) ? fraction : undefined
+}
+
+function isDay(text: string): boolean {
+  const time = Date.parse(text)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+}
+
+/** Whether a value is a decimal number with an optional suffix, such as `500m`, `1.5Gi` or `1e3`. */
+function isQuantityText(value: unknown): boolean {
+  return typeof value === 'string' && QUANTITY_FORM.test(value)
 }

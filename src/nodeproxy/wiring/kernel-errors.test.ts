@@ -5,7 +5,7 @@ import { listenErrors as errors } from '../../modes/userspace/driver/binding-con
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { recordingLog } from '../testing/wiring.ts'
-import { reviewKernelErrors } from './kernel-errors.ts'
+import { reviewKernelErrors } from './compose.ts'
 
 const listenErrors: ModeReview = { ...errors, services: () => {} }
 

@@ -5,6 +5,7 @@ import { MASTERS } from '../../auth/user.ts'
 import { bearer, fixedCredential } from '../../client/connection/credential/credential.ts'
 import { connectionBySocket } from '../../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
+import { failureError } from '../../client/http/failure.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Namespace } from '../network/namespace.ts'
@@ -20,7 +21,6 @@ import {
   SERVICE_NETWORK,
 } from '../network/topology.ts'
 import { namespaceOf, type Run } from '../run/run.ts'
-import { daemonKubeconfig } from './daemon-kubeconfig.ts'
 
 const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
 
@@ -116,4 +116,46 @@ function writeAdministrator(folder: string): Administrator {
   writeFileSync(tokenFile, `${token},sandbox,,${MASTERS}\n`, { mode: 0o600 })
   writeFileSync(header, `Authorization: Bearer ${token}\n`, { mode: 0o600 })
   return { token, tokenFile, header }
+}
+
+const RBAC = 'rbac.authorization.k8s.io'
+const ACCOUNT = { namespace: 'kube-system', name: 'node-proxy' }
+
+interface DaemonAccess {
+  readonly run: Run
+  readonly node: Namespace
+  readonly dataDir: string
+  /** Of an administrator. */
+  readonly api: ApiClient
+}
+
+/** Makes the account of node-proxy, with its role, and a kubeconfig for it; the path of that. */
+async function daemonKubeconfig({ run, node, dataDir, api }: DaemonAccess): Promise<string> {
+  const { namespace, name } = ACCOUNT
+  await create(api, `/api/v1/namespaces/${namespace}/serviceaccounts`, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name },
+  })
+  await create(api, `/apis/${RBAC}/v1/clusterrolebindings`, {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'system:node-proxier' },
+    subjects: [{ kind: 'ServiceAccount', ...ACCOUNT }],
+  })
+  const path = join(run.folder, 'node-proxy.kubeconfig')
+  await node.exec([
+    LAUNCHER,
+    'kubeconfig',
+    `--service-account=${namespace}/${name}`,
+    `--data-dir=${dataDir}`,
+    `--output=${path}`,
+  ])
+  return path
+}
+
+async function create(api: ApiClient, path: string, object: object): Promise<void> {
+  const made = await api.create(path, object)
+  if (!made.ok) throw failureError(made.failure, path)
 }

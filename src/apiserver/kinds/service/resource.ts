@@ -10,7 +10,7 @@ import {
 import { parseLegacyIp } from '../../../lib/legacy-address.ts'
 import { CIDR_FAULT } from '../../../resources/address.ts'
 import { DEFAULT_AFFINITY_SECONDS } from '../../../resources/affinity.ts'
-import { isLabel, isSubdomain, NAMES } from '../../../resources/names.ts'
+import { isLabel, isPortName, isSubdomain, NAMES } from '../../../resources/names.ts'
 import { isPort } from '../../../resources/port.ts'
 import { own, type Raw, type Reader } from '../../../resources/reader.ts'
 import { readService } from '../../../resources/service.ts'
@@ -19,7 +19,7 @@ import type { ObjectReader, Resource } from '../../resource/resource.ts'
 import { invalidValue } from '../../status/causes.ts'
 import type { StatusCause } from '../../status/status.ts'
 import { nodes } from '../node/resource.ts'
-import { checkOneOf, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
+import { checkAppProtocol, checkOneOf, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
 import { change, changeEach, defaultProtocol, fill, without } from '../shared/edit.ts'
 import { checkMatchLabels } from '../shared/label-selector.ts'
 import {
@@ -28,7 +28,6 @@ import {
   newlyCaptured,
 } from './allocation/captured-addresses.ts'
 import { allocationsOf, releaseOperations } from './allocation/release-operations.ts'
-import { checkServicePorts } from './validate-ports.ts'
 
 const [ORCH_HINTS, HINTS, ORCH_MODE, MODE] = NAMES.topologyMode
 
@@ -308,3 +307,59 @@ function refuseBareSourceRanges(spec: Reader, annotations: Reader): void {
 function isBareAddress(value: unknown): boolean {
   return typeof value === 'string' && parseLegacyIp(value.trim()) !== undefined
 }
+
+/** The rules between the ports of a Service; each by itself is checked where it is read. */
+function checkServicePorts(spec: Reader): void {
+  const ports = spec.objects('ports')
+  const given = spec.value('ports') ?? []
+  if (Array.isArray(given) && given.length === 0 && needsPorts(spec)) {
+    spec.refuse('ports', 'must have at least one port')
+  }
+  const seen = new Set<string>()
+  for (const port of ports) {
+    checkPortName(port, ports.length > 1)
+    checkTargetPort(port)
+    checkAppProtocol(port)
+    refuseRepeated(port, 'name', seen)
+    refuseRepeated(port, 'port', seen)
+    refuseRepeated(port, 'nodePort', seen)
+  }
+}
+
+function needsPorts(spec: Reader): boolean {
+  return spec.value('type') !== 'ExternalName' && spec.value('clusterIP') !== 'None'
+}
+
+function checkPortName(port: Reader, required: boolean): void {
+  const name = port.value('name')
+  if (required && (name === undefined || name === '')) {
+    port.refuse('name', 'must be given when there are several ports')
+  }
+}
+
+/** A container's port or the name of one, which is an IANA service name (RFC 6335). */
+function checkTargetPort(port: Reader): void {
+  const target = port.value('targetPort')
+  if (target === undefined || isPort(target)) return
+  if (typeof target === 'string' && isPortName(target)) return
+  port.refuse(
+    'targetPort',
+    'must be from 1 to 65535, or the name of a container port (a-z, 0-9, -)',
+  )
+}
+
+/** Names differ; numbers may repeat with another protocol. */
+function refuseRepeated(port: Reader, key: 'name' | 'port' | 'nodePort', seen: Set<string>): void {
+  const value = port.value(key)
+  if (value === undefined || value === '' || value === 0) return
+  const protocol = key === 'name' ? '' : (port.value('protocol') ?? 'TCP')
+  const id = JSON.stringify([key, value, protocol])
+  if (seen.has(id)) port.refuse(key, { isDuplicate: true, other: OTHERS[key] })
+  seen.add(id)
+}
+
+const OTHERS = {
+  name: 'the names of the other ports',
+  port: 'the other ports of the same protocol',
+  nodePort: 'the other node ports of the same protocol',
+} as const

@@ -1,7 +1,6 @@
 import { own, type Raw } from '../../../../resources/reader.ts'
 import { writeQuantities, writeQuantity } from '../checks.ts'
 import { changeEach, changePresent, defaultProtocol, fill } from '../edit.ts'
-import { defaultFieldRef, defaultVolume } from './volume-defaults.ts'
 
 const SPEC = {
   restartPolicy: 'Always',
@@ -69,4 +68,38 @@ function defaultSource(variable: Raw): Raw {
 
 function withDivisor(reference: Raw): Raw {
   return writeQuantity(reference, 'divisor')
+}
+
+/** 0644, as a decimal number. */
+const MODE = { defaultMode: 420 }
+const FILES = ['configMap', 'secret', 'downwardAPI', 'projected']
+const TOKEN = { expirationSeconds: 3600 }
+
+/** A volume whose files have a mode, and whose host path may be anything; its size is canonical. */
+export function defaultVolume(given: Raw): Raw {
+  const moded = FILES.reduce(
+    (volume, key) => changePresent(volume, key, (files) => fill(files, MODE)),
+    given,
+  )
+  const filled = changePresent(withFields(moded), 'projected', (projected) =>
+    changeEach(projected, 'sources', defaultVolumeSource),
+  )
+  const sized = changePresent(filled, 'emptyDir', (files) => writeQuantity(files, 'sizeLimit'))
+  return changePresent(sized, 'hostPath', (path) => fill(path, { type: '' }))
+}
+
+function defaultVolumeSource(source: Raw): Raw {
+  return changePresent(withFields(source), 'serviceAccountToken', (token) => fill(token, TOKEN))
+}
+
+/** Files that show fields of the pod. */
+function withFields(source: Raw): Raw {
+  return changePresent(source, 'downwardAPI', (files) =>
+    changeEach(files, 'items', defaultFieldRef),
+  )
+}
+
+/** A source that shows a field of the pod: in version v1 of pods unless it names another one. */
+function defaultFieldRef(source: Raw): Raw {
+  return changePresent(source, 'fieldRef', (field) => fill(field, { apiVersion: 'v1' }))
 }

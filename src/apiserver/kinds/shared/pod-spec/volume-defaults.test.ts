@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Raw } from '../../../../resources/reader.ts'
-import { defaultVolume } from './volume-defaults.ts'
+import { defaultVolume } from './defaults.ts'
 
 const FIELD = { fieldRef: { fieldPath: 'metadata.name' } }
 const FULL_FIELD = { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } }
