@@ -20,23 +20,23 @@ export const GAPS: readonly Gap[] = [
   {
     scenario: 'passing on new connections to a deleted Service while its established ones go on',
     reason:
-      'they could not be distinguished from those that IPVS still serves, so they are refused until the last one has ended',
+      'they could not be distinguished from the connections that IPVS still serves, so they are refused until the last of those has ended',
   },
   {
     scenario: 'session affinity: one Pod for all ports of a Service',
     reason:
-      'the kernel keeps clients for each virtual server, and a virtual server with several ports sends to the port that the client used; a client has a backend for each port and address',
+      'the kernel keeps clients separately for each virtual server, and a virtual server with several ports would send a connection to the port that the client used; so a client has a backend for each port and address',
   },
   {
     scenario:
-      'session affinity: a client that uses a source port at one address, at another one with the same backend, and at the first again while the kernel remembers that',
+      'session affinity: a client that uses one source port at one address, then at another address with the same backend, and then at the first again while the kernel remembers the first connection',
     reason:
-      'it remembers a connection for 10 s after a reset and for 2 minutes after a close; IPVS makes no new entry for one that comes again (before Linux 5.9 without affinity, too), and finds the connection of an answer by client and backend alone, the newest entry first: the answer comes from the other address, and the client does not take it',
+      'the kernel remembers a connection for 10 s after a reset and for 2 minutes after a close; meanwhile IPVS makes no new entry for a connection that comes again (before Linux 5.9 without affinity, too), and it finds the connection of an answer by client and backend alone, the newest entry first; so the answer comes from the other address, and the client does not accept it',
   },
   {
     scenario:
       'session affinity of Pods and processes of the node at node ports and load balancer addresses under policy Local',
     reason:
-      'with persistence the kernel would send them to the port that they connect to; their backend is a hash of their address, whatever timeoutSeconds says, so it may be another one when endpoints change',
+      'with persistence the kernel would send them to the port that they connect to; so their backend follows from a hash of their address, whatever timeoutSeconds says, and may change when endpoints change',
   },
 ]

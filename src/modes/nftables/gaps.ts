@@ -7,6 +7,6 @@ export const GAPS: readonly Gap[] = [
     scenario:
       'session affinity: one Pod for all ports, where Pods have different numbers for one port name',
     reason:
-      'a rule can add a port to the address that is remembered, but not look it up by that address; such a port has clients of its own',
+      'a rule can add a port to the remembered address, but cannot look the port up by that address; such a port has clients of its own',
   },
 ]

@@ -9,7 +9,7 @@ export const GAPS: readonly Gap[] = [
   {
     scenario: 'the source address of clients',
     reason:
-      'a backend is connected by this process, so it sees an address of this node, whatever the traffic policy; the PROXY protocol can carry the client’s address',
+      'this process opens the connection to the backend, which therefore sees an address of this node, whatever the traffic policy; the PROXY protocol can carry the client’s address',
   },
   {
     scenario: 'connections that outlive the daemon',
@@ -19,15 +19,16 @@ export const GAPS: readonly Gap[] = [
   {
     scenario: 'refusal by a backend',
     reason:
-      'a client is connected before a backend is found, so one that no backend accepts is reset and not refused',
+      'a client is connected before a backend is found, so a client that no backend accepts is reset and not refused',
   },
   {
     scenario: 'IPVS schedulers',
-    reason: 'a backend is chosen in turn (rr) or by its connections (lc); other names are ignored',
+    reason:
+      'a backend is chosen in turn (rr) or by the number of its connections (lc); other names are ignored',
   },
   {
     scenario: 'refusing addresses and ports that no Service has',
     reason:
-      'with `entry: bind` no packet for another address comes to this process; with redirect it is done as in other modes',
+      'with `entry: bind`, no packet for another address reaches this process; with `entry: redirect`, such connections are refused as in other modes',
   },
 ]
