@@ -8,19 +8,19 @@ import type {
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { Mutex } from '../../lib/mutex.ts'
-import type {
-  ApplyResult,
-  BackendTraffic,
-  Change,
-  Digest,
-  ForeignChange,
-  Mode,
-  ObjectKey,
-  Probe,
-  ReadTraffic,
-  TrafficNumbers,
+import {
+  type ApplyResult,
+  addNumbers,
+  type BackendTraffic,
+  type Change,
+  type Digest,
+  type ForeignChange,
+  type Mode,
+  type ObjectKey,
+  type Probe,
+  type ReadTraffic,
+  type TrafficNumbers,
 } from '../mode.ts'
-import { addNumbers } from '../netfilter/arrival-members.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
 import { memberOf, nameOf } from '../netfilter/object-key.ts'

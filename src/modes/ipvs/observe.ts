@@ -4,7 +4,7 @@ import { memberOf } from '../netfilter/object-key.ts'
 import { pruneLeaving } from './leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { pointText } from './objects/member.ts'
-import { setName } from './objects/names.ts'
+import { SETS } from './objects/names.ts'
 import { kindOf, serverIdOf } from './objects/object.ts'
 import { isShortCircuitMark, markPattern } from './objects/short-circuit-mark.ts'
 import { isQuiescent } from './servers/server-commands.ts'
@@ -64,12 +64,14 @@ function serverDigests(
 function isOurs({ id }: VirtualServer, { sets, settings }: ManagedState): boolean {
   if ('mark' in id) return isShortCircuitMark(id.mark, markPattern(settings.netfilter))
   const text = pointText(id)
-  return (['SERVICES', 'LEAVING'] as const).some((role) => sets.has(setName(id.family, role), text))
+  return (['SERVICES', 'LEAVING'] as const).some((role) =>
+    sets.has(SETS[id.family].name(role), text),
+  )
 }
 
 function isLeaving(key: ObjectKey, { sets }: ManagedState): boolean {
   const id = serverIdOf(key)
-  return !('mark' in id) && sets.has(setName(id.family, 'LEAVING'), pointText(id))
+  return !('mark' in id) && sets.has(SETS[id.family].name('LEAVING'), pointText(id))
 }
 
 function setOf(key: ObjectKey): string {

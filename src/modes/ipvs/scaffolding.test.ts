@@ -4,10 +4,10 @@ import type { EntryId } from '../../forwarding/entry.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../lib/ip.ts'
-import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
+import { isHairpinOffLoopback } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { CHAIN, PREFIX, ROLES, setName, setType } from './objects/names.ts'
+import { CHAIN, PREFIX, SETS } from './objects/names.ts'
 import { IpvsProgram } from './program.ts'
 import { chains, jumps } from './scaffolding.ts'
 
@@ -178,8 +178,8 @@ test.each([4, 6] as const)(
   async (family) => {
     const sets = new FakeSets()
     const iptables = new FakeIptables({ sets, backend: 'legacy' })
-    const create = ROLES.map((role) => {
-      return { do: 'create', name: setName(family, role), type: setType(family, role) } as const
+    const create = SETS[family].kept.map(({ name, type }) => {
+      return { do: 'create', name, type } as const
     })
     expect(await sets.run(create)).toEqual([])
     const given = settings({ dropMartians: true })
@@ -196,9 +196,8 @@ test.each([4, 6] as const)(
       ].join('\n')
       expect(await iptables.restore(family, text)).toMatchObject({ ok: true })
     }
-    for (const role of ROLES) {
-      const isUsed = iptables.refersTo(setName(family, role))
-      expect([role, isUsed]).toEqual([role, true])
+    for (const { name } of SETS[family].kept) {
+      expect([name, iptables.refersTo(name)]).toEqual([name, true])
     }
   },
 )

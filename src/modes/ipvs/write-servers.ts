@@ -5,7 +5,7 @@ import type { SetMembers } from '../netfilter/set-members.ts'
 import { isRegistered, leavingMembersOf } from './leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { leavingKey, pointText, serverOfMember, servicesKey } from './objects/member.ts'
-import { type SetRole, setName } from './objects/names.ts'
+import { SETS, type SetRole } from './objects/names.ts'
 import { isMarked, kindOf, serverIdOf } from './objects/object.ts'
 import { FOREIGN } from './servers/run-plans.ts'
 import { splitText } from './servers/server-spec.ts'
@@ -254,9 +254,9 @@ export async function whilePaused(
 /** The point of a virtual server, or all points at which the short circuit leads to its mark. */
 function pausedKeys(server: ObjectKey, { sets }: PausingState): readonly ObjectKey[] {
   const id = serverIdOf(server)
-  const name = setName(id.family, 'PAUSED')
+  const name = SETS[id.family].name('PAUSED')
   if (!('mark' in id)) return [memberKey(name, pointText(id))]
-  const led = sets.keysIn(setName(id.family, 'SHORTCUT'), id.mark)
+  const led = sets.keysIn(SETS[id.family].name('SHORTCUT'), id.mark)
   return led.map((key) => memberKey(name, memberOf(key).member))
 }
 

@@ -10,21 +10,13 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
 import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
-import { parseMember } from './set-text.ts'
+import { type KeptSet, parseMember } from './role-sets.ts'
 
 /** Commands made at a time, lest those of tens of thousands of members cost memory. */
 const AT_ONCE = 1024
 
 /** A set's member that carries no mark where all should. */
 const UNMARKED = 0 as Digest
-
-/** One set that a mode keeps. */
-export interface KeptSet {
-  readonly name: string
-  readonly type: SetType
-  /** The mode's own maintenance sets its members, not its program. */
-  readonly isPrivate?: boolean
-}
 
 /** The sets that a mode keeps, and what they are written with. */
 export interface SetMembersOptions {

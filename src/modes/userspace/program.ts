@@ -1,39 +1,37 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
-import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
+import { BaseRules } from '../netfilter/chains/base-rules.ts'
+import type { ChainContents } from '../netfilter/chains/keeper-options.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
-import { PRESENT, routeKey, setKey } from '../netfilter/object-key.ts'
 import { WantedObjects } from '../netfilter/wanted-objects.ts'
-import type { RedirectPorts } from './forwarder.ts'
-import { ROLES, setName } from './names.ts'
+import type { PortsByFamily } from './forwarder.ts'
+import { SETS } from './names.ts'
 import { describe, entryIdOf, entryKey } from './object.ts'
 import { digestRoute, render } from './render.ts'
 import type { Route } from './route.ts'
-import { chains, jumps } from './scaffolding.ts'
-import type { TransparentListening, UserspaceSettings } from './settings.ts'
-
-/** The ports of a forwarder, for the rules of each family. */
-export type PortsByFamily = ReadonlyMap<Family, RedirectPorts>
-
-/** For a mode without a forwarder, which only cleans up: its rules are never written. */
-const NO_PORTS: RedirectPorts = { pods: 0, others: 0 }
+import { baseRules } from './scaffolding.ts'
+import type { UserspaceSettings } from './settings.ts'
 
 /**
  * Everything that the forwarder and the kernel should hold in this mode. Routes are kept
  * as digests and rendered again when the forwarder gets them.
  */
-export class UserspaceProgram implements Program {
+export class UserspaceProgram implements Program, ChainContents {
   readonly #settings: UserspaceSettings
   readonly #entries = new Map<EntryId, ForwardingEntry>()
   readonly #wanted = new WantedObjects()
-  readonly #rules = new Map<ObjectKey, readonly string[]>()
+  readonly #rules: BaseRules
 
   /** `ports`: of a forwarder that gets redirected packets. */
   constructor(settings: UserspaceSettings, ports: PortsByFamily) {
     const { listening } = settings
     this.#settings = settings
-    if (listening.kind === 'transparent') this.#addBase(listening, ports)
+    if (listening.kind === 'bound') this.#rules = new BaseRules([])
+    else {
+      const { netfilter } = listening
+      this.#rules = baseRules(netfilter, ports)
+      this.#wanted.wantBase(netfilter.families, SETS, this.#rules)
+    }
   }
 
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {
@@ -52,7 +50,7 @@ export class UserspaceProgram implements Program {
   }
 
   describe(key: ObjectKey): ObjectDescription {
-    return describe(key, this.#rules.get(key)?.length)
+    return describe(key, this.#rules.rulesOf(key)?.length)
   }
 
   /** Everything that is forwarded. */
@@ -73,16 +71,12 @@ export class UserspaceProgram implements Program {
 
   /** The rules of a chain; undefined when it is not wanted. */
   rulesOf(key: ObjectKey): readonly string[] | undefined {
-    return this.#rules.get(key)
+    return this.#rules.rulesOf(key)
   }
 
   /** The wanted jumps of one built-in chain. */
-  jumpsIn({ family, table, chain }: ChainLocation): readonly ObjectKey[] {
-    const { listening } = this.#settings
-    if (listening.kind === 'bound') return []
-    return jumps(listening.netfilter, family)
-      .filter((jump) => jump.table === table && jump.chain === chain)
-      .map(keyOf)
+  jumpsIn(place: ChainLocation): readonly ObjectKey[] {
+    return this.#rules.jumpsIn(place)
   }
 
   #wantRoute(id: EntryId): void {
@@ -90,22 +84,5 @@ export class UserspaceProgram implements Program {
     const route = this.routeOf(key)
     if (route) this.#wanted.want(key, digestRoute(route), id)
     else if (this.#wanted.ownerOf(key) !== undefined) this.#wanted.want(key, undefined)
-  }
-
-  #addBase({ netfilter }: TransparentListening, ports: PortsByFamily): void {
-    for (const family of netfilter.families) {
-      for (const role of ROLES) this.#wanted.want(setKey(setName(family, role)), PRESENT)
-      this.#wanted.want(routeKey(family), PRESENT)
-      for (const { table, chain, rules } of chains(
-        netfilter,
-        family,
-        ports.get(family) ?? NO_PORTS,
-      )) {
-        const key = keyOf({ kind: 'chain', family, table, chain })
-        this.#rules.set(key, rules)
-        this.#wanted.want(key, digestRules(rules))
-      }
-      for (const jump of jumps(netfilter, family)) this.#wanted.want(keyOf(jump), digestCount(1))
-    }
   }
 }

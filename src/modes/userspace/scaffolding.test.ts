@@ -5,7 +5,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { cidr, settings } from '../testing/mode-fixtures.ts'
 import type { RedirectPorts } from './forwarder.ts'
-import { PREFIX, ROLES, type SetRole, setName, setType } from './names.ts'
+import { PREFIX, SETS, type SetRole } from './names.ts'
 import { chains, jumps } from './scaffolding.ts'
 
 const PORTS: RedirectPorts = { pods: 41_001, others: 41_002 }
@@ -174,9 +174,7 @@ test.each([4, 6] as const)(
     const sets = new FakeSets()
     const iptables = new FakeIptables({ sets, backend: 'legacy' })
     await sets.run(
-      ROLES.map((role) => {
-        return { do: 'create', name: setName(family, role), type: setType(family, role) } as const
-      }),
+      SETS[family].kept.map(({ name, type }) => ({ do: 'create', name, type }) as const),
     )
     for (const table of TABLES) {
       const own = chains(settings(), family, PORTS).filter((each) => each.table === table)
@@ -188,7 +186,7 @@ test.each([4, 6] as const)(
       ].join('\n')
       expect(await iptables.restore(family, text)).toMatchObject({ ok: true })
     }
-    expect(ROLES.filter((role) => !iptables.refersTo(setName(family, role)))).toEqual([])
+    expect(SETS[family].kept.filter(({ name }) => !iptables.refersTo(name))).toEqual([])
   },
 )
 

@@ -152,7 +152,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'neighbours reach loopback services',
-    file: 'src/modes/netfilter/forward.ts',
+    file: 'src/modes/netfilter/filter-rules.ts',
     from: 'ESTABLISHED,DNAT -j DROP',
     to: 'ESTABLISHED,DNAT -j ACCEPT',
     test: 'rule-flows',

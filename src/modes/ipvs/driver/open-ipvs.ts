@@ -26,8 +26,9 @@ import type { ModeView } from '../../definition/mode-view.ts'
 import type { MissingRequirement, ObjectKey } from '../../mode.ts'
 import { HeldRules, wantedRules } from '../../netfilter/chains/held-rules.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
-import { createManagedState, OWNED_CHAINS } from '../managed-state.ts'
+import { createManagedState } from '../managed-state.ts'
 import { IpvsMode } from '../mode.ts'
+import { OWNED_CHAINS } from '../objects/names.ts'
 import { kindOf } from '../objects/object.ts'
 import { observeAll } from '../observe.ts'
 import { specText, splitText } from '../servers/server-spec.ts'
@@ -128,7 +129,7 @@ export function viewIpvs(settings: IpvsSettings, kernel: IpvsViewKernel): ModeVi
     isInProcess: (key) => kindOf(key) === 'relay',
     observe: () => observeAll(state),
     wantedLines(key) {
-      if (kindOf(key) === 'rule') return wantedRules(key, (chain) => program.rulesOf(chain))
+      if (kindOf(key) === 'rule') return wantedRules(key, program)
       const spec = kindOf(key) === 'vs' ? program.specOf(key) : undefined
       return spec === undefined ? [] : serverLines(specText(spec))
     },
