@@ -5,7 +5,9 @@ import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Routes } from '../../kernel/route/routes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
+import type { Digest, ObjectKey } from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
+import { ofKind } from '../netfilter/object-key.ts'
 import { PolicyRoutes, ROUTE_TABLES } from '../netfilter/policy-routes.ts'
 import { SetMembers } from '../netfilter/set-members.ts'
 import type { PortsByFamily } from './forwarder.ts'
@@ -13,6 +15,8 @@ import type { ForwarderState } from './forwarder-state.ts'
 import { CHAIN, OWNED_CHAINS, PREFIX, SET_REFUSED, SETS } from './names.ts'
 import { UserspaceProgram } from './program.ts'
 import type { TransparentListening, UserspaceSettings } from './settings.ts'
+
+type Digests = ReadonlyMap<ObjectKey, Digest>
 
 const TO_PORT = / -j DNAT --to-destination :(\d+)$/
 
@@ -72,6 +76,18 @@ export function createManagedState(
   return { program, forwarderState, redirect, conntrack: kernel?.conntrack }
 }
 
+/** The routes of the forwarder, and what the kernel holds of ours: all, or these objects. */
+export async function observe(
+  { forwarderState, redirect }: ManagedState,
+  keys: readonly ObjectKey[] | undefined,
+): Promise<Digests> {
+  const all = forwarderState?.digests ?? new Map()
+  const served = keys ? pick(all, keys) : all
+  if (redirect === undefined) return new Map(served)
+  const held = keys ? await observeSome(redirect, keys) : await observeAll(redirect)
+  return new Map([...served, ...held])
+}
+
 /** The ports of each family to which rules in the kernel translate; 0: no rule does. */
 export async function portsInKernel(iptables: Iptables): Promise<PortsByFamily> {
   const portIn = async (family: Family, chain: string) => {
@@ -126,4 +142,25 @@ async function redirectPorts(
     }
   }
   return ports
+}
+
+async function observeAll({ chains, sets, policyRoutes }: Redirect): Promise<Digests> {
+  const rules = await chains.observe()
+  return new Map([...rules, ...(await sets.observe()), ...(await policyRoutes.observe())])
+}
+
+async function observeSome(
+  { chains, sets, policyRoutes }: Redirect,
+  keys: readonly ObjectKey[],
+): Promise<Digests> {
+  const seen = new Map(await chains.observe(ofKind(keys, 'rule')))
+  const found = await sets.observe(ofKind(keys, 'set', 'member'))
+  const routed = ofKind(keys, 'route').length > 0 ? await policyRoutes.observe() : new Map()
+  for (const [key, digest] of pick(new Map([...found, ...routed]), keys)) seen.set(key, digest)
+  return seen
+}
+
+function pick(digests: Digests, keys: readonly ObjectKey[]): Digests {
+  const wanted = new Set(keys)
+  return new Map([...digests].filter(([key]) => wanted.has(key)))
 }

@@ -3,11 +3,11 @@ import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { BaseRules } from '../netfilter/chains/base-rules.ts'
 import type { ChainContents } from '../netfilter/chains/keeper-options.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
+import { describe as describeShared } from '../netfilter/rule.ts'
 import { WantedObjects } from '../netfilter/wanted-objects.ts'
 import type { PortsByFamily } from './forwarder.ts'
 import { SETS } from './names.ts'
-import { describe, entryIdOf, entryKey } from './object.ts'
-import { digestRoute, render } from './render.ts'
+import { digestRoute, entryIdOf, entryKey, render } from './render.ts'
 import type { Route } from './route.ts'
 import { baseRules } from './scaffolding.ts'
 import type { UserspaceSettings } from './settings.ts'
@@ -85,4 +85,14 @@ export class UserspaceProgram implements Program, ChainContents {
     if (route) this.#wanted.want(key, digestRoute(route), id)
     else if (this.#wanted.ownerOf(key) !== undefined) this.#wanted.want(key, undefined)
   }
+}
+
+/** What an object is; `rules` counts those of a chain. */
+function describe(key: ObjectKey, rules = 0): ObjectDescription {
+  return (
+    describeShared(key, rules) ?? {
+      kind: 'forwarder_route',
+      family: key.endsWith('/6') ? 6 : 4,
+    }
+  )
 }

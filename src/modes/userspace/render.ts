@@ -1,4 +1,4 @@
-import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
+import type { EntryId, ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { memberText } from '../../kernel/ipset/sets.ts'
 import { contentHash } from '../../lib/hash.ts'
 import { familyOf, type IpAddress } from '../../lib/ip.ts'
@@ -12,7 +12,7 @@ import {
   usableBackends,
 } from '../netfilter/arrival.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
-import { PRESENT } from '../netfilter/object-key.ts'
+import { nameOf, PRESENT } from '../netfilter/object-key.ts'
 import type { PointClaim } from '../netfilter/wanted-objects.ts'
 import { listeningOf } from './binding.ts'
 import { SETS } from './names.ts'
@@ -59,6 +59,16 @@ export function render(entry: ForwardingEntry, settings: UserspaceSettings): Ren
   if (claims.length + shared.size === 0) return undefined
   const listeners = claims.map(({ listener }) => listener)
   return { claims, shared, route: routeOf(entry, { protocol, listeners, settings }) }
+}
+
+/** `entry/shop/cart:http/TCP/4`: the key of the route for this entry. */
+export function entryKey(id: EntryId): ObjectKey {
+  return `entry/${id}` as ObjectKey
+}
+
+/** The entry that an `entry` key names. */
+export function entryIdOf(key: ObjectKey): EntryId {
+  return nameOf(key) as EntryId
 }
 
 /** Two routes are equal when their digests are. */

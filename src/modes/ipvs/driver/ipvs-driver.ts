@@ -23,13 +23,13 @@ import { nodeAddresses } from '../../netfilter/settings/node-addresses.ts'
 import { CHAIN } from '../objects/names.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
-import type { IpvsRuntime } from './ipvs-runtime.ts'
 import {
   ipvsModules,
   missingModuleRequirements,
   missingRequirements,
   unanswered,
 } from './missing-modules.ts'
+import type { IpvsRuntime } from './open-ipvs.ts'
 
 const DEFAULT_SCHEDULER = 'rr'
 
