@@ -1,7 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
-import { type BaseChain, BaseRules, chainsOf, jumpsOf } from '../netfilter/chains/base-rules.ts'
-import { type JumpObject, keyOf } from '../netfilter/chains/object.ts'
+import type { FamilyRules } from '../netfilter/chains/base-rules.ts'
+import { keyOf } from '../netfilter/chains/object.ts'
 import { filterJumps, forward, martians, serviceRanges } from '../netfilter/filter-rules.ts'
 import { TO_NODE } from '../netfilter/local-traffic.ts'
 import { isRouted } from '../netfilter/mark.ts'
@@ -18,53 +18,40 @@ export const MARTIANS: readonly ObjectKey[] = (
   ] as const
 ).map((object) => keyOf({ ...object, family: 4, table: 'filter' }))
 
-/** All chains that stand however many Services there are, and our rules in the built-in ones. */
-export function baseRules(settings: NetfilterSettings): BaseRules {
-  return new BaseRules(
-    settings.families.map((family) => ({
-      family,
-      chains: baseChains(settings, family),
-      jumps: jumps(settings, family),
-    })),
-  )
-}
-
 /**
- * Chains that stand however many Services there are; the dispatch trees hang below them.
- * Packets that another mode has marked as its own return at once, whichever mode's rules come first.
+ * Chains that stand however many Services there are; the dispatch trees hang below them. Packets that another mode has
+ * marked as its own return at once, whichever mode's rules come first. In the built-in chains, the filter table answers
+ * only new connections; in INPUT only those to addresses of this node: what another mode has delivered here, with the
+ * address of a Service, stays with it.
  */
-export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
-  return [
-    ...chainsOf('nat', {
-      [CHAIN.services]: [
-        `${isRouted(settings)}-j RETURN`,
-        `-j ${CHAIN.vips}`,
-        ...toNodePorts(settings, family, CHAIN.nodePorts),
-      ],
-      [CHAIN.postrouting]: postrouting(settings, family),
-    }),
-    ...chainsOf('filter', {
-      [CHAIN.filter]: [
-        '-m conntrack --ctstate DNAT -j RETURN',
-        `-j ${CHAIN.filterVips}`,
-        ...toNodePorts(settings, family, CHAIN.filterNodePorts),
-      ],
-      [CHAIN.forward]: forward(settings),
-      [CHAIN.ranges]: serviceRanges(settings, family, { filter: CHAIN.filter }),
-      [CHAIN.martians]: martians(settings, family),
-    }),
-  ]
-}
-
-/**
- * Our rules in the built-in chains. The filter table answers only new connections; in INPUT only those to addresses of this
- * node: what another mode has delivered here, with the address of a Service, stays with it.
- */
-export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
-  return jumpsOf(family, [
-    ['nat', 'PREROUTING', `-j ${CHAIN.services}`],
-    ['nat', 'OUTPUT', `-j ${CHAIN.services}`],
-    ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
-    ...filterJumps(settings, family, CHAIN, TO_NODE),
-  ])
+export function baseRules(settings: NetfilterSettings, family: Family): FamilyRules {
+  return {
+    family,
+    chains: {
+      nat: {
+        [CHAIN.services]: [
+          `${isRouted(settings)}-j RETURN`,
+          `-j ${CHAIN.vips}`,
+          ...toNodePorts(settings, family, CHAIN.nodePorts),
+        ],
+        [CHAIN.postrouting]: postrouting(settings, family),
+      },
+      filter: {
+        [CHAIN.filter]: [
+          '-m conntrack --ctstate DNAT -j RETURN',
+          `-j ${CHAIN.filterVips}`,
+          ...toNodePorts(settings, family, CHAIN.filterNodePorts),
+        ],
+        [CHAIN.forward]: forward(settings),
+        [CHAIN.ranges]: serviceRanges(settings, family, { filter: CHAIN.filter }),
+        [CHAIN.martians]: martians(settings, family),
+      },
+    },
+    jumps: [
+      ['nat', 'PREROUTING', `-j ${CHAIN.services}`],
+      ['nat', 'OUTPUT', `-j ${CHAIN.services}`],
+      ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
+      ...filterJumps(settings, family, CHAIN, TO_NODE),
+    ],
+  }
 }

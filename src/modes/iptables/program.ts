@@ -2,8 +2,7 @@ import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
-import type { BaseRules } from '../netfilter/chains/base-rules.ts'
-import type { ChainContents } from '../netfilter/chains/keeper-options.ts'
+import { BaseRules } from '../netfilter/chains/base-rules.ts'
 import { digestRules, keyOf, objectOf } from '../netfilter/chains/object.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
 import { kindOf, nameOf, PRESENT, setKey } from '../netfilter/object-key.ts'
@@ -26,7 +25,7 @@ interface EntryObjects {
  * digests and rendered again when they are needed, so that memory follows the
  * number of Services and not the size of their rules.
  */
-export class IptablesProgram implements Program, ChainContents {
+export class IptablesProgram implements Program {
   readonly rankOf = rankOf
   readonly #settings: NetfilterSettings
   readonly #entries = new Map<EntryId, EntryObjects>()
@@ -42,7 +41,7 @@ export class IptablesProgram implements Program, ChainContents {
   constructor(settings: NetfilterSettings) {
     this.#settings = settings
     this.#trees = new Map(settings.families.map((family) => [family, new Trees()]))
-    this.#base = baseRules(settings)
+    this.#base = new BaseRules(settings.families.map((family) => baseRules(settings, family)))
     for (const [key, digest] of this.#base.digests) this.#changes.set(key, digest)
   }
 

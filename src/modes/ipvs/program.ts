@@ -1,7 +1,6 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
-import type { BaseRules } from '../netfilter/chains/base-rules.ts'
-import type { ChainContents } from '../netfilter/chains/keeper-options.ts'
+import { BaseRules } from '../netfilter/chains/base-rules.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
 import { kindOf } from '../netfilter/object-key.ts'
 import { describe as describeShared } from '../netfilter/rule.ts'
@@ -18,7 +17,7 @@ import type { IpvsSettings } from './settings.ts'
  * Everything that the kernel should hold in this mode. Real servers are kept as
  * digests and rendered again when they are written.
  */
-export class IpvsProgram implements Program, ChainContents {
+export class IpvsProgram implements Program {
   readonly #settings: IpvsSettings
   readonly #marks: MarkBook
   readonly #entries = new Map<EntryId, ForwardingEntry>()
@@ -28,8 +27,9 @@ export class IpvsProgram implements Program, ChainContents {
   constructor(settings: IpvsSettings) {
     this.#settings = settings
     this.#marks = new MarkBook(markPattern(settings.netfilter))
-    this.#rules = baseRules(settings.netfilter)
-    this.#wanted.wantBase(settings.netfilter.families, SETS, this.#rules)
+    const { netfilter } = settings
+    this.#rules = new BaseRules(netfilter.families.map((family) => baseRules(netfilter, family)))
+    this.#wanted.wantBase(this.#rules, SETS)
   }
 
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {

@@ -1,7 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import { outsideRanges } from '../netfilter/arrival.ts'
-import { type BaseChain, BaseRules, chainsOf, jumpsOf } from '../netfilter/chains/base-rules.ts'
-import type { JumpObject } from '../netfilter/chains/object.ts'
+import type { FamilyRules, RulesByChain } from '../netfilter/chains/base-rules.ts'
 import {
   filterJumps,
   forward,
@@ -19,45 +18,34 @@ import { markPattern } from './objects/short-circuit-mark.ts'
 const NEW = '-m conntrack --ctstate NEW '
 const NOT_SYN = '-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN '
 
-/** All chains, however many Services there are, and our rules in the built-in ones. */
-export function baseRules(settings: NetfilterSettings): BaseRules {
-  return new BaseRules(
-    settings.families.map((family) => ({
-      family,
-      chains: chains(settings, family),
-      jumps: jumps(settings, family),
-    })),
-  )
-}
-
-export function chains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
+/** All chains, however many Services there are, as what differs between Services is in sets; and our rules in the built-in ones. */
+export function baseRules(settings: NetfilterSettings, family: Family): FamilyRules {
   const unless = SETS[family].isNotIn('SERVICES')
-  return [
-    ...chainsOf('mangle', arrival(settings, family)),
-    ...chainsOf('mangle', { [CHAIN.output]: departure(settings, family) }),
-    ...chainsOf('nat', {
-      [CHAIN.masquerade]: masquerade(settings, family),
-      [CHAIN.postrouting]: postrouting(settings, family, isHairpinOffLoopback(family)),
-    }),
-    ...chainsOf('filter', {
-      [CHAIN.filter]: answers(family),
-      [CHAIN.forward]: forward(settings),
-      [CHAIN.ranges]: serviceRanges(settings, family, { filter: CHAIN.filter, unless }),
-      [CHAIN.martians]: martians(settings, family),
-    }),
-  ]
-}
-
-export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
-  return jumpsOf(family, [
-    ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
-    ['mangle', 'INPUT', `-j ${CHAIN.input}`],
-    ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
-    ['nat', 'PREROUTING', `-j ${CHAIN.masquerade}`],
-    ['nat', 'OUTPUT', `-j ${CHAIN.masquerade}`],
-    ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
-    ...filterJumps(settings, family, CHAIN),
-  ])
+  return {
+    family,
+    chains: {
+      mangle: { ...arrival(settings, family), [CHAIN.output]: departure(settings, family) },
+      nat: {
+        [CHAIN.masquerade]: masquerade(settings, family),
+        [CHAIN.postrouting]: postrouting(settings, family, isHairpinOffLoopback(family)),
+      },
+      filter: {
+        [CHAIN.filter]: answers(family),
+        [CHAIN.forward]: forward(settings),
+        [CHAIN.ranges]: serviceRanges(settings, family, { filter: CHAIN.filter, unless }),
+        [CHAIN.martians]: martians(settings, family),
+      },
+    },
+    jumps: [
+      ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
+      ['mangle', 'INPUT', `-j ${CHAIN.input}`],
+      ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
+      ['nat', 'PREROUTING', `-j ${CHAIN.masquerade}`],
+      ['nat', 'OUTPUT', `-j ${CHAIN.masquerade}`],
+      ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
+      ...filterJumps(settings, family, CHAIN),
+    ],
+  }
 }
 
 /**
@@ -67,10 +55,7 @@ export function jumps(settings: NetfilterSettings, family: Family): readonly Jum
  * so do the answers of one that leaves from a port that a Service has on this node, as
  * masquerading may choose it.
  */
-function arrival(
-  settings: NetfilterSettings,
-  family: Family,
-): Readonly<Record<string, readonly string[]>> {
+function arrival(settings: NetfilterSettings, family: Family): RulesByChain {
   const { isIn, isNotIn } = SETS[family]
   const { pods } = sources(settings, family)
   const icmp = family === 4 ? '-p icmp ' : '-p ipv6-icmp '

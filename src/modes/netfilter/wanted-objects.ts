@@ -73,13 +73,9 @@ export class WantedObjects {
     else this.#owners.set(key, owner)
   }
 
-  /** Wants what no entry is needed for: the policy route and the sets of these families, and the rules. */
-  wantBase(
-    families: readonly Family[],
-    sets: Readonly<Record<Family, Pick<RoleSets<never>, 'kept'>>>,
-    rules: BaseRules,
-  ): void {
-    for (const family of families) {
+  /** Wants what no entry is needed for: these rules, and of their families the policy route and all sets. */
+  wantBase(rules: BaseRules, sets: Readonly<Record<Family, Pick<RoleSets<never>, 'kept'>>>): void {
+    for (const family of rules.families) {
       for (const { name } of sets[family].kept) this.want(setKey(name), PRESENT)
       this.want(routeKey(family), PRESENT)
     }

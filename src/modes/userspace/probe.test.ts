@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { fakeUserspaceNode, redirected } from '../../../test/support/modes/fake-userspace-node.ts'
+import { chainsOf } from '../netfilter/chains/base-rules.ts'
 import { settings } from '../testing/mode-fixtures.ts'
 import { trials } from './probe.ts'
-import { chains } from './scaffolding.ts'
+import { baseRules } from './scaffolding.ts'
 
 const FOUR = redirected({ netfilter: settings({ families: [4] }) })
 
@@ -41,7 +42,9 @@ test.each([
 test('every extension that a rule uses is tried', () => {
   const words = (text: string) => text.match(/-[mj] [a-zA-Z]+/g) ?? []
   const tried = new Set(trials(settings(), 4).flatMap(({ rule }) => words(rule)))
-  const used = chains(settings(), 4, { pods: 1, others: 2 }).flatMap(({ rules }) => rules)
+  const used = chainsOf(baseRules(settings(), 4, { pods: 1, others: 2 })).flatMap(
+    ({ rules }) => rules,
+  )
   const untried = new Set(used.flatMap(words).filter((word) => !tried.has(word)))
   expect([...untried].filter((word) => !/-j (NPUS|DROP)/.test(word))).toEqual([
     // Tried for itself: the mode does without it.

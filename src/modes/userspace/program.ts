@@ -1,22 +1,25 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { BaseRules } from '../netfilter/chains/base-rules.ts'
-import type { ChainContents } from '../netfilter/chains/keeper-options.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
 import { describe as describeShared } from '../netfilter/rule.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { WantedObjects } from '../netfilter/wanted-objects.ts'
-import type { PortsByFamily } from './forwarder.ts'
+import type { PortsByFamily, RedirectPorts } from './forwarder.ts'
 import { SETS } from './names.ts'
 import { digestRoute, entryIdOf, entryKey, render } from './render.ts'
 import type { Route } from './route.ts'
 import { baseRules } from './scaffolding.ts'
 import type { UserspaceSettings } from './settings.ts'
 
+/** For a mode without a forwarder, which only cleans up: its rules are never written. */
+const NO_PORTS: RedirectPorts = { pods: 0, others: 0 }
+
 /**
  * Everything that the forwarder and the kernel should hold in this mode. Routes are kept
  * as digests and rendered again when the forwarder gets them.
  */
-export class UserspaceProgram implements Program, ChainContents {
+export class UserspaceProgram implements Program {
   readonly #settings: UserspaceSettings
   readonly #entries = new Map<EntryId, ForwardingEntry>()
   readonly #wanted = new WantedObjects()
@@ -26,12 +29,12 @@ export class UserspaceProgram implements Program, ChainContents {
   constructor(settings: UserspaceSettings, ports: PortsByFamily) {
     const { listening } = settings
     this.#settings = settings
-    if (listening.kind === 'bound') this.#rules = new BaseRules([])
-    else {
-      const { netfilter } = listening
-      this.#rules = baseRules(netfilter, ports)
-      this.#wanted.wantBase(netfilter.families, SETS, this.#rules)
-    }
+    const base = (netfilter: NetfilterSettings) =>
+      netfilter.families.map((family) =>
+        baseRules(netfilter, family, ports.get(family) ?? NO_PORTS),
+      )
+    this.#rules = new BaseRules(listening.kind === 'bound' ? [] : base(listening.netfilter))
+    this.#wanted.wantBase(this.#rules, SETS)
   }
 
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {

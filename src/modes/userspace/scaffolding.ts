@@ -1,72 +1,58 @@
 import type { Family } from '../../lib/ip.ts'
 import { outsideRanges } from '../netfilter/arrival.ts'
-import { type BaseChain, BaseRules, chainsOf, jumpsOf } from '../netfilter/chains/base-rules.ts'
-import type { JumpObject } from '../netfilter/chains/object.ts'
+import type { FamilyRules } from '../netfilter/chains/base-rules.ts'
 import { filterJumps, martians, portUnreachable, serviceRanges } from '../netfilter/filter-rules.ts'
 import { FROM_NODE, sources } from '../netfilter/local-traffic.ts'
 import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import type { PortsByFamily, RedirectPorts } from './forwarder.ts'
+import type { RedirectPorts } from './forwarder.ts'
 import { CHAIN, SETS } from './names.ts'
 import type { Side } from './route.ts'
-
-/** For a mode without a forwarder, which only cleans up: its rules are never written. */
-const NO_PORTS: RedirectPorts = { pods: 0, others: 0 }
 
 const NEW = '-m conntrack --ctstate NEW '
 const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
 
 /**
- * All chains, however many Services there are, and our rules in the built-in ones.
- * `ports`: where the forwarder listens for packets of each side.
+ * All chains, however many Services there are, as what differs between Services is in sets; and our rules in the
+ * built-in ones. `ports`: where the forwarder listens for packets of each side.
  */
-export function baseRules(settings: NetfilterSettings, ports: PortsByFamily): BaseRules {
-  return new BaseRules(
-    settings.families.map((family) => ({
-      family,
-      chains: chains(settings, family, ports.get(family) ?? NO_PORTS),
-      jumps: jumps(settings, family),
-    })),
-  )
-}
-
-export function chains(
+export function baseRules(
   settings: NetfilterSettings,
   family: Family,
   ports: RedirectPorts,
-): readonly BaseChain[] {
-  return [
-    ...chainsOf('mangle', {
-      [CHAIN.route]: route(settings, family),
-      [CHAIN.fresh]: fresh(settings, family),
-      [CHAIN.divert]: [setTaken(settings), setRouted(settings)],
-      [CHAIN.hold]: settings.matchesSockets ? HOLD : [],
-      [CHAIN.input]: arrival(settings),
-      [CHAIN.output]: departure(settings, family),
-    }),
-    ...chainsOf('nat', {
-      [CHAIN.redirect]: redirect(settings, family, ports),
-      [CHAIN.pods]: toPort(ports.pods),
-      [CHAIN.taken]: [`${isRouted(settings)}-j ACCEPT`],
-    }),
-    ...chainsOf('filter', {
-      [CHAIN.filter]: answers(settings, family),
-      [CHAIN.ranges]: serviceRanges(settings, family, { filter: CHAIN.filter }),
-      [CHAIN.martians]: martians(settings, family),
-    }),
-  ]
-}
-
-export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
-  return jumpsOf(family, [
-    ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
-    ['mangle', 'INPUT', `-j ${CHAIN.input}`],
-    ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
-    ['nat', 'PREROUTING', `${isRouted(settings)}-j ${CHAIN.redirect}`],
-    ['nat', 'OUTPUT', `${isRouted(settings)}-j ${CHAIN.pods}`],
-    ['nat', 'POSTROUTING', `-j ${CHAIN.taken}`],
-    ...filterJumps(settings, family, CHAIN),
-  ])
+): FamilyRules {
+  return {
+    family,
+    chains: {
+      mangle: {
+        [CHAIN.route]: route(settings, family),
+        [CHAIN.fresh]: fresh(settings, family),
+        [CHAIN.divert]: [setTaken(settings), setRouted(settings)],
+        [CHAIN.hold]: settings.matchesSockets ? HOLD : [],
+        [CHAIN.input]: arrival(settings),
+        [CHAIN.output]: departure(settings, family),
+      },
+      nat: {
+        [CHAIN.redirect]: redirect(settings, family, ports),
+        [CHAIN.pods]: toPort(ports.pods),
+        [CHAIN.taken]: [`${isRouted(settings)}-j ACCEPT`],
+      },
+      filter: {
+        [CHAIN.filter]: answers(settings, family),
+        [CHAIN.ranges]: serviceRanges(settings, family, { filter: CHAIN.filter }),
+        [CHAIN.martians]: martians(settings, family),
+      },
+    },
+    jumps: [
+      ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
+      ['mangle', 'INPUT', `-j ${CHAIN.input}`],
+      ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
+      ['nat', 'PREROUTING', `${isRouted(settings)}-j ${CHAIN.redirect}`],
+      ['nat', 'OUTPUT', `${isRouted(settings)}-j ${CHAIN.pods}`],
+      ['nat', 'POSTROUTING', `-j ${CHAIN.taken}`],
+      ...filterJumps(settings, family, CHAIN),
+    ],
+  }
 }
 
 /**

@@ -1,55 +1,38 @@
 import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
 import type { ChainContents } from './keeper-options.ts'
-import { digestCount, digestRules, type JumpObject, keyOf } from './object.ts'
+import { type ChainObject, digestCount, digestRules, type JumpObject, keyOf } from './object.ts'
 import type { ChainLocation, Table } from './place.ts'
 
-/** One chain of ours with its rules, in order, as `iptables-save` writes them. */
-export interface BaseChain {
-  readonly table: Table
-  readonly chain: string
-  readonly rules: readonly string[]
-}
+/** Rules in order, as `iptables-save` writes them, by the names of their chains. */
+export type RulesByChain = Readonly<Record<string, readonly string[]>>
 
 /** A rule of ours in a built-in chain. */
 export type BaseJump = readonly [table: Table, chain: string, rule: string]
 
-/** Chains and jumps of one family, however many Services there are. */
+/** What a mode has in the tables of one family, however many Services there are. */
 export interface FamilyRules {
   readonly family: Family
-  readonly chains: readonly BaseChain[]
-  readonly jumps: readonly JumpObject[]
-}
-
-/** The chains of one table by their names; one without rules is not made. */
-export function chainsOf(
-  table: Table,
-  chains: Readonly<Record<string, readonly string[]>>,
-): readonly BaseChain[] {
-  return Object.entries(chains)
-    .filter(([, rules]) => rules.length > 0)
-    .map(([chain, rules]) => ({ table, chain, rules }))
-}
-
-export function jumpsOf(family: Family, jumps: readonly BaseJump[]): readonly JumpObject[] {
-  return jumps.map(([table, chain, rule]) => ({ kind: 'jump', family, table, chain, rule }))
+  /** A chain without rules is not made. */
+  readonly chains: Readonly<Partial<Record<Table, RulesByChain>>>
+  readonly jumps: readonly BaseJump[]
 }
 
 /** The chains and jumps of a mode that stand however many Services there are: what differs is in sets or other chains. */
 export class BaseRules implements ChainContents {
+  readonly families: readonly Family[]
   /** What is wanted of each chain and jump. */
   readonly digests: ReadonlyMap<ObjectKey, Digest>
   readonly #rules: ReadonlyMap<ObjectKey, readonly string[]>
   readonly #jumps: readonly JumpObject[]
 
   constructor(families: readonly FamilyRules[]) {
-    this.#jumps = families.flatMap(({ jumps }) => jumps)
+    this.families = families.map(({ family }) => family)
     this.#rules = new Map(
-      families.flatMap(({ family, chains }) =>
-        chains.map(({ table, chain, rules }) => {
-          return [keyOf({ kind: 'chain', family, table, chain }), rules] as const
-        }),
-      ),
+      families.flatMap(chainsOf).map(({ rules, ...chain }) => [keyOf(chain), rules]),
+    )
+    this.#jumps = families.flatMap(({ family, jumps }) =>
+      jumps.map(([table, chain, rule]) => ({ kind: 'jump', family, table, chain, rule }) as const),
     )
     this.digests = new Map([
       ...[...this.#rules].map(([key, rules]) => [key, digestRules(rules)] as const),
@@ -68,4 +51,16 @@ export class BaseRules implements ChainContents {
       .filter((jump) => jump.family === family && jump.table === table && jump.chain === chain)
       .map(keyOf)
   }
+}
+
+/** The chains that have rules, each with these. */
+export function chainsOf({
+  family,
+  chains,
+}: FamilyRules): readonly (ChainObject & { readonly rules: readonly string[] })[] {
+  return (Object.entries(chains) as [Table, RulesByChain][]).flatMap(([table, byName]) =>
+    Object.entries(byName)
+      .filter(([, rules]) => rules.length > 0)
+      .map(([chain, rules]) => ({ kind: 'chain', family, table, chain, rules }) as const),
+  )
 }
