@@ -17,7 +17,12 @@ import type { IpvsSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */
-const SETS = ['SERVICES', 'VIPS', 'ALLOWED', 'SHORTCUT'] as const satisfies readonly SetRole[]
+const TRIED_ROLES = [
+  'SERVICES',
+  'VIPS',
+  'ALLOWED',
+  'SHORTCUT',
+] as const satisfies readonly SetRole[]
 
 /**
  * Tries what the mode needs where no packet meets it, and removes it again: a
@@ -33,7 +38,7 @@ export async function probeIpvs(kernel: IpvsDependencies, settings: IpvsSettings
     settings.netfilter.families.map((family) => ({
       family,
       chain: CHAIN,
-      sets: SETS.map(TRIED_SETS[family].of),
+      sets: TRIED_ROLES.map(TRIED_SETS[family].of),
       rules: trials(settings.netfilter, family),
     })),
   )

@@ -9,7 +9,7 @@ import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */
-const SETS = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
+const TRIED_ROLES = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
 
 /**
  * Tries what the mode needs of the kernel where no packet meets it, and removes it again: a
@@ -43,7 +43,7 @@ function tryRedirect(
     netfilter.families.map((family) => ({
       family,
       chain: CHAIN,
-      sets: SETS.map(TRIED_SETS[family].of),
+      sets: TRIED_ROLES.map(TRIED_SETS[family].of),
       rules: trials(netfilter, family),
     })),
   )
