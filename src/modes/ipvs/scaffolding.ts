@@ -18,7 +18,10 @@ import { markPattern } from './objects/short-circuit-mark.ts'
 const NEW = '-m conntrack --ctstate NEW '
 const NOT_SYN = '-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN '
 
-/** All chains, however many Services there are, as what differs between Services is in sets; and our rules in the built-in ones. */
+/**
+ * All chains, however many Services there are, as what differs between Services is in sets; and our rules in the
+ * built-in ones.
+ */
 export function baseRules(settings: NetfilterSettings, family: Family): FamilyRules {
   const unless = SETS[family].isNotIn('SERVICES')
   return {
