@@ -1,5 +1,5 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import type { Table } from './chains/place.ts'
+import type { Table } from './chains/object.ts'
 import { isHairpin } from './postrouting.ts'
 import type { KernelFacts } from './settings/mode-inputs.ts'
 import { trialText } from './trial.ts'

@@ -2,7 +2,7 @@ import type { SetCommand, Sets } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Missing } from '../mode.ts'
-import type { Table } from './chains/place.ts'
+import type { Table } from './chains/object.ts'
 import type { KeptSet } from './role-sets.ts'
 
 /** One rule to try, and what to do when the kernel refuses it. */

@@ -1,7 +1,7 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { BaseRules } from '../netfilter/chains/base-rules.ts'
-import type { ChainLocation } from '../netfilter/chains/place.ts'
+import type { ChainLocation } from '../netfilter/chains/object.ts'
 import { describe as describeShared } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { WantedObjects } from '../netfilter/wanted-objects.ts'

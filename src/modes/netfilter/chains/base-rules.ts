@@ -1,8 +1,15 @@
 import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
 import type { ChainContents } from './keeper-options.ts'
-import { type ChainObject, digestCount, digestRules, type JumpObject, keyOf } from './object.ts'
-import type { ChainLocation, Table } from './place.ts'
+import {
+  type ChainLocation,
+  type ChainObject,
+  digestCount,
+  digestRules,
+  type JumpObject,
+  keyOf,
+  type Table,
+} from './object.ts'
 
 /** Rules in order, as `iptables-save` writes them, by the names of their chains. */
 export type RulesByChain = Readonly<Record<string, readonly string[]>>
