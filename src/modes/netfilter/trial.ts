@@ -14,7 +14,7 @@ export interface RuleTrial {
 }
 
 /** The rules of one family that are tried. */
-export interface RuleTrials {
+interface RuleTrials {
   readonly family: Family
   /** The chain that the rules stand in, which no packet meets. */
   readonly chain: string
@@ -22,7 +22,7 @@ export interface RuleTrials {
 }
 
 /** What to try of one family; the rules are tried where all sets could be made. */
-export interface Trials extends RuleTrials {
+interface Trials extends RuleTrials {
   /** Under names that no mode uses. */
   readonly sets: readonly KeptSet[]
 }
