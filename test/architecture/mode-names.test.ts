@@ -18,7 +18,6 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ],
   ['src/modes/netfilter/settings/netfilter-settings.ts', 'the same section of the configuration'],
   ['src/modes/netfilter/chains/observe.ts', 'the program iptables'],
-  ['src/modes/netfilter/trial.ts', 'the program iptables'],
   ['src/modes/netfilter/policy-routes.ts', 'the priorities that the modes share out'],
   ['src/kernel/iptables/command-iptables.ts', 'the program iptables'],
   ['src/kernel/nftables-monitor/nftables-monitor.ts', 'the subsystem of netlink'],

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import type { SetCommand, SetType } from '../../kernel/ipset/sets.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import type { ObjectKey } from '../mode.ts'
+import { PRESENT } from '../netfilter/object-key.ts'
 import { ip } from '../testing/mode-fixtures.ts'
 import { AffinitySets } from './mode.ts'
-import { SET_DIGEST } from './set-key.ts'
 
 const keys = ['set/NPROXY-A4-a', 'set/NPROXY-A4-b', 'set/NPROXY-A4-c'] as ObjectKey[]
 const type: SetType = {
@@ -54,7 +54,7 @@ test('our sets are found by name, foreign ones are not', async () => {
   const { kernel, sets } = setUp()
   await kernel.run(['NPROXY-A4-a', 'NPROXY-A4-y', 'OTHER'].map((name) => create(name)))
   expect([...(await sets.observe()).keys()]).toEqual(['set/NPROXY-A4-a', 'set/NPROXY-A4-y'])
-  expect(await sets.observe(keys)).toEqual(new Map([['set/NPROXY-A4-a', SET_DIGEST]]))
+  expect(await sets.observe(keys)).toEqual(new Map([['set/NPROXY-A4-a', PRESENT]]))
 })
 
 test('without IP sets there are none, unless some were there before', async () => {

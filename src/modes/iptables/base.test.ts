@@ -1,21 +1,16 @@
 import { expect, test } from 'vitest'
+import { BaseRules, chainsOf } from '../netfilter/chains/base-rules.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
 import { cidr, settings } from '../testing/mode-fixtures.ts'
-import { baseChains, jumps, MARTIANS } from './base.ts'
+import { baseRules, MARTIANS } from './base.ts'
 import { CHAIN } from './names.ts'
 
-const keys = (overrides = {}) => {
-  const given = settings(overrides)
-  return new Set([
-    ...jumps(given, 4).map(keyOf),
-    ...baseChains(given, 4).map(({ table, chain }) =>
-      keyOf({ kind: 'chain', family: 4, table, chain }),
-    ),
-  ])
-}
+const keys = (overrides = {}) => new BaseRules([baseRules(settings(overrides), 4)]).digests
 
 test('nat sees every packet, filter every new connection that leaves or is for an address of this node', () => {
-  const places = jumps(settings(), 4).map(({ table, chain, rule }) => `${table} ${chain} ${rule}`)
+  const places = baseRules(settings(), 4).jumps.map(
+    ([table, chain, rule]) => `${table} ${chain} ${rule}`,
+  )
   const isNew = '-m conntrack --ctstate NEW -j NPROXY-FILTER'
   expect(places).toEqual([
     'nat PREROUTING -j NPROXY-SERVICES',
@@ -29,7 +24,9 @@ test('nat sees every packet, filter every new connection that leaves or is for a
 })
 
 test('addresses of Services come before node ports, in both tables', () => {
-  const rules = new Map(baseChains(settings(), 4).map(({ chain, rules: text }) => [chain, text]))
+  const rules = new Map(
+    chainsOf(baseRules(settings(), 4)).map(({ chain, rules: text }) => [chain, text]),
+  )
   expect(rules.get(CHAIN.services)?.[1]).toBe('-j NPROXY-VIPS')
   expect(rules.get(CHAIN.services)?.at(-1)).toContain('-j NPROXY-NODEPORTS')
   expect(rules.get(CHAIN.filter)?.[1]).toBe('-j NPROXY-FILTER-VIPS')
@@ -37,12 +34,14 @@ test('addresses of Services come before node ports, in both tables', () => {
 })
 
 test('what is translated needs no answer', () => {
-  const rules = new Map(baseChains(settings(), 4).map(({ chain, rules: text }) => [chain, text]))
+  const rules = new Map(
+    chainsOf(baseRules(settings(), 4)).map(({ chain, rules: text }) => [chain, text]),
+  )
   expect(rules.get(CHAIN.filter)?.[0]).toBe('-m conntrack --ctstate DNAT -j RETURN')
 })
 
 test('packets that another mode has taken stay with it, whichever rules come first', () => {
-  const [first] = baseChains(settings({ masqueradeBit: 14 }), 4)
+  const [first] = chainsOf(baseRules(settings({ masqueradeBit: 14 }), 4))
   expect(first?.chain).toBe(CHAIN.services)
   expect(first?.rules[0]).toBe('-m mark --mark 0x2000/0x2000 -j RETURN')
 })
@@ -50,13 +49,13 @@ test('packets that another mode has taken stay with it, whichever rules come fir
 test('the guard of loopback stands when it is configured, in IPv4 alone', () => {
   expect(MARTIANS.filter((key) => keys().has(key))).toEqual([])
   expect(MARTIANS.filter((key) => keys({ dropMartians: true }).has(key))).toEqual(MARTIANS)
-  expect(jumps(settings({ dropMartians: true }), 6)).toHaveLength(7)
+  expect(baseRules(settings({ dropMartians: true }), 6).jumps).toHaveLength(7)
 })
 
 test('a chain of its own refuses what no Service has, where Service ranges are known', () => {
   const key = keyOf({ kind: 'chain', family: 4, table: 'filter', chain: CHAIN.ranges })
   const known = { serviceRanges: [cidr('10.96.0.0/12')] }
   expect([keys().has(key), keys(known).has(key)]).toEqual([false, true])
-  const places = jumps(settings(known), 4).map(({ chain, rule }) => `${chain} ${rule}`)
+  const places = baseRules(settings(known), 4).jumps.map(([, chain, rule]) => `${chain} ${rule}`)
   expect(places).toContain('FORWARD -m conntrack --ctstate NEW -j NPROXY-RANGES')
 })

@@ -4,8 +4,8 @@ import { fakeNode, serviceAt } from '../../../test/support/modes/fake-node.ts'
 import type { ObjectKey } from '../mode.ts'
 import { plan } from '../netfilter/chains/plan.ts'
 import { entry, settings } from '../testing/mode-fixtures.ts'
-import { rankOf } from './mode.ts'
-import { OWNED_CHAINS } from './names.ts'
+
+import { OWNED_CHAINS, rankOf } from './names.ts'
 import { IptablesProgram } from './program.ts'
 
 const slices = (set: readonly ObjectKey[], chainsPerCommit: number) =>

@@ -3,9 +3,9 @@ import type { EntryId, ForwardingEntry, Frontend } from '../../forwarding/entry.
 import { type IpAddress, ipBytes } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
 import { objectOf } from '../netfilter/chains/object.ts'
+import { kindOf } from '../netfilter/object-key.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { IptablesProgram } from './program.ts'
-import { isSetKey } from './set-key.ts'
 
 /**
  * What Services cost, pinned. A change of the rules' shape shows here as a change
@@ -67,7 +67,7 @@ function programOf(
 function countsOf(program: IptablesProgram): string {
   const counts = { chains: { nat: 0, filter: 0 }, rules: { nat: 0, filter: 0 }, sets: 0 }
   for (const key of program.takeChanges().keys()) {
-    if (isSetKey(key)) counts.sets++
+    if (kindOf(key) === 'set') counts.sets++
     else {
       const { kind, table } = objectOf(key)
       if (table === 'mangle') throw new Error(`${key} in mangle`)

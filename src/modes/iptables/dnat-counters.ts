@@ -1,14 +1,14 @@
 import type { ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import { type Family, hostPort } from '../../lib/ip.ts'
-import type {
-  ApplyResult,
-  BackendTraffic,
-  ObjectKey,
-  TrafficNumbers,
-  TrafficReading,
+import {
+  type ApplyResult,
+  addNumbers,
+  type BackendTraffic,
+  type ObjectKey,
+  type TrafficNumbers,
+  type TrafficReading,
 } from '../mode.ts'
-import { addNumbers } from '../netfilter/arrival-members.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
 
 const DNAT = /-j DNAT --to-destination (\S+)$/

@@ -1,9 +1,9 @@
 import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { cidrContains } from '../../lib/ip.ts'
+import { portUnreachable } from '../netfilter/filter-rules.ts'
 import { FROM_NODE, fromPods } from '../netfilter/local-traffic.ts'
 import { setMark } from '../netfilter/mark.ts'
 import { dport, from, to } from '../netfilter/rule.ts'
-import { portUnreachable } from '../netfilter/service-ranges.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { serviceChain } from './names.ts'
 

@@ -14,29 +14,19 @@ import type {
   ReadTraffic,
 } from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
-import { keyOf } from '../netfilter/chains/object.ts'
-import type { ChainLocation } from '../netfilter/chains/place.ts'
 import { demandRemoved } from '../netfilter/chains/plan.ts'
+import { nameOf, ofKind, PRESENT, setKey } from '../netfilter/object-key.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { jumps } from './base.ts'
 import { DnatCounters } from './dnat-counters.ts'
-import { CHAIN, OWNED_CHAINS, PREFIX } from './names.ts'
+import { OWNED_CHAINS, PREFIX } from './names.ts'
 import { probeIptables } from './probe.ts'
 import { IptablesProgram } from './program.ts'
-import { isSetKey, SET_DIGEST, setKey, setName } from './set-key.ts'
 
 /** What this mode cannot do, and why. docs/semantics.md shows the list. */
 export const GAPS: readonly Gap[] = [
   { scenario: 'endpoint weights', reason: 'every endpoint of a Service is equally likely' },
   { scenario: 'IPVS schedulers', reason: 'the choice is always random' },
 ]
-
-const ROOTS: ReadonlySet<string> = new Set([
-  CHAIN.vips,
-  CHAIN.nodePorts,
-  CHAIN.filterVips,
-  CHAIN.filterNodePorts,
-])
 
 /** What an instance is built on; the instance closes none of it. */
 export interface IptablesDependencies {
@@ -72,11 +62,7 @@ export class IptablesMode implements Mode {
       iptables: kernel.iptables,
       monitor: kernel.monitor,
       families: settings.families,
-      contents: {
-        rankOf,
-        rulesOf: (key) => program.rulesOf(key),
-        jumpsIn: (place) => jumpsIn(settings, place),
-      },
+      contents: program,
     })
   }
 
@@ -86,16 +72,16 @@ export class IptablesMode implements Mode {
 
   /** Sets are created before the rules that name them, and destroyed after those. */
   async apply({ set, unset }: Change): Promise<ApplyResult> {
-    const created = await this.#sets.create(set.filter(isSetKey))
-    const chains = { set: set.filter(isRuleKey), unset: unset.filter(isRuleKey) }
+    const created = await this.#sets.create(ofKind(set, 'set'))
+    const chains = { set: ofKind(set, 'rule'), unset: ofKind(unset, 'rule') }
     const result = await this.#counters.around(chains.set, () => this.#chains.apply(chains))
-    const destroyed = await this.#sets.destroy(unset.filter(isSetKey))
+    const destroyed = await this.#sets.destroy(ofKind(unset, 'set'))
     return { ...result, failed: new Map([...created, ...result.failed, ...destroyed]) }
   }
 
   async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
-    const chains = await this.#chains.observe(keys?.filter(isRuleKey))
-    const sets = keys?.filter(isSetKey)
+    const chains = await this.#chains.observe(keys && ofKind(keys, 'rule'))
+    const sets = keys && ofKind(keys, 'set')
     if (sets?.length === 0) return chains
     return new Map([...chains, ...(await this.#sets.observe(sets))])
   }
@@ -121,29 +107,6 @@ export class IptablesMode implements Mode {
   }
 }
 
-function isRuleKey(key: ObjectKey): boolean {
-  return !isSetKey(key)
-}
-
-function jumpsIn(settings: NetfilterSettings, place: ChainLocation): readonly ObjectKey[] {
-  return jumps(settings, place.family)
-    .filter(({ table, chain }) => table === place.table && chain === place.chain)
-    .map(keyOf)
-}
-
-/**
- * Each chain leads only to chains of a lower rank, so no packet ever meets half a
- * Service: pools, entries, firewalls; dispatch chains from the leaves up; their roots;
- * scaffolding.
- */
-export function rankOf(chain: string): number {
-  if (ROOTS.has(chain)) return 100
-  const kind = chain.slice(PREFIX.length, PREFIX.length + 2)
-  const service = ['C-', 'L-', 'E-', 'F-'].indexOf(kind)
-  if (service >= 0) return service
-  return kind === 'V-' || kind === 'P-' ? 60 - chain.length : 200
-}
-
 type Command = readonly [ObjectKey, SetCommand]
 type Failed = ReadonlyMap<ObjectKey, KernelError>
 
@@ -164,7 +127,7 @@ export class AffinitySets {
   async create(keys: readonly ObjectKey[]): Promise<Failed> {
     const commands = keys.flatMap((key): Command[] => {
       const type = this.#typeOf(key)
-      return type ? [[key, { do: 'create', name: setName(key), type }]] : []
+      return type ? [[key, { do: 'create', name: nameOf(key), type }]] : []
     })
     const failed = await this.#run(commands)
     for (const [key] of commands) if (!failed.has(key)) this.#present.add(key)
@@ -173,7 +136,7 @@ export class AffinitySets {
 
   /** Destroys sets; one that a foreign rule still names stays, with the reason. */
   async destroy(keys: readonly ObjectKey[]): Promise<Failed> {
-    const failed = await this.#run(keys.map((key) => [key, { do: 'destroy', name: setName(key) }]))
+    const failed = await this.#run(keys.map((key) => [key, { do: 'destroy', name: nameOf(key) }]))
     for (const key of keys) if (!failed.has(key)) this.#present.delete(key)
     return failed
   }
@@ -187,7 +150,7 @@ export class AffinitySets {
     this.#present.clear()
     for (const key of held) this.#present.add(key)
     const seen = keys ? keys.filter((key) => this.#present.has(key)) : held
-    return new Map(seen.map((key) => [key, SET_DIGEST]))
+    return new Map(seen.map((key) => [key, PRESENT]))
   }
 
   async #listed(): Promise<readonly ObjectKey[]> {

@@ -29,6 +29,13 @@ export const CHAIN = {
   martians: `${PREFIX}MARTIANS`,
 } as const
 
+const ROOTS: ReadonlySet<string> = new Set([
+  CHAIN.vips,
+  CHAIN.nodePorts,
+  CHAIN.filterVips,
+  CHAIN.filterNodePorts,
+])
+
 /**
  * Chains of one Service port: `C` cluster pool, `L` local pool, `E` what
  * external traffic meets first, `F` firewall of a frontend with source ranges.
@@ -43,4 +50,17 @@ export function serviceChain(kind: ServiceChain, owner: string): string {
 /** The set that remembers which clients stick to one backend; 29 of 31 characters. */
 export function affinitySet(family: 4 | 6, owner: string): string {
   return `${PREFIX}A${family}-${hashName(owner, 19)}`
+}
+
+/**
+ * Each chain leads only to chains of a lower rank, so no packet ever meets half a
+ * Service: pools, entries, firewalls; dispatch chains from the leaves up; their roots;
+ * scaffolding.
+ */
+export function rankOf(chain: string): number {
+  if (ROOTS.has(chain)) return 100
+  const kind = chain.slice(PREFIX.length, PREFIX.length + 2)
+  const service = ['C-', 'L-', 'E-', 'F-'].indexOf(kind)
+  if (service >= 0) return service
+  return kind === 'V-' || kind === 'P-' ? 60 - chain.length : 200
 }

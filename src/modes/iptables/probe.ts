@@ -1,8 +1,10 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
+import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { setMark } from '../netfilter/mark.ts'
 import { masqueradeFacts } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import { type RuleTrial, rejectModule, tryRules } from '../netfilter/trial.ts'
 import { PREFIX } from './names.ts'
 
 const CHAIN = `${PREFIX}PROBE`
@@ -17,18 +19,14 @@ export async function probeIptables(
 ): Promise<Probe> {
   const missing: Missing[] = []
   for (const family of settings.families) {
-    for (const { what, table, rule, remedy } of needs(settings, family)) {
-      const text = `*${table}\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
-      const result = await iptables.restore(family, text)
-      const cannot = !result.ok && (result.kind === 'refused' || result.kind === 'missing')
-      if (cannot) missing.push({ what: `IPv${family} ${what}: ${result.message}`, remedy })
-    }
+    const rules = needs(settings, family)
+    missing.push(...(await tryRules(iptables, { family, chain: CHAIN, rules })))
   }
   const { backend, version } = iptables
   return { missing, facts: { backend, version, ...masqueradeFacts(settings) } }
 }
 
-function needs(settings: NetfilterSettings, family: 4 | 6) {
+function needs(settings: NetfilterSettings, family: Family): readonly RuleTrial[] {
   const load = (module: string) => `load the kernel module: modprobe ${module}`
   const address = family === 4 ? '127.0.0.1:1' : '[::1]:1'
   return [
@@ -48,7 +46,7 @@ function needs(settings: NetfilterSettings, family: 4 | 6) {
       what: 'connection states',
       table: 'filter',
       rule: '-m conntrack --ctstate NEW -j REJECT',
-      remedy: load(`xt_conntrack ${family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'}`),
+      remedy: load(`xt_conntrack ${rejectModule(family)}`),
     },
-  ] as const
+  ]
 }

@@ -4,9 +4,9 @@ import { serviceAt } from '../../../test/support/modes/fake-node.ts'
 import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { digestRules, objectOf } from '../netfilter/chains/object.ts'
+import { kindOf, ofKind } from '../netfilter/object-key.ts'
 import { backend, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { IptablesProgram } from './program.ts'
-import { isSetKey } from './set-key.ts'
 
 /** Everything that a program wants, by adding up its changes. */
 function wantedBy(program: IptablesProgram, known = new Map<ObjectKey, Digest>()) {
@@ -58,17 +58,17 @@ test('a set that two entries share belongs to both, and stays until neither want
   program.replace(id('a'), serviceAt('a', '172.30.0.1', sticky))
   program.replace(id('b'), serviceAt('b', '172.30.0.2', sticky))
   const wanted = wantedBy(program)
-  const sets = [...wanted.keys()].filter(isSetKey)
+  const sets = ofKind([...wanted.keys()], 'set')
   expect(sets).toHaveLength(2)
   expect(sets.map((key) => program.ownersOf(key))).toEqual([
     ['a', 'b'],
     ['a', 'b'],
   ])
   program.replace(id('a'), undefined)
-  expect([...wantedBy(program, wanted).keys()].filter(isSetKey)).toEqual(sets)
+  expect(ofKind([...wantedBy(program, wanted).keys()], 'set')).toEqual(sets)
   expect(sets.map((key) => program.setTypeOf(key)?.type)).toEqual(['hash:ip', 'hash:ip'])
   program.replace(id('b'), undefined)
-  expect([...wantedBy(program, wanted).keys()].filter(isSetKey)).toEqual([])
+  expect(ofKind([...wantedBy(program, wanted).keys()], 'set')).toEqual([])
 })
 
 test('what is not wanted has neither rules nor options nor an owner', () => {
@@ -88,7 +88,7 @@ test('every object has a kind, and a chain or jump its table and rules, wanted o
   const program = new IptablesProgram(settings())
   program.replace(id('a'), serviceAt('a', '172.30.0.1', { affinity: { seconds: 60 } }))
   const describe = (key: string) => program.describe(key as ObjectKey)
-  const [set = ''] = [...wantedBy(program).keys()].filter(isSetKey)
+  const [set = ''] = ofKind([...wantedBy(program).keys()], 'set')
   expect(describe(set)).toEqual({ kind: 'set', family: undefined })
   expect(describe('6/filter/INPUT>-j NPROXY-FILTER')).toEqual({
     kind: 'jump',
@@ -175,7 +175,7 @@ test('what is wanted depends on the entries alone, and the rules have the digest
       for (const [name, one] of [...entries].reverse()) direct.replace(name, one)
       expect(wanted).toEqual(wantedBy(direct))
       for (const [key, digest] of wanted) {
-        if (isSetKey(key) || objectOf(key).kind !== 'chain') continue
+        if (kindOf(key) === 'set' || objectOf(key).kind !== 'chain') continue
         const rules = program.rulesOf(key) ?? []
         expect([digestRules(rules), rules.length]).toEqual([
           digest,

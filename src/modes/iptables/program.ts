@@ -2,14 +2,15 @@ import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
-import { digestCount, digestRules, keyOf, objectOf } from '../netfilter/chains/object.ts'
+import { BaseRules } from '../netfilter/chains/base-rules.ts'
+import { type ChainLocation, digestRules, keyOf, objectOf } from '../netfilter/chains/object.ts'
+import { kindOf, nameOf, PRESENT, setKey } from '../netfilter/object-key.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { baseChains, jumps } from './base.ts'
+import { baseRules } from './base.ts'
 import type { DispatchKey } from './dispatch-key.ts'
 import { DispatchTree } from './dispatch-tree.ts'
-import { CHAIN, type OwnTable, PREFIX, serviceChain } from './names.ts'
+import { CHAIN, type OwnTable, PREFIX, rankOf, serviceChain } from './names.ts'
 import { type Dispatch, type Rendered, render } from './render.ts'
-import { isSetKey, SET_DIGEST, setKey, setName } from './set-key.ts'
 
 /** What one entry has in the kernel: keys of its chains and sets, and its destinations in the trees. */
 interface EntryObjects {
@@ -24,6 +25,7 @@ interface EntryObjects {
  * number of Services and not the size of their rules.
  */
 export class IptablesProgram implements Program {
+  readonly rankOf = rankOf
   readonly #settings: NetfilterSettings
   readonly #entries = new Map<EntryId, EntryObjects>()
   /** Of each chain of an entry. */
@@ -31,14 +33,15 @@ export class IptablesProgram implements Program {
   /** Of each set: several entries share one where they share their clients. */
   readonly #setOwners = new Map<ObjectKey, Set<EntryId>>()
   readonly #trees: ReadonlyMap<Family, Trees>
-  readonly #base = new Map<ObjectKey, readonly string[]>()
+  readonly #base: BaseRules
   readonly #ruleCounts = new Map<ObjectKey, number>()
   #changes = new Map<ObjectKey, Digest | undefined>()
 
   constructor(settings: NetfilterSettings) {
     this.#settings = settings
     this.#trees = new Map(settings.families.map((family) => [family, new Trees()]))
-    for (const family of settings.families) this.#addBase(family)
+    this.#base = new BaseRules(settings.families.map((family) => baseRules(settings, family)))
+    for (const [key, digest] of this.#base.digests) this.#changes.set(key, digest)
   }
 
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {
@@ -71,7 +74,7 @@ export class IptablesProgram implements Program {
   }
 
   ownersOf(key: ObjectKey): readonly EntryId[] {
-    if (isSetKey(key)) return [...(this.#setOwners.get(key) ?? [])]
+    if (kindOf(key) === 'set') return [...(this.#setOwners.get(key) ?? [])]
     const owner = this.#owners.get(key)
     return owner === undefined ? [] : [owner]
   }
@@ -96,9 +99,9 @@ export class IptablesProgram implements Program {
 
   /** The rules of a chain as they should be; undefined when the chain is not wanted. */
   rulesOf(key: ObjectKey): readonly string[] | undefined {
-    const fixed = this.#base.get(key)
+    const fixed = this.#base.rulesOf(key)
     if (fixed) return fixed
-    if (isSetKey(key)) return undefined
+    if (kindOf(key) === 'set') return undefined
     const { kind, family, table, chain } = objectOf(key)
     if (kind !== 'chain') return undefined
     const entry = this.entryOf(key)
@@ -106,17 +109,23 @@ export class IptablesProgram implements Program {
     return table === 'mangle' ? undefined : this.#trees.get(family)?.rules(table, chain)
   }
 
+  /** The wanted jumps of one built-in chain. */
+  jumpsIn(place: ChainLocation): readonly ObjectKey[] {
+    return this.#base.jumpsIn(place)
+  }
+
   /** The type with which a set is created; undefined when the set is not wanted. */
   setTypeOf(key: ObjectKey): SetType | undefined {
     const entry = this.entryOf(key)
-    return entry && render(entry, this.#settings).sets.get(setName(key))
+    return entry && render(entry, this.#settings).sets.get(nameOf(key))
   }
 
   /** Rules are those of the chain as it should be; a jump is one. */
   describe(key: ObjectKey): ObjectDescription {
-    if (isSetKey(key)) return { kind: 'set', family: undefined }
+    if (kindOf(key) === 'set') return { kind: 'set', family: undefined }
     const { kind, family, table } = objectOf(key)
-    const count = kind === 'jump' ? 1 : (this.#ruleCounts.get(key) ?? 0)
+    const count =
+      kind === 'jump' ? 1 : (this.#base.rulesOf(key)?.length ?? this.#ruleCounts.get(key) ?? 0)
     return { kind, family, rules: { table, count } }
   }
 
@@ -131,7 +140,7 @@ export class IptablesProgram implements Program {
     for (const name of sets.keys()) {
       const key = setKey(name)
       keys.push(key)
-      this.#changes.set(key, SET_DIGEST)
+      this.#changes.set(key, PRESENT)
       const owners = this.#setOwners.get(key)
       if (owners === undefined) this.#setOwners.set(key, new Set([entry.id]))
       else owners.add(entry.id)
@@ -155,17 +164,6 @@ export class IptablesProgram implements Program {
       this.#setOwners.delete(key)
       this.#owners.delete(key)
       this.#setChain(key, undefined)
-    }
-  }
-
-  #addBase(family: Family): void {
-    for (const { table, chain, rules } of baseChains(this.#settings, family)) {
-      const key = keyOf({ kind: 'chain', family, table, chain })
-      this.#base.set(key, rules)
-      this.#setChain(key, rules)
-    }
-    for (const jump of jumps(this.#settings, family)) {
-      this.#changes.set(keyOf(jump), digestCount(1))
     }
   }
 }

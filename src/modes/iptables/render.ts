@@ -1,9 +1,11 @@
-import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
+import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
 import type { SetType } from '../../kernel/ipset/sets.ts'
-import { hostPort } from '../../lib/ip.ts'
-import { dport } from '../netfilter/rule.ts'
+import { hostPort, type IpAddress } from '../../lib/ip.ts'
+import { notFromPods } from '../netfilter/local-traffic.ts'
+import { setMark } from '../netfilter/mark.ts'
+import { dport, to } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { setOf, setType } from './affinity.ts'
+import { setOf, setType, stickyRules } from './affinity.ts'
 import { type DispatchKey, dispatchKey } from './dispatch-key.ts'
 import {
   externalChain,
@@ -15,7 +17,6 @@ import {
   natRules,
 } from './frontend.ts'
 import { serviceChain } from './names.ts'
-import { poolRules } from './pool.ts'
 
 /**
  * One destination in a dispatch tree, with its rules in both tables. Its id
@@ -67,6 +68,63 @@ function poolChains(
   function chain(kind: 'C' | 'L', pool: 'cluster' | 'local'): [string, readonly string[]] {
     return [serviceChain(kind, entry.id), poolRules(entry, pool, settings)]
   }
+}
+
+/**
+ * The chain of one pool: masquerade for ClusterIP clients outside the cluster,
+ * then one DNAT rule per backend, each taken with equal probability.
+ */
+function poolRules(
+  entry: ForwardingEntry,
+  pool: Pool,
+  settings: NetfilterSettings,
+): readonly string[] {
+  const backends = entry.pools[pool]
+  const protocol = `-p ${entry.protocol.toLowerCase()} `
+  const chance = (index: number) => randomChance(backends.length - index)
+  const dnat = (backend: Backend) =>
+    `-j DNAT --to-destination ${hostPort(backend.ip, backend.port)}`
+  const sticky = entry.affinity ? stickyRules(entry, backends, { chance, dnat }) : []
+  return [
+    ...clusterIpMarks(entry, pool, settings),
+    ...(settings.hairpin === 'rules' ? hairpinMarks(backends, settings) : []),
+    ...sticky,
+    ...(entry.affinity
+      ? backends.slice(-1).map((backend) => protocol + dnat(backend))
+      : backends.map((backend, index) => protocol + chance(index) + dnat(backend))),
+  ]
+}
+
+/** The kernel keeps 31 bits of the probability; this prints the value that it keeps. */
+function randomChance(remaining: number): string {
+  if (remaining <= 1) return ''
+  const probability = (Math.round(2 ** 31 / remaining) / 2 ** 31).toFixed(11)
+  return `-m statistic --mode random --probability ${probability} `
+}
+
+function clusterIpMarks(
+  entry: ForwardingEntry,
+  pool: Pool,
+  settings: NetfilterSettings,
+): readonly string[] {
+  const match = settings.masqueradeAll
+    ? { source: '', interface: '' }
+    : notFromPods(settings, entry.family)
+  if (match === undefined) return []
+  return entry.frontends
+    .filter((frontend) => frontend.masquerade === 'offCluster' && frontend.pool === pool)
+    .map(
+      (frontend) =>
+        match.source + to(frontend.ip as IpAddress) + match.interface + setMark(settings),
+    )
+}
+
+/** Where the kernel has no xt_bpf: a backend that reaches itself, one rule each. */
+function hairpinMarks(
+  backends: readonly Backend[],
+  settings: NetfilterSettings,
+): readonly string[] {
+  return backends.map((backend) => `-s ${to(backend.ip).slice(3)}${setMark(settings)}`)
 }
 
 /** Chains of external traffic (`E`, `F`), where it needs more than one decision. */

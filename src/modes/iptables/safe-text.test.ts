@@ -4,11 +4,11 @@ import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entr
 import type { ObjectKey } from '../mode.ts'
 import { restoreLines } from '../netfilter/chains/apply.ts'
 import { plan } from '../netfilter/chains/plan.ts'
+import { kindOf, ofKind } from '../netfilter/object-key.ts'
 import { AFFINITIES, backend, cidr, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { rankOf } from './mode.ts'
-import { OWNED_CHAINS } from './names.ts'
+
+import { OWNED_CHAINS, rankOf } from './names.ts'
 import { IptablesProgram } from './program.ts'
-import { isSetKey } from './set-key.ts'
 
 /** What an API object may try to smuggle into restore text, a set name or a log line. */
 const HOSTILE = [
@@ -80,9 +80,9 @@ test('whatever an entry holds, only words of ours reach the kernel', () => {
       const set = changes.flatMap(([key, digest]) => (digest === undefined ? [] : [key]))
       const unset = changes.flatMap(([key, digest]) => (digest === undefined ? [key] : []))
       const contents = { rulesOf: (key: ObjectKey) => program.rulesOf(key), countOf: () => 0 }
-      const rules = (keys: readonly ObjectKey[]) => keys.filter((key) => !isSetKey(key))
+      const rules = (keys: readonly ObjectKey[]) => keys.filter((key) => kindOf(key) !== 'set')
       const change = { set: rules(set), unset: rules(unset) }
-      for (const key of set.filter(isSetKey)) {
+      for (const key of ofKind(set, 'set')) {
         expect(key).toMatch(SET)
         expect(program.setTypeOf(key)).toMatchObject({ type: 'hash:ip', timeout: 0 })
       }

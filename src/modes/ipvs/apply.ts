@@ -1,9 +1,8 @@
 import type { ApplyResult, Change, KernelError, ObjectKey } from '../mode.ts'
-import { nameOf, ofKind } from '../netfilter/object-key.ts'
+import { kindOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import { pruneLeaving } from './leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { serverOfMember, servicesKey } from './objects/member.ts'
-import { kindOf } from './objects/object.ts'
 import type { WriteFailures } from './servers/server-writer.ts'
 import { inOrderOfRemoval, writeServers } from './write-servers.ts'
 

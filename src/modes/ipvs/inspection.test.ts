@@ -15,7 +15,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { ForeignChange } from '../mode.ts'
 import { memberKey } from '../netfilter/object-key.ts'
 import { ip } from '../testing/mode-fixtures.ts'
-import { ROLES } from './objects/names.ts'
+import { SETS } from './objects/names.ts'
 
 const EVERYTHING = { keys: 'all', by: 'another program' }
 
@@ -82,7 +82,7 @@ test('a member that was exchanged for another one, though their number is the sa
     { do: 'delete', name, member: VIP },
     { do: 'add', name, member: other },
   ])
-  await wait(ROLES.length * 2)
+  await wait(SETS[4].kept.length * 2)
   const texts = ['172.30.0.99,tcp:80', '172.30.0.1,tcp:80']
   expect(rounds()).toContainEqual({
     keys: texts.map((text) => memberKey(name, text)),

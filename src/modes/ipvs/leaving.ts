@@ -1,12 +1,12 @@
 import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
 import { memberOf } from '../netfilter/object-key.ts'
+import { familyOfSet } from '../netfilter/role-sets.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
-import { familyOfSet } from '../netfilter/set-text.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { Drainer } from './drainer.ts'
 import { leavingKey, serverOfMember, servicesKey } from './objects/member.ts'
-import { setName } from './objects/names.ts'
+import { SETS } from './objects/names.ts'
 import { isMarked, serverIdOf } from './objects/object.ts'
 import { isQuiescent } from './servers/server-commands.ts'
 import type { VirtualServers } from './servers/virtual-servers.ts'
@@ -30,7 +30,7 @@ export function leavingMembersOf(
   const id = serverIdOf(server)
   if (!('mark' in id)) return leavingKey(server)
   return sets
-    .keysIn(setName(id.family, 'SHORTCUT'), id.mark)
+    .keysIn(SETS[id.family].name('SHORTCUT'), id.mark)
     .flatMap((member) => serverOfMember(member) ?? [])
     .flatMap(leavingKey)
 }
@@ -53,7 +53,7 @@ export async function pruneLeaving({
   settings,
 }: LeavingState): Promise<void> {
   const { families } = settings.netfilter
-  const leaving = families.flatMap((family) => sets.keysIn(setName(family, 'LEAVING')))
+  const leaving = families.flatMap((family) => sets.keysIn(SETS[family].name('LEAVING')))
   if (leaving.length === 0) return
   const draining = familiesOfDrainingMarks(servers.known)
   const gone = leaving.filter((member) => {

@@ -7,19 +7,15 @@ import type { Routes } from '../../kernel/route/routes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
-import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
 import { SetMembers } from '../netfilter/set-members.ts'
 import { drainMillis } from './drain-time.ts'
 import { Drainer } from './drainer.ts'
-import { keptSets, PREFIX, SET_REFUSED } from './objects/names.ts'
+import { OWNED_CHAINS, PREFIX, SET_REFUSED, SETS } from './objects/names.ts'
 import { IpvsProgram } from './program.ts'
 import { ServerWriter } from './servers/server-writer.ts'
 import { VirtualServers } from './servers/virtual-servers.ts'
 import type { IpvsSettings } from './settings.ts'
 import { Transit } from './transit.ts'
-
-/** mangle decides which packets come here, so it is written last. */
-export const OWNED_CHAINS: OwnedChains = { prefix: PREFIX, tables: ['nat', 'filter', 'mangle'] }
 
 /** The kernel as this mode uses it; tests pass fakes. */
 export interface IpvsDependencies {
@@ -63,10 +59,7 @@ export function createManagedState(settings: IpvsSettings, kernel: IpvsDependenc
     iptables: kernel.iptables,
     monitor: kernel.monitor,
     families,
-    contents: {
-      rulesOf: (key) => program.rulesOf(key),
-      jumpsIn: (place) => program.jumpsIn(place),
-    },
+    contents: program,
   })
   return {
     program,
@@ -77,7 +70,7 @@ export function createManagedState(settings: IpvsSettings, kernel: IpvsDependenc
     sets: new SetMembers({
       sets: kernel.sets,
       prefix: PREFIX,
-      kept: keptSets(families),
+      kept: families.flatMap((family) => SETS[family].kept),
       code: SET_REFUSED,
     }),
     transit: new Transit(settings, kernel),

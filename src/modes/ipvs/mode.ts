@@ -8,29 +8,28 @@ import type {
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { Mutex } from '../../lib/mutex.ts'
-import type {
-  ApplyResult,
-  BackendTraffic,
-  Change,
-  Digest,
-  ForeignChange,
-  Mode,
-  ObjectKey,
-  Probe,
-  ReadTraffic,
-  TrafficNumbers,
+import {
+  type ApplyResult,
+  addNumbers,
+  type BackendTraffic,
+  type Change,
+  type Digest,
+  type ForeignChange,
+  type Mode,
+  type ObjectKey,
+  type Probe,
+  type ReadTraffic,
+  type TrafficNumbers,
 } from '../mode.ts'
-import { addNumbers } from '../netfilter/arrival-members.ts'
-import { DriftChecker } from '../netfilter/drift-checker.ts'
-import { ifPresent } from '../netfilter/if-present.ts'
-import { memberOf, nameOf } from '../netfilter/object-key.ts'
-import { SetInspector } from '../netfilter/set-inspector.ts'
+import { DriftChecker, SetInspector } from '../netfilter/drift-checker.ts'
+import { ifPresent, removeInTurn } from '../netfilter/if-present.ts'
+import { kindOf, memberOf, nameOf } from '../netfilter/object-key.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
 import { applyChange } from './apply.ts'
 import { GAPS } from './gaps.ts'
 import { endDrained, leavingMembersOf, pruneLeaving } from './leaving.ts'
 import { createManagedState, type IpvsDependencies, type ManagedState } from './managed-state.ts'
-import { kindOf, serverKey } from './objects/object.ts'
+import { serverKey } from './objects/object.ts'
 import { observe, observeAll } from './observe.ts'
 import { probeIpvs } from './probe.ts'
 import type { IpvsProgram } from './program.ts'
@@ -42,7 +41,6 @@ const LOOK_EVERY_MS = 1_000
 
 /** Virtual servers looked at in each round. */
 const PER_ROUND = 16
-const BY = 'another program'
 
 export type { IpvsDependencies } from './managed-state.ts'
 
@@ -105,9 +103,9 @@ export class IpvsMode implements Mode {
       onForeignChange,
       exclusively: (work) => this.#mutex.run(work),
       look: async () => {
-        const change = await inspection.look()
+        const keys = await inspection.look()
         await endDrained(this.#state)
-        return change
+        return keys
       },
     })
     const stops = [chains.watch(onForeignChange), transit.watch(onForeignChange)]
@@ -226,19 +224,19 @@ class Inspection {
     this.#sets = new SetInspector(sets)
   }
 
-  /** One round; undefined: all that it saw is as we left it. */
-  async look(): Promise<ForeignChange | undefined> {
-    if (await this.#sets.isDisturbed()) return { keys: 'all', by: BY }
+  /** One round; empty: all that it saw is as we left it. */
+  async look(): Promise<ForeignChange['keys']> {
+    const members = await this.#sets.look()
+    if (members === 'all') return 'all'
     const { known } = this.#servers
     const sample = this.#next([...known.keys()])
     const texts = await this.#servers.look(sample)
-    if (sample.length > 0 && texts.size === 0) return { keys: 'all', by: BY }
+    if (sample.length > 0 && texts.size === 0) return 'all'
     const altered = sample.filter((key) => {
       const [now, before] = [texts.get(key), known.get(key)]
       return now === undefined || before === undefined || digestText(now) !== digestText(before)
     })
-    const keys = [...altered, ...(await this.#sets.alteredInNext())]
-    return keys.length > 0 ? { keys, by: BY } : undefined
+    return [...altered, ...members]
   }
 
   #next(keys: readonly ObjectKey[]): readonly ObjectKey[] {
@@ -318,16 +316,16 @@ function isAbortedAfter(ms: number, { signal, clock }: DrainOptions): Promise<bo
  */
 async function cleanUp(state: ManagedState): Promise<void> {
   const { servers, sets, chains, transit } = state
-  const problems: unknown[] = []
-  const attempt = (work: () => Promise<unknown>) =>
-    ifPresent(work).catch((error: unknown) => problems.push(error))
   await ifPresent(() => observeAll(state))
-  await attempt(() => chains.removeAll())
-  await attempt(() => transit.removeAll())
-  await attempt(() => servers.deleteAll([...servers.known.keys()]))
-  if (servers.known.size === 0) await attempt(() => sets.removeAll())
-  else problems.push(new NodeProxyError('NP_IPVS_REFUSED', leftBehind(servers.known)))
-  if (problems.length > 0) throw problems[0]
+  await removeInTurn([
+    () => chains.removeAll(),
+    () => transit.removeAll(),
+    () => servers.deleteAll([...servers.known.keys()]),
+    async () => {
+      if (servers.known.size === 0) await sets.removeAll()
+      else throw new NodeProxyError('NP_IPVS_REFUSED', leftBehind(servers.known))
+    },
+  ])
 }
 
 function leftBehind(servers: ReadonlyMap<ObjectKey, string>): string {

@@ -1,11 +1,11 @@
 import type { VirtualServer } from '../../kernel/ipvs/ipvs.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
-import { memberOf } from '../netfilter/object-key.ts'
+import { ofKind } from '../netfilter/object-key.ts'
 import { pruneLeaving } from './leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { pointText } from './objects/member.ts'
-import { setName } from './objects/names.ts'
-import { kindOf, serverIdOf } from './objects/object.ts'
+import { SETS } from './objects/names.ts'
+import { serverIdOf } from './objects/object.ts'
 import { isShortCircuitMark, markPattern } from './objects/short-circuit-mark.ts'
 import { isQuiescent } from './servers/server-commands.ts'
 import { digestText } from './servers/server-spec.ts'
@@ -17,18 +17,16 @@ export async function observe(
 ): Promise<ReadonlyMap<ObjectKey, Digest>> {
   if (keys === undefined) return observeAll(state)
   const { servers, sets, chains, transit, drainer } = state
-  const of = (...kinds: string[]) => keys.filter((key) => kinds.includes(kindOf(key)))
-  const seen = new Map(await chains.observe(of('rule')))
+  const seen = new Map(await chains.observe(ofKind(keys, 'rule')))
   const take = (found: ReadonlyMap<ObjectKey, Digest>) => {
     for (const [key, digest] of found) seen.set(key, digest)
   }
-  const inSets = of('set', 'member')
-  if (inSets.length > 0) take(await sets.observe(new Set(inSets.map(setOf))))
-  const virtual = of('vs')
+  take(await sets.observe(ofKind(keys, 'set', 'member')))
+  const virtual = ofKind(keys, 'vs')
   await servers.observeSome(virtual)
   drainer.review(virtual)
   take(serverDigests(state, virtual))
-  if (of('route', 'relay').length > 0) take(await transit.observe())
+  if (ofKind(keys, 'route', 'relay').length > 0) take(await transit.observe())
   return seen
 }
 
@@ -64,14 +62,12 @@ function serverDigests(
 function isOurs({ id }: VirtualServer, { sets, settings }: ManagedState): boolean {
   if ('mark' in id) return isShortCircuitMark(id.mark, markPattern(settings.netfilter))
   const text = pointText(id)
-  return (['SERVICES', 'LEAVING'] as const).some((role) => sets.has(setName(id.family, role), text))
+  return (['SERVICES', 'LEAVING'] as const).some((role) =>
+    sets.has(SETS[id.family].name(role), text),
+  )
 }
 
 function isLeaving(key: ObjectKey, { sets }: ManagedState): boolean {
   const id = serverIdOf(key)
-  return !('mark' in id) && sets.has(setName(id.family, 'LEAVING'), pointText(id))
-}
-
-function setOf(key: ObjectKey): string {
-  return kindOf(key) === 'set' ? key.slice('set/'.length) : memberOf(key).set
+  return !('mark' in id) && sets.has(SETS[id.family].name('LEAVING'), pointText(id))
 }

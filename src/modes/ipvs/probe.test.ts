@@ -9,10 +9,11 @@ import {
   stateOf,
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { chainsOf } from '../netfilter/chains/base-rules.ts'
 import { settings } from '../testing/mode-fixtures.ts'
 import { markPattern } from './objects/short-circuit-mark.ts'
 import { probeIpvs, trials } from './probe.ts'
-import { chains } from './scaffolding.ts'
+import { baseRules } from './scaffolding.ts'
 
 const probe = (kernel: FakeKernel, given = ipvsSettings()) => probeIpvs(kernel, given)
 const NO_IPVS = new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'this kernel has no ip_vs')
@@ -124,8 +125,8 @@ test('a lock that another process holds proves nothing about the kernel', async 
 test('the trials know every match and target that the rules use', () => {
   const extensions = (rules: readonly string[]) =>
     new Set(rules.flatMap((rule) => rule.match(/-m \w+|-j [A-Z]+/g) ?? []))
-  const tried = extensions(trials(settings(), 4, (role) => role).map(({ rule }) => rule))
-  const used = extensions(chains(settings(), 4).flatMap(({ rules }) => rules))
+  const tried = extensions(trials(settings(), 4).map(({ rule }) => rule))
+  const used = extensions(chainsOf(baseRules(settings(), 4)).flatMap(({ rules }) => rules))
   const untold = ['-j DROP', '-j ACCEPT', '-m tcp', '-m mark']
   expect([...used].filter((each) => !tried.has(each) && !untold.includes(each))).toEqual([])
 })

@@ -1,23 +1,28 @@
 import type { Family } from '../../lib/ip.ts'
-import type { Missing, Probe } from '../mode.ts'
-import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
+import type { Probe } from '../mode.ts'
 import { setMark } from '../netfilter/mark.ts'
-import { masqueradeFacts } from '../netfilter/postrouting.ts'
+import { isHairpinOffLoopback, masqueradeFacts } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import {
+  connectionStates,
+  loadModules,
   missingRequirement,
   type RuleTrial,
-  type Trials,
   tryNetfilter,
 } from '../netfilter/trial.ts'
 import type { IpvsDependencies } from './managed-state.ts'
-import { PREFIX, type SetRole, setType } from './objects/names.ts'
+import { PREFIX, type SetRole, TRIED_SETS } from './objects/names.ts'
 import { markPattern } from './objects/short-circuit-mark.ts'
 import type { IpvsSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */
-const SETS = ['SERVICES', 'VIPS', 'ALLOWED', 'SHORTCUT'] as const satisfies readonly SetRole[]
+const TRIED_ROLES = [
+  'SERVICES',
+  'VIPS',
+  'ALLOWED',
+  'SHORTCUT',
+] as const satisfies readonly SetRole[]
 
 /**
  * Tries what the mode needs where no packet meets it, and removes it again: a
@@ -28,10 +33,15 @@ const SETS = ['SERVICES', 'VIPS', 'ALLOWED', 'SHORTCUT'] as const satisfies read
 export async function probeIpvs(kernel: IpvsDependencies, settings: IpvsSettings): Promise<Probe> {
   const { backend, version } = kernel.iptables
   const { missing, facts } = await tryIpvs(kernel, settings)
-  const rest: Missing[] = []
-  for (const family of settings.netfilter.families) {
-    rest.push(...(await tryNetfilter(kernel, netfilterTrials(settings, family))))
-  }
+  const rest = await tryNetfilter(
+    kernel,
+    settings.netfilter.families.map((family) => ({
+      family,
+      chain: CHAIN,
+      sets: TRIED_ROLES.map(TRIED_SETS[family].of),
+      rules: trials(settings.netfilter, family),
+    })),
+  )
   const ports = masqueradeFacts(settings.netfilter)
   return {
     missing: [...missing, ...rest],
@@ -59,54 +69,34 @@ async function tryIpvs(
   }
 }
 
-function netfilterTrials({ netfilter }: IpvsSettings, family: Family): Trials {
-  const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
-  return {
-    family,
-    chain: CHAIN,
-    sets: SETS.map((role) => ({ name: nameOf(role), type: setType(family, role) })),
-    rules: trials(netfilter, family, nameOf),
-  }
-}
-
 /** A rule for each extension that `scaffolding.ts` uses. */
-export function trials(
-  settings: NetfilterSettings,
-  family: Family,
-  nameOf: (role: SetRole) => string,
-): readonly RuleTrial[] {
-  const load = (modules: string) => `load the kernel modules: modprobe -a ${modules}`
-  const reject = family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'
+export function trials(settings: NetfilterSettings, family: Family): readonly RuleTrial[] {
+  const { isIn, isNotIn, name } = TRIED_SETS[family]
   return [
     {
       what: 'rules that match sets',
       table: 'mangle',
-      rule: `-m set --match-set ${nameOf('SERVICES')} dst,dst -m set --match-set ${nameOf('VIPS')} dst -m set ! --match-set ${nameOf('ALLOWED')} dst,dst,src -j RETURN`,
-      remedy: load('xt_set'),
+      rule: `${isIn('SERVICES')}${isIn('VIPS', 'dst')}${isNotIn('ALLOWED', 'dst,dst,src')}-j RETURN`,
+      remedy: loadModules('xt_set'),
     },
     {
       what: 'marks from sets',
       table: 'mangle',
-      rule: `-j SET --map-set ${nameOf('SHORTCUT')} dst,dst --map-mark`,
-      remedy: load('xt_set'),
+      rule: `-j SET --map-set ${name('SHORTCUT')} dst,dst --map-mark`,
+      remedy: loadModules('xt_set'),
     },
     {
       what: 'packet marks',
       table: 'nat',
       rule: `-m addrtype --src-type LOCAL ${setMark(settings)}`,
-      remedy: load('xt_addrtype xt_mark'),
+      remedy: loadModules('xt_addrtype xt_mark'),
     },
     {
       what: 'recognition of pods that reach themselves',
       table: 'nat',
       rule: `${isHairpinOffLoopback(family)}-j MASQUERADE`,
-      remedy: load('xt_bpf xt_MASQUERADE'),
+      remedy: loadModules('xt_bpf xt_MASQUERADE'),
     },
-    {
-      what: 'connection states',
-      table: 'filter',
-      rule: '-p tcp -m conntrack --ctstate NEW -j REJECT --reject-with tcp-reset',
-      remedy: load(`xt_conntrack ${reject}`),
-    },
+    connectionStates(family),
   ]
 }

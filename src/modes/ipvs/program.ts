@@ -1,15 +1,15 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
-import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
-import type { ChainLocation } from '../netfilter/chains/place.ts'
-import { PRESENT, routeKey, setKey } from '../netfilter/object-key.ts'
+import { BaseRules } from '../netfilter/chains/base-rules.ts'
+import type { ChainLocation } from '../netfilter/chains/object.ts'
+import { kindOf } from '../netfilter/object-key.ts'
 import { describe as describeShared } from '../netfilter/rule.ts'
 import { WantedObjects } from '../netfilter/wanted-objects.ts'
-import { ROLES, setName } from './objects/names.ts'
-import { kindOf, serverIdOf } from './objects/object.ts'
+import { SETS } from './objects/names.ts'
+import { serverIdOf } from './objects/object.ts'
 import { MarkBook, markPattern } from './objects/short-circuit-mark.ts'
 import { needsMark, type Rendered, render } from './render.ts'
-import { chains, jumps } from './scaffolding.ts'
+import { baseRules } from './scaffolding.ts'
 import type { ServerSpec } from './servers/server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
 
@@ -22,12 +22,14 @@ export class IpvsProgram implements Program {
   readonly #marks: MarkBook
   readonly #entries = new Map<EntryId, ForwardingEntry>()
   readonly #wanted = new WantedObjects()
-  readonly #rules = new Map<ObjectKey, readonly string[]>()
+  readonly #rules: BaseRules
 
   constructor(settings: IpvsSettings) {
     this.#settings = settings
     this.#marks = new MarkBook(markPattern(settings.netfilter))
-    for (const family of settings.netfilter.families) this.#addBase(family)
+    const { netfilter } = settings
+    this.#rules = new BaseRules(netfilter.families.map((family) => baseRules(netfilter, family)))
+    this.#wanted.wantBase(this.#rules, SETS)
   }
 
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {
@@ -47,7 +49,7 @@ export class IpvsProgram implements Program {
   }
 
   describe(key: ObjectKey): ObjectDescription {
-    return describe(key, this.#rules.get(key)?.length)
+    return describe(key, this.#rules.rulesOf(key)?.length)
   }
 
   /** The entry that an object is made for. */
@@ -70,14 +72,12 @@ export class IpvsProgram implements Program {
 
   /** The rules of a chain; undefined when it is not wanted. */
   rulesOf(key: ObjectKey): readonly string[] | undefined {
-    return this.#rules.get(key)
+    return this.#rules.rulesOf(key)
   }
 
   /** The wanted jumps of one built-in chain. */
-  jumpsIn({ family, table, chain }: ChainLocation): readonly ObjectKey[] {
-    return jumps(this.#settings.netfilter, family)
-      .filter((jump) => jump.table === table && jump.chain === chain)
-      .map(keyOf)
+  jumpsIn(place: ChainLocation): readonly ObjectKey[] {
+    return this.#rules.jumpsIn(place)
   }
 
   #render(entry: ForwardingEntry): Rendered {
@@ -88,18 +88,6 @@ export class IpvsProgram implements Program {
     if (entry === undefined) this.#entries.delete(id)
     else this.#entries.set(id, entry)
     this.#wanted.place(id, entry && this.#render(entry))
-  }
-
-  #addBase(family: 4 | 6): void {
-    const { netfilter } = this.#settings
-    for (const role of ROLES) this.#wanted.want(setKey(setName(family, role)), PRESENT)
-    this.#wanted.want(routeKey(family), PRESENT)
-    for (const { table, chain, rules } of chains(netfilter, family)) {
-      const key = keyOf({ kind: 'chain', family, table, chain })
-      this.#rules.set(key, rules)
-      this.#wanted.want(key, digestRules(rules))
-    }
-    for (const jump of jumps(netfilter, family)) this.#wanted.want(keyOf(jump), digestCount(1))
   }
 }
 

@@ -2,13 +2,18 @@ import { persistenceOf } from '../../affinity/persistence.ts'
 import type { ForwardingEntry, Frontend, Masquerade, Pool } from '../../forwarding/entry.ts'
 import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
-import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival.ts'
-import { arrivalMembers, healthCheckMembers } from '../netfilter/arrival-members.ts'
+import {
+  addressesOfFamily,
+  arrivalAt,
+  arrivalMembers,
+  healthCheckMembers,
+  usableBackends,
+} from '../netfilter/arrival.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
-import { memberKey, PRESENT } from '../netfilter/object-key.ts'
+import { PRESENT } from '../netfilter/object-key.ts'
 import type { PointClaim } from '../netfilter/wanted-objects.ts'
 import { type Point, pointText } from './objects/member.ts'
-import { type SetRole, setName } from './objects/names.ts'
+import { SETS, type SetRole } from './objects/names.ts'
 import { relayKey, serverKey } from './objects/object.ts'
 import {
   digestText,
@@ -45,7 +50,8 @@ export function render(
       const objects = new Map(memberships(entry, frontend, { point, mark }))
       const spec = specOf(entry, frontend.pool, settings)
       if (spec) wantServer(serverKey(point), spec, { objects, servers })
-      if (frontend.ip !== 'node') shared.set(vipKey(point), PRESENT)
+      if (frontend.ip !== 'node')
+        shared.set(SETS[entry.family].memberKey('VIPS', point.ip), PRESENT)
       return { point: pointText(point), rank: frontend.ip === 'node' ? 1 : 0, objects }
     }),
   )
@@ -54,7 +60,7 @@ export function render(
     const key = serverKey({ family: entry.family, mark })
     if (spec) wantServer(key, hashed(spec), { objects: shared, servers })
   }
-  const checks = healthCheckMembers(entry, settings.nodeAddresses, inSetOf(entry))
+  const checks = healthCheckMembers(entry, settings.nodeAddresses, SETS[entry.family])
   for (const key of [...checks, ...relays(entry, settings)]) shared.set(key, PRESENT)
   return { claims, shared, servers }
 }
@@ -98,15 +104,15 @@ function memberships(
   frontend: Frontend,
   { point, mark }: { readonly point: Point; readonly mark: number | undefined },
 ): readonly (readonly [ObjectKey, Digest])[] {
-  const inSet = inSetOf(entry)
+  const sets = SETS[entry.family]
   const arrival = arrivalAt(entry, frontend)
   const shortCircuit = arrival.isShortCircuited ? mark : undefined
   const unserved = arrival.unserved && shortCircuit !== undefined ? 'drop' : arrival.unserved
   const ownRoles = MASQUERADE_ROLES[frontend.masquerade]
-  const keys = arrivalMembers({ ...arrival, unserved }, { point, ownRoles }, inSet)
+  const keys = arrivalMembers({ ...arrival, unserved }, { point, ownRoles }, sets)
   const members = keys.map((key) => [key, PRESENT] as const)
   if (shortCircuit === undefined) return members
-  return [...members, [inSet('SHORTCUT', pointText(point)), shortCircuit as Digest]]
+  return [...members, [sets.memberKey('SHORTCUT', pointText(point)), shortCircuit as Digest]]
 }
 
 /** Sources outside the cluster are masqueraded by a rule, without a set. */
@@ -115,14 +121,6 @@ const MASQUERADE_ROLES = {
   onNode: ['ONNODE'],
   offCluster: [],
 } as const satisfies Readonly<Record<Masquerade, readonly SetRole[]>>
-
-function inSetOf({ family }: ForwardingEntry): (role: SetRole, member: string) => ObjectKey {
-  return (role, member) => memberKey(setName(family, role), member)
-}
-
-function vipKey({ family, ip }: Point): ObjectKey {
-  return memberKey(setName(family, 'VIPS'), ip)
-}
 
 /** Undefined: nothing to send to, so there is no virtual server. */
 function specOf(

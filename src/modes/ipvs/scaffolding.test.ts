@@ -4,19 +4,21 @@ import type { EntryId } from '../../forwarding/entry.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../lib/ip.ts'
-import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
+import { chainsOf } from '../netfilter/chains/base-rules.ts'
+import { isHairpinOffLoopback } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { CHAIN, PREFIX, ROLES, setName, setType } from './objects/names.ts'
+import { CHAIN, PREFIX, SETS } from './objects/names.ts'
 import { IpvsProgram } from './program.ts'
-import { chains, jumps } from './scaffolding.ts'
+import { baseRules } from './scaffolding.ts'
 
 /** All rules of a family, as one would read them: `*table`, chains, and below each its rules. */
 function textOf(given: NetfilterSettings, family: Family): string {
   const bpf = isHairpinOffLoopback(family).trim()
+  const base = baseRules(given, family)
   const rules = [
-    ...jumps(given, family).map(({ table, chain, rule }) => ({ table, chain, rules: [rule] })),
-    ...chains(given, family),
+    ...base.jumps.map(([table, chain, rule]) => ({ table, chain, rules: [rule] })),
+    ...chainsOf(base),
   ]
   const lines = (['mangle', 'nat', 'filter'] as const).flatMap((table) => [
     `*${table}`,
@@ -178,27 +180,26 @@ test.each([4, 6] as const)(
   async (family) => {
     const sets = new FakeSets()
     const iptables = new FakeIptables({ sets, backend: 'legacy' })
-    const create = ROLES.map((role) => {
-      return { do: 'create', name: setName(family, role), type: setType(family, role) } as const
+    const create = SETS[family].kept.map(({ name, type }) => {
+      return { do: 'create', name, type } as const
     })
     expect(await sets.run(create)).toEqual([])
     const given = settings({ dropMartians: true })
     for (const table of ['nat', 'filter', 'mangle'] as const) {
-      const own = chains(given, family).filter((each) => each.table === table)
+      const own = chainsOf(baseRules(given, family)).filter((each) => each.table === table)
       const text = [
         `*${table}`,
         ...own.map(({ chain }) => `:${chain} - [0:0]`),
         ...own.flatMap(({ chain, rules }) => rules.map((rule) => `-A ${chain} ${rule}`)),
-        ...jumps(given, family)
-          .filter((each) => each.table === table)
-          .map(({ chain, rule }) => `-A ${chain} ${rule}`),
+        ...baseRules(given, family)
+          .jumps.filter(([of]) => of === table)
+          .map(([, chain, rule]) => `-A ${chain} ${rule}`),
         'COMMIT\n',
       ].join('\n')
       expect(await iptables.restore(family, text)).toMatchObject({ ok: true })
     }
-    for (const role of ROLES) {
-      const isUsed = iptables.refersTo(setName(family, role))
-      expect([role, isUsed]).toEqual([role, true])
+    for (const { name } of SETS[family].kept) {
+      expect([name, iptables.refersTo(name)]).toEqual([name, true])
     }
   },
 )

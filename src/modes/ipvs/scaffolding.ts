@@ -1,70 +1,54 @@
 import type { Family } from '../../lib/ip.ts'
-import type { JumpObject } from '../netfilter/chains/object.ts'
-import type { Table } from '../netfilter/chains/place.ts'
-import { forward, martians } from '../netfilter/forward.ts'
-import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
-import { FROM_NODE, fromPods, notFromPods } from '../netfilter/local-traffic.ts'
-import { isRouted, routingBit, setMark } from '../netfilter/mark.ts'
-import { postrouting } from '../netfilter/postrouting.ts'
-import { answeringJumps, portUnreachable, serviceRanges } from '../netfilter/service-ranges.ts'
-import { setMatches } from '../netfilter/set-text.ts'
+import { outsideRanges } from '../netfilter/arrival.ts'
+import type { FamilyRules, RulesByChain } from '../netfilter/chains/base-rules.ts'
+import {
+  filterJumps,
+  forward,
+  martians,
+  portUnreachable,
+  serviceRanges,
+} from '../netfilter/filter-rules.ts'
+import { FROM_NODE, sources } from '../netfilter/local-traffic.ts'
+import { clearRouted, isRouted, setMark, setRouted } from '../netfilter/mark.ts'
+import { isHairpinOffLoopback, postrouting } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
-import { CHAIN, type SetRole, setName } from './objects/names.ts'
+import { CHAIN, SETS } from './objects/names.ts'
 import { markPattern } from './objects/short-circuit-mark.ts'
-
-/** One chain of ours with its rules, in order, as `iptables-save` writes them. */
-interface BaseChain {
-  readonly table: Table
-  readonly chain: string
-  readonly rules: readonly string[]
-}
 
 const NEW = '-m conntrack --ctstate NEW '
 const NOT_SYN = '-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN '
 
-/** All chains, however many Services there are: what differs between Services is in sets. */
-export function chains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
-  const guard = martians(settings, family)
-  const unless = sets(family).isNotIn('SERVICES')
-  const ranges = serviceRanges(settings, family, { filter: CHAIN.filter, unless })
-  return [
-    ...arrival(settings, family),
-    ...departure(settings, family),
-    { table: 'nat', chain: CHAIN.masquerade, rules: masquerade(settings, family) },
-    {
-      table: 'nat',
-      chain: CHAIN.postrouting,
-      rules: postrouting(settings, family, isHairpinOffLoopback),
+/**
+ * All chains, however many Services there are, as what differs between Services is in sets; and our rules in the
+ * built-in ones.
+ */
+export function baseRules(settings: NetfilterSettings, family: Family): FamilyRules {
+  const unless = SETS[family].isNotIn('SERVICES')
+  return {
+    family,
+    chains: {
+      mangle: { ...arrival(settings, family), [CHAIN.output]: departure(settings, family) },
+      nat: {
+        [CHAIN.masquerade]: masquerade(settings, family),
+        [CHAIN.postrouting]: postrouting(settings, family, isHairpinOffLoopback(family)),
+      },
+      filter: {
+        [CHAIN.filter]: answers(family),
+        [CHAIN.forward]: forward(settings),
+        [CHAIN.ranges]: serviceRanges(settings, family, { filter: CHAIN.filter, unless }),
+        [CHAIN.martians]: martians(settings, family),
+      },
     },
-    { table: 'filter', chain: CHAIN.filter, rules: answers(family) },
-    { table: 'filter', chain: CHAIN.forward, rules: forward(settings) },
-    ...(ranges.length > 0
-      ? [{ table: 'filter', chain: CHAIN.ranges, rules: ranges } as const]
-      : []),
-    ...(guard.length > 0
-      ? [{ table: 'filter', chain: CHAIN.martians, rules: guard } as const]
-      : []),
-  ]
-}
-
-/** Our rules in the built-in chains. */
-export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
-  const rules: readonly (readonly [Table, string, string])[] = [
-    ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
-    ['mangle', 'INPUT', `-j ${CHAIN.input}`],
-    ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
-    ['nat', 'PREROUTING', `-j ${CHAIN.masquerade}`],
-    ['nat', 'OUTPUT', `-j ${CHAIN.masquerade}`],
-    ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
-    ...answeringJumps(settings, family, CHAIN).map(
-      ({ chain, rule }) => ['filter', chain, rule] as const,
-    ),
-    ['filter', 'FORWARD', `-j ${CHAIN.forward}`],
-    ...(martians(settings, family).length > 0
-      ? [['filter', 'INPUT', `-j ${CHAIN.martians}`] as const]
-      : []),
-  ]
-  return rules.map(([table, chain, rule]) => ({ kind: 'jump', family, table, chain, rule }))
+    jumps: [
+      ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
+      ['mangle', 'INPUT', `-j ${CHAIN.input}`],
+      ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
+      ['nat', 'PREROUTING', `-j ${CHAIN.masquerade}`],
+      ['nat', 'OUTPUT', `-j ${CHAIN.masquerade}`],
+      ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
+      ...filterJumps(settings, family, CHAIN),
+    ],
+  }
 }
 
 /**
@@ -74,55 +58,35 @@ export function jumps(settings: NetfilterSettings, family: Family): readonly Jum
  * so do the answers of one that leaves from a port that a Service has on this node, as
  * masquerading may choose it.
  */
-function arrival(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
-  const { isIn, isNotIn } = sets(family)
-  const pods = fromPods(settings, family)
-  const shortCircuit = pods && `${pods.source}${pods.interface}`
-  const bit = hex(routingBit(settings))
+function arrival(settings: NetfilterSettings, family: Family): RulesByChain {
+  const { isIn, isNotIn } = SETS[family]
+  const { pods } = sources(settings, family)
   const icmp = family === 4 ? '-p icmp ' : '-p ipv6-icmp '
   const related = '-m conntrack --ctstate RELATED '
-  return [
-    {
-      table: 'mangle',
-      chain: CHAIN.route,
-      rules: [
-        `${icmp}${related}${isIn('VIPS', 'dst')}-g ${CHAIN.take}`,
-        `-m conntrack ! --ctstate NEW ${isIn('LEAVING')}-g ${CHAIN.take}`,
-        `${isNotIn('SERVICES')}-j RETURN`,
-        `${NEW}-g ${CHAIN.fresh}`,
-        `-g ${CHAIN.take}`,
-      ],
-    },
-    {
-      table: 'mangle',
-      chain: CHAIN.fresh,
-      rules: [
-        `${isIn('PAUSED')}-j DROP`,
-        outsideRanges(family),
-        ...dropped(settings, family),
-        `${isIn('REJECT')}-j RETURN`,
-        `-g ${CHAIN.take}`,
-      ],
-    },
-    {
-      table: 'mangle',
-      chain: CHAIN.take,
-      rules: [
-        '-m conntrack --ctstate SNAT --ctdir REPLY -j RETURN',
-        `-m conntrack ! --ctstate DNAT -j MARK --set-xmark ${bit}/${bit}`,
-      ],
-    },
-    {
-      table: 'mangle',
-      chain: CHAIN.input,
-      rules: [
-        `${isRouted(settings)}-j MARK --set-xmark 0x0/${bit}`,
-        ...(shortCircuit === undefined
-          ? []
-          : [`${shortCircuit}${NEW}${isIn('SHORTCUT')}${mapMark(family)}`]),
-      ],
-    },
-  ]
+  return {
+    [CHAIN.route]: [
+      `${icmp}${related}${isIn('VIPS', 'dst')}-g ${CHAIN.take}`,
+      `-m conntrack ! --ctstate NEW ${isIn('LEAVING')}-g ${CHAIN.take}`,
+      `${isNotIn('SERVICES')}-j RETURN`,
+      `${NEW}-g ${CHAIN.fresh}`,
+      `-g ${CHAIN.take}`,
+    ],
+    [CHAIN.fresh]: [
+      `${isIn('PAUSED')}-j DROP`,
+      outsideRanges(SETS[family]),
+      ...dropped(settings, family),
+      `${isIn('REJECT')}-j RETURN`,
+      `-g ${CHAIN.take}`,
+    ],
+    [CHAIN.take]: [
+      '-m conntrack --ctstate SNAT --ctdir REPLY -j RETURN',
+      `-m conntrack ! --ctstate DNAT ${setRouted(settings)}`,
+    ],
+    [CHAIN.input]: [
+      isRouted(settings) + clearRouted(settings),
+      ...pods.map((from) => `${from}${NEW}${isIn('SHORTCUT')}${mapMark(family)}`),
+    ],
+  }
 }
 
 /**
@@ -130,15 +94,13 @@ function arrival(settings: NetfilterSettings, family: Family): readonly BaseChai
  * missed it that is at work while both are added.
  */
 function dropped(settings: NetfilterSettings, family: Family): readonly string[] {
-  const { isIn, isNotIn } = sets(family)
-  const pods = fromPods(settings, family)
-  if (pods === undefined) return [`${isIn('DROP')}-j DROP`]
-  const others = notFromPods(settings, family)
-  const by = pods.source + pods.interface
+  const { isIn, isNotIn } = SETS[family]
+  const { pods, others } = sources(settings, family)
+  if (pods.length === 0) return [`${isIn('DROP')}-j DROP`]
   return [
-    `${by}${isIn('SHORTCUT')}-g ${CHAIN.take}`,
-    `${by}${isIn('DROP')}${isNotIn('SHORTCUT')}-j DROP`,
-    ...(others ? [`${others.source}${others.interface}${isIn('DROP')}-j DROP`] : []),
+    ...pods.map((from) => `${from}${isIn('SHORTCUT')}-g ${CHAIN.take}`),
+    ...pods.map((from) => `${from}${isIn('DROP')}${isNotIn('SHORTCUT')}-j DROP`),
+    ...others.map((from) => `${from}${isIn('DROP')}-j DROP`),
   ]
 }
 
@@ -147,21 +109,20 @@ function dropped(settings: NetfilterSettings, family: Family): readonly string[]
  * time those that it has sent on, whose mark, if it was a short circuit, is cleared: the
  * node's own are masqueraded, because the endpoint may be on another node.
  */
-function departure(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
-  const { isIn, isNotIn } = sets(family)
+function departure(settings: NetfilterSettings, family: Family): readonly string[] {
+  const { isIn, isNotIn } = SETS[family]
   const shortCircuit = isShortCircuit(settings)
   const masquerade = hex(2 ** settings.masqueradeBit)
-  const rules = [
+  return [
     `${shortCircuit}${FROM_NODE}-j MARK --set-xmark ${masquerade}/0xffffffff`,
     `${shortCircuit}-j MARK --set-xmark 0x0/0xffffffff`,
     `${isNotIn('SERVICES')}-j RETURN`,
     '-m conntrack ! --ctstate NEW -j RETURN',
     `${isIn('PAUSED')}-j DROP`,
-    outsideRanges(family),
+    outsideRanges(SETS[family]),
     `${isIn('DROP')}${isNotIn('SHORTCUT')}${isIn('DROP')}-j DROP`,
     `${isIn('SHORTCUT')}${mapMark(family)}`,
   ]
-  return [{ table: 'mangle', chain: CHAIN.output, rules }]
 }
 
 /**
@@ -171,17 +132,15 @@ function departure(settings: NetfilterSettings, family: Family): readonly BaseCh
  * these rules. A short circuit's mark must stay as it is for IPVS.
  */
 function masquerade(settings: NetfilterSettings, family: Family): readonly string[] {
-  const { isIn, isNotIn } = sets(family)
-  const offCluster = settings.masqueradeAll
-    ? { source: '', interface: '' }
-    : notFromPods(settings, family)
+  const { isIn, isNotIn } = SETS[family]
+  const offCluster = settings.masqueradeAll ? [''] : sources(settings, family).others
   const plain = isNotIn('MASQUERADE') + isNotIn('ONNODE')
   return [
     `${isShortCircuit(settings)}-j ACCEPT`,
     isIn('MASQUERADE') + setMark(settings),
     isIn('ONNODE') + FROM_NODE + setMark(settings),
     `${isNotIn('SERVICES')}-j RETURN`,
-    ...(offCluster ? [offCluster.source + offCluster.interface + plain + setMark(settings)] : []),
+    ...offCluster.map((from) => from + plain + setMark(settings)),
     `${isRouted(settings)}-j ACCEPT`,
     `${isNotIn('REJECT')}${FROM_NODE}-j ACCEPT`,
   ]
@@ -195,7 +154,7 @@ function masquerade(settings: NetfilterSettings, family: Family): readonly strin
  * distinguished from those.
  */
 function answers(family: Family): readonly string[] {
-  const { isIn, isNotIn } = sets(family)
+  const { isIn, isNotIn } = SETS[family]
   return [
     `${isIn('ADMIT')}-j ACCEPT`,
     `${NOT_SYN}${isIn('SERVICES')}-j REJECT --reject-with tcp-reset`,
@@ -206,26 +165,13 @@ function answers(family: Family): readonly string[] {
   ]
 }
 
-/**
- * RANGED is looked up again, because a packet that is at work while the ranges of its point are taken away may have met it before
- * and ALLOWED after that.
- */
-function outsideRanges(family: Family): string {
-  const { isIn, isNotIn } = sets(family)
-  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}${isIn('RANGED')}-j DROP`
-}
-
 function mapMark(family: Family): string {
-  return `-j SET --map-set ${setName(family, 'SHORTCUT')} dst,dst --map-mark`
+  return `-j SET --map-set ${SETS[family].name('SHORTCUT')} dst,dst --map-mark`
 }
 
 function isShortCircuit(settings: NetfilterSettings): string {
   const { mask, value } = markPattern(settings)
   return `-m mark --mark ${hex(value)}/${hex(mask)} `
-}
-
-function sets(family: Family) {
-  return setMatches((role: SetRole) => setName(family, role))
 }
 
 function hex(mark: number): string {

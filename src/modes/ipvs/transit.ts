@@ -3,7 +3,7 @@ import type { Routes } from '../../kernel/route/routes.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
 import { ALTERED, ofKind, PRESENT } from '../netfilter/object-key.ts'
-import { PolicyRoutes, ROUTE_TABLES } from '../netfilter/policy-routes.ts'
+import { PolicyRoutes, ROUTE_TABLES, refusalsOf } from '../netfilter/policy-routes.ts'
 import { relayKey } from './objects/object.ts'
 import { relayTarget } from './render.ts'
 import type { IpvsSettings } from './settings.ts'
@@ -33,7 +33,9 @@ export class Transit {
   /** Makes these routes and relays as the settings have them. */
   async set(keys: readonly ObjectKey[]): Promise<Refusals> {
     const routes = await this.#routes.set(ofKind(keys, 'route'))
-    const relays = await each(ofKind(keys, 'relay'), (key) => this.#relays.open(this.#relay(key)))
+    const relays = await refusalsOf(ofKind(keys, 'relay'), (key) =>
+      this.#relays.open(this.#relay(key)),
+    )
     return new Map([...routes, ...relays])
   }
 
@@ -45,7 +47,7 @@ export class Transit {
   /** Removes these; what is gone already is no failure. */
   async unset(keys: readonly ObjectKey[]): Promise<Refusals> {
     const routes = await this.#routes.unset(ofKind(keys, 'route'))
-    const relays = await each(ofKind(keys, 'relay'), (key) =>
+    const relays = await refusalsOf(ofKind(keys, 'relay'), (key) =>
       this.#relays.close(protocolOf(key), { ip: LOOPBACK, port: portOf(key) }),
     )
     return new Map([...routes, ...relays])
@@ -79,18 +81,6 @@ export class Transit {
     const ip = relayTarget(this.#settings) ?? LOOPBACK
     return { protocol: protocolOf(key), listen: { ip: LOOPBACK, port }, target: { ip, port } }
   }
-}
-
-async function each(
-  keys: readonly ObjectKey[],
-  work: (key: ObjectKey) => Promise<KernelError | void>,
-): Promise<Refusals> {
-  const failed = new Map<ObjectKey, KernelError>()
-  for (const key of keys) {
-    const refusal = await work(key)
-    if (refusal) failed.set(key, refusal)
-  }
-  return failed
 }
 
 function protocolOf(key: ObjectKey): 'TCP' | 'UDP' {

@@ -1,12 +1,12 @@
 import { inGroups } from '../../lib/groups.ts'
 import type { Change, KernelError, ObjectKey } from '../mode.ts'
-import { memberKey, memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
+import { kindOf, memberKey, memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
 import { isRegistered, leavingMembersOf } from './leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { leavingKey, pointText, serverOfMember, servicesKey } from './objects/member.ts'
-import { type SetRole, setName } from './objects/names.ts'
-import { isMarked, kindOf, serverIdOf } from './objects/object.ts'
+import { SETS, type SetRole } from './objects/names.ts'
+import { isMarked, serverIdOf } from './objects/object.ts'
 import { FOREIGN } from './servers/run-plans.ts'
 import { splitText } from './servers/server-spec.ts'
 import type { WriteFailures } from './servers/server-writer.ts'
@@ -254,9 +254,9 @@ export async function whilePaused(
 /** The point of a virtual server, or all points at which the short circuit leads to its mark. */
 function pausedKeys(server: ObjectKey, { sets }: PausingState): readonly ObjectKey[] {
   const id = serverIdOf(server)
-  const name = setName(id.family, 'PAUSED')
+  const name = SETS[id.family].name('PAUSED')
   if (!('mark' in id)) return [memberKey(name, pointText(id))]
-  const led = sets.keysIn(setName(id.family, 'SHORTCUT'), id.mark)
+  const led = sets.keysIn(SETS[id.family].name('SHORTCUT'), id.mark)
   return led.map((key) => memberKey(name, memberOf(key).member))
 }
 

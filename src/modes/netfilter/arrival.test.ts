@@ -2,8 +2,13 @@ import { expect, test } from 'vitest'
 import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import type { ObjectKey } from '../mode.ts'
 import { backend, cidr, entry, frontend, ip } from '../testing/mode-fixtures.ts'
-import { type Arrival, arrivalAt } from './arrival.ts'
-import { arrivalMembers, healthCheckMembers, type MemberPoint } from './arrival-members.ts'
+import {
+  type Arrival,
+  arrivalAt,
+  arrivalMembers,
+  healthCheckMembers,
+  type MemberPoint,
+} from './arrival.ts'
 
 const here = [backend('10.180.0.1', { local: true })]
 const asleep = [backend('10.180.0.1', { local: true, weight: 0 })]
@@ -50,7 +55,7 @@ test.each<[string, Partial<Frontend>, Partial<ForwardingEntry>, Partial<Arrival>
 })
 
 const POINT: MemberPoint = { ip: ip('10.96.0.1'), protocol: 'TCP', port: 80 }
-const keyOf = (role: string, member: string): ObjectKey => `${role} ${member}` as ObjectKey
+const SETS = { memberKey: (role: string, member: string) => `${role} ${member}` as ObjectKey }
 
 test.each<[string, Partial<Arrival>, readonly string[]]>([
   ['served', {}, []],
@@ -69,7 +74,7 @@ test.each<[string, Partial<Arrival>, readonly string[]]>([
     ],
   ],
 ])('the members of a point that is %s', (_what, arrival, expected) => {
-  const members = arrivalMembers({ ...SERVED, ...arrival }, { point: POINT, ownRoles: [] }, keyOf)
+  const members = arrivalMembers({ ...SERVED, ...arrival }, { point: POINT, ownRoles: [] }, SETS)
   expect(members).toEqual(['SERVICES 10.96.0.1,tcp:80', ...expected])
 })
 
@@ -77,7 +82,7 @@ test.each(['reject', 'drop'] as const)(
   'own sets have a point before it is set to %s',
   (unserved) => {
     const given = { point: POINT, ownRoles: ['SHORT-CIRCUIT'] }
-    const members = arrivalMembers({ ...SERVED, unserved, sourceRanges: [] }, given, keyOf)
+    const members = arrivalMembers({ ...SERVED, unserved, sourceRanges: [] }, given, SETS)
     expect(members.map((member) => member.split(' ')[0])).toEqual([
       'SERVICES',
       'RANGED',
@@ -89,8 +94,8 @@ test.each(['reject', 'drop'] as const)(
 
 test('health checks are admitted at the node addresses of the family', () => {
   const addresses = [ip('192.0.2.10'), ip('2001:db8::10')]
-  expect(healthCheckMembers(entry({ healthCheckPort: 31_000 }), addresses, keyOf)).toEqual([
+  expect(healthCheckMembers(entry({ healthCheckPort: 31_000 }), addresses, SETS)).toEqual([
     'ADMIT 192.0.2.10,tcp:31000',
   ])
-  expect(healthCheckMembers(entry(), addresses, keyOf)).toEqual([])
+  expect(healthCheckMembers(entry(), addresses, SETS)).toEqual([])
 })

@@ -1,9 +1,17 @@
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
+import { type Member, memberText } from '../../kernel/ipset/sets.ts'
 import { type Cidr, type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import type { ObjectKey } from '../mode.ts'
+import { networksOfSet, type RoleSets } from './role-sets.ts'
+
+/** The sets that record what happens at an address, protocol and port. Each mode has its own of them. */
+type ArrivalRole = 'SERVICES' | 'RANGED' | 'ALLOWED' | 'REJECT' | 'DROP'
+
+const SET_OF_ANSWER = { reject: 'REJECT', drop: 'DROP' } as const
 
 /**
  * What happens to a new connection that arrives at a frontend, as every mode decides it that takes
- * packets by sets instead of translating them in rules. It names no set: a mode makes its own of it.
+ * packets by sets instead of translating them in rules.
  */
 export interface Arrival {
   /** Only these sources may enter; undefined: every source. */
@@ -38,4 +46,59 @@ export function addressesOfFamily(
   family: Family,
 ): readonly IpAddress[] {
   return addresses.filter((address) => familyOf(address) === family)
+}
+
+/** An address, protocol and port as a set has them. */
+export type MemberPoint = Required<Pick<Member, 'ip' | 'protocol' | 'port'>>
+
+/** A point, and the further sets of its mode that have it as a member. */
+interface PointInSets<Role extends string> {
+  readonly point: MemberPoint
+  readonly ownRoles: readonly Role[]
+}
+
+/**
+ * The members that a point has in the sets of a mode, in the order in which they are added: those of
+ * `ownRoles` before REJECT and DROP, so that no pod is rejected or dropped whose short circuit is about
+ * to be added. Networks are written as ipset takes them (`networksOfSet`).
+ */
+export function arrivalMembers<Role extends string>(
+  { sourceRanges, unserved }: Arrival,
+  { point, ownRoles }: PointInSets<Role>,
+  { memberKey }: Pick<RoleSets<ArrivalRole | Role>, 'memberKey'>,
+): readonly ObjectKey[] {
+  const roles: readonly (ArrivalRole | Role)[] = [
+    'SERVICES',
+    ...(sourceRanges === undefined ? [] : (['RANGED'] as const)),
+    ...ownRoles,
+    ...(unserved === undefined ? [] : [SET_OF_ANSWER[unserved]]),
+  ]
+  const networks = (sourceRanges ?? []).flatMap(networksOfSet)
+  return [
+    ...roles.map((role) => memberKey(role, memberText(point))),
+    ...networks.map((net) => memberKey('ALLOWED', memberText({ ...point, net }))),
+  ]
+}
+
+/**
+ * The members for the TCP port at which this node answers health checks of a Service, one for each of
+ * `nodeAddresses` of its family; none: the entry has no such port.
+ */
+export function healthCheckMembers(
+  { family, healthCheckPort: port }: ForwardingEntry,
+  nodeAddresses: readonly IpAddress[],
+  { memberKey }: Pick<RoleSets<'ADMIT'>, 'memberKey'>,
+): readonly ObjectKey[] {
+  if (port === undefined) return []
+  return addressesOfFamily(nodeAddresses, family).map((ip) =>
+    memberKey('ADMIT', memberText({ ip, protocol: 'TCP', port })),
+  )
+}
+
+/**
+ * Drops new connections from sources that a point does not admit. RANGED is looked up again, because a packet that is at
+ * work while the ranges of its point are taken away may have met it before and ALLOWED after that.
+ */
+export function outsideRanges({ isIn, isNotIn }: RoleSets<'RANGED' | 'ALLOWED'>): string {
+  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}${isIn('RANGED')}-j DROP`
 }

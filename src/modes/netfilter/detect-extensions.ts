@@ -1,6 +1,8 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import { isHairpin } from './hairpin.ts'
+import type { Table } from './chains/object.ts'
+import { isHairpin } from './postrouting.ts'
 import type { KernelFacts } from './settings/mode-inputs.ts'
+import { trialText } from './trial.ts'
 
 const CHAIN = 'NPROXY-PROBE'
 
@@ -14,9 +16,8 @@ export async function detectExtensions(
   iptables: Pick<Iptables, 'restore'>,
   release: string,
 ): Promise<Omit<KernelFacts, 'families' | 'routesLocalnet'>> {
-  const works = async (rule: string, table = 'nat') => {
-    const text = `*${table}\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
-    const result = await iptables.restore(4, text)
+  const works = async (rule: string, table: Table = 'nat') => {
+    const result = await iptables.restore(4, trialText({ table, chain: CHAIN, rule }))
     return result.ok || result.kind !== 'refused'
   }
   return {

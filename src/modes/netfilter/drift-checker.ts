@@ -1,16 +1,20 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { ForeignChange } from '../mode.ts'
+import type { ForeignChange, ObjectKey } from '../mode.ts'
+import type { SetMembers } from './set-members.ts'
 
 /** What reports no changes is read at this interval. */
 const EVERY_MS = 1_000
+
+/** Members; to read more would hold up changes. Verification reads larger sets, too. */
+const LARGEST_SET = 1_000
 
 /** What is looked at, when, and who learns of a change. */
 export interface DriftCheckerParts {
   readonly clock: Clock
   /** Runs nothing else of the mode meanwhile. */
   exclusively(work: () => Promise<void>): Promise<void>
-  /** One round; undefined: everything that was looked at is as we left it. */
-  look(): Promise<ForeignChange | undefined>
+  /** One round: what another program has changed; empty: everything that was looked at is as we left it. */
+  look(): Promise<ForeignChange['keys']>
   onForeignChange(change: ForeignChange): void
 }
 
@@ -38,15 +42,37 @@ export class DriftChecker {
 
   async #round(): Promise<void> {
     const parts = this.#parts
-    let change: ForeignChange | undefined
+    let change: ForeignChange = { keys: [], by: 'another program' }
     try {
       await parts.exclusively(async () => {
-        if (!this.#stopped) change = await parts.look()
+        if (!this.#stopped) change = { ...change, keys: await parts.look() }
       })
     } catch {
       change = { keys: 'all', by: 'an unanswered question' }
     }
-    if (change && !this.#stopped) parts.onForeignChange(change)
+    const isChanged = change.keys === 'all' || change.keys.length > 0
+    if (isChanged && !this.#stopped) parts.onForeignChange(change)
     this.#schedule()
+  }
+}
+
+/**
+ * Whether sets, of which the kernel reports no changes, are as we left them, in steps that cost little: the number of
+ * members of all, and one set in its turn member for member.
+ */
+export class SetInspector {
+  readonly #sets: SetMembers
+  #next = 0
+
+  constructor(sets: SetMembers) {
+    this.#sets = sets
+  }
+
+  /** One round: members that are otherwise than we left them; all where a set holds more or fewer than we put in. */
+  async look(): Promise<'all' | readonly ObjectKey[]> {
+    if ((await this.#sets.disturbed()).length > 0) return 'all'
+    const { names } = this.#sets
+    const name = names[this.#next++ % names.length] ?? ''
+    return this.#sets.sizeOf(name) > LARGEST_SET ? [] : this.#sets.alteredIn(name)
   }
 }

@@ -11,3 +11,15 @@ export async function ifPresent(work: () => Promise<unknown>): Promise<void> {
     if (!(error instanceof NodeProxyError && ABSENT.has(error.code))) throw error
   }
 }
+
+/**
+ * Takes each step with `ifPresent`, whatever became of the earlier ones, and throws the first error
+ * in the end.
+ */
+export async function removeInTurn(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const problems: unknown[] = []
+  for (const step of steps) {
+    await ifPresent(step).catch((error: unknown) => problems.push(error))
+  }
+  if (problems.length > 0) throw problems[0]
+}

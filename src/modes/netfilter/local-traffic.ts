@@ -30,6 +30,22 @@ export function notFromPods(settings: NetfilterSettings, family: Family): Traffi
   return matchPods(settings, family, true)
 }
 
+/**
+ * The matches of `fromPods` and `notFromPods` for packets to any destination: one of each, which is empty where every
+ * packet matches, or none.
+ */
+export function sources(
+  settings: NetfilterSettings,
+  family: Family,
+): { readonly pods: readonly string[]; readonly others: readonly string[] } {
+  const inOnePiece = (match: TrafficMatch | undefined) =>
+    match ? [match.source + match.interface] : []
+  return {
+    pods: inOnePiece(fromPods(settings, family)),
+    others: inOnePiece(notFromPods(settings, family)),
+  }
+}
+
 function matchPods(
   { localTraffic }: NetfilterSettings,
   family: Family,

@@ -5,7 +5,7 @@ import type { Digest, ObjectKey } from '../mode.ts'
 import { ChainKeeper } from './chains/chain-keeper.ts'
 import { digestCount, digestRules, keyOf } from './chains/object.ts'
 import { demandRemoved } from './chains/plan.ts'
-import { DROP_MARTIANS } from './forward.ts'
+import { DROP_MARTIANS } from './filter-rules.ts'
 
 /** What route_localnet was before node-proxy: 0, or 1 because another program routes loopback. */
 export type FoundRouting = 'closed' | 'open'

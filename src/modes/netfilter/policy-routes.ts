@@ -107,13 +107,21 @@ export class PolicyRoutes {
   }
 }
 
-async function each(
+function each(
   keys: readonly ObjectKey[],
   work: (family: Family) => Promise<unknown>,
 ): Promise<Refusals> {
+  return refusalsOf(keys, (key) => refusalOf(() => work(nameOf(key) === '6' ? 6 : 4)))
+}
+
+/** Works on one object after the other; returns what was refused. */
+export async function refusalsOf(
+  keys: readonly ObjectKey[],
+  work: (key: ObjectKey) => Promise<KernelError | void>,
+): Promise<Refusals> {
   const failed = new Map<ObjectKey, KernelError>()
   for (const key of keys) {
-    const refusal = await refusalOf(() => work(nameOf(key) === '6' ? 6 : 4))
+    const refusal = await work(key)
     if (refusal) failed.set(key, refusal)
   }
   return failed

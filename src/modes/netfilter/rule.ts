@@ -3,7 +3,7 @@ import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { ObjectDescription, ObjectKey } from '../mode.ts'
 import { objectOf } from './chains/object.ts'
 import { kindOf, memberOf, nameOf } from './object-key.ts'
-import { familyOfSet } from './set-text.ts'
+import { familyOfSet } from './role-sets.ts'
 
 /**
  * Pieces of rules in exactly the form and order in which `iptables-save` prints

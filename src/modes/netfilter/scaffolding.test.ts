@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { cidr, ip, settings } from '../testing/mode-fixtures.ts'
-import { forward, martians } from './forward.ts'
-import { isHairpinOffLoopback } from './hairpin.ts'
+import { forward, martians } from './filter-rules.ts'
 import { fromPods, notFromPods } from './local-traffic.ts'
 import { clearMark, isMarked, isNotMarked, isRouted, routingBit, setMark } from './mark.ts'
 import { toNodePorts } from './node-ports.ts'
-import { postrouting } from './postrouting.ts'
+import { isHairpinOffLoopback, postrouting } from './postrouting.ts'
 import { NO_ADDRESS } from './settings/node-port-scope.ts'
 import type { LocalTraffic, NetfilterSettings } from './settings/settings.ts'
 
@@ -43,7 +42,7 @@ test('masquerade: hairpin first, then every marked packet, whose mark is cleared
     '-j MARK --set-xmark 0x4000/0x0',
     '-j MASQUERADE --random-fully',
   ])
-  const byIpvs = postrouting(settings(), 4, isHairpinOffLoopback)
+  const byIpvs = postrouting(settings(), 4, isHairpinOffLoopback(4))
   expect(byIpvs[0]).toBe(`${isHairpinOffLoopback(4)}-j MASQUERADE --random-fully`)
   expect(byIpvs.slice(1)).toEqual(rules.slice(1))
   const plain = postrouting(settings({ hairpin: 'rules', randomFully: false }), 6)

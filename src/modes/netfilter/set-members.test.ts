@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { membersOf } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
-import { keptSets, PREFIX, ROLES, SET_REFUSED, setName, setType } from '../ipvs/objects/names.ts'
+import { PREFIX, SET_REFUSED, SETS } from '../ipvs/objects/names.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ip } from '../testing/mode-fixtures.ts'
 import { setKey } from './object-key.ts'
 import { SetMembers } from './set-members.ts'
 
 const key = (text: string) => text as ObjectKey
-const all = ROLES.map((role) => setKey(setName(4, role)))
+const all = SETS[4].kept.map(({ name }) => setKey(name))
 const VIP = key('member/NPVS-4-VIPS/10.96.0.1')
 const SHORT_CIRCUIT = key('member/NPVS-4-SHORTCUT/10.96.0.1,tcp:80')
 const LEAVING = key('member/NPVS-4-LEAVING/10.96.0.1,tcp:80')
 const setMembers = (sets: FakeSets) =>
-  new SetMembers({ sets, prefix: PREFIX, kept: keptSets([4]), code: SET_REFUSED })
+  new SetMembers({ sets, prefix: PREFIX, kept: SETS[4].kept, code: SET_REFUSED })
 const FOREIGN = { type: 'hash:ip', family: 4, maxElements: 10 } as const
 
 async function made() {
@@ -61,7 +61,7 @@ test('another reader sees the same, or only the sets that it requests', async ()
   const { kernel, sets } = await made()
   await sets.add([VIP, SHORT_CIRCUIT, LEAVING], () => 7)
   const fresh = setMembers(kernel)
-  const some = await fresh.observe(new Set(['NPVS-4-VIPS']))
+  const some = await fresh.observe([setKey('NPVS-4-VIPS')])
   expect(some.has(VIP)).toBe(true)
   expect(some.has(SHORT_CIRCUIT)).toBe(false)
   expect(await fresh.observe()).toEqual(await sets.observe())
@@ -71,9 +71,9 @@ test('another reader sees the same, or only the sets that it requests', async ()
 test('a set of ours that was made otherwise shows, and a stray one too', async () => {
   const kernel = new FakeSets()
   await kernel.run([
-    { do: 'create', name: 'NPVS-4-SERVICES', type: setType(4, 'SERVICES') },
-    { do: 'create', name: 'NPVS-4-SHORTCUT', type: setType(4, 'SERVICES') },
-    { do: 'create', name: 'NPVS-4-VIPS', type: setType(4, 'ALLOWED') },
+    { do: 'create', name: 'NPVS-4-SERVICES', type: SETS[4].of('SERVICES').type },
+    { do: 'create', name: 'NPVS-4-SHORTCUT', type: SETS[4].of('SERVICES').type },
+    { do: 'create', name: 'NPVS-4-VIPS', type: SETS[4].of('ALLOWED').type },
     { do: 'create', name: 'NPVS-4-OLD', type: FOREIGN },
     { do: 'create', name: 'OTHER', type: FOREIGN },
   ])

@@ -9,22 +9,14 @@ import {
 import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
 import type { Digest, KernelError, ObjectKey } from '../mode.ts'
-import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
-import { parseMember } from './set-text.ts'
+import { ALTERED, kindOf, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
+import { type KeptSet, parseMember } from './role-sets.ts'
 
 /** Commands made at a time, lest those of tens of thousands of members cost memory. */
 const AT_ONCE = 1024
 
 /** A set's member that carries no mark where all should. */
 const UNMARKED = 0 as Digest
-
-/** One set that a mode keeps. */
-export interface KeptSet {
-  readonly name: string
-  readonly type: SetType
-  /** The mode's own maintenance sets its members, not its program. */
-  readonly isPrivate?: boolean
-}
 
 /** The sets that a mode keeps, and what they are written with. */
 export interface SetMembersOptions {
@@ -116,9 +108,11 @@ export class SetMembers {
     return failed
   }
 
-  /** Reads everything, or some sets, and returns what concerns the program. */
-  async observe(only?: ReadonlySet<string>): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  /** Reads everything, or the sets that some keys of sets and members name, and returns what concerns the program. */
+  async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const seen = new Map<ObjectKey, Digest>()
+    if (keys?.length === 0) return seen
+    const only = keys && new Set(keys.map(setOf))
     const headers = await this.#sets.headers(this.#prefix)
     for (const [name, header] of headers) {
       const wanted = this.#wanted.get(name)
@@ -205,6 +199,10 @@ export class SetMembers {
     }
     return failed
   }
+}
+
+function setOf(key: ObjectKey): string {
+  return kindOf(key) === 'set' ? nameOf(key) : memberOf(key).set
 }
 
 function isAsWanted(header: SetHeader, type: SetType | undefined): boolean {

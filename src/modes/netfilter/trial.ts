@@ -1,8 +1,9 @@
-import type { SetCommand, Sets, SetType } from '../../kernel/ipset/sets.ts'
+import type { SetCommand, Sets } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Missing } from '../mode.ts'
-import type { Table } from './chains/place.ts'
+import type { Table } from './chains/object.ts'
+import type { KeptSet } from './role-sets.ts'
 
 /** One rule to try, and what to do when the kernel refuses it. */
 export interface RuleTrial {
@@ -12,19 +13,18 @@ export interface RuleTrial {
   readonly remedy: string
 }
 
-/** A set to try, under a name that no mode uses. */
-export interface SetTrial {
-  readonly name: string
-  readonly type: SetType
+/** The rules of one family that are tried. */
+interface RuleTrials {
+  readonly family: Family
+  /** The chain that the rules stand in, which no packet meets. */
+  readonly chain: string
+  readonly rules: readonly RuleTrial[]
 }
 
 /** What to try of one family; the rules are tried where all sets could be made. */
-export interface Trials {
-  readonly family: Family
-  readonly sets: readonly SetTrial[]
-  /** Of the chain that the rules stand in, which no packet meets. */
-  readonly chain: string
-  readonly rules: readonly RuleTrial[]
+interface Trials extends RuleTrials {
+  /** Under names that no mode uses. */
+  readonly sets: readonly KeptSet[]
 }
 
 interface TrialKernel {
@@ -35,8 +35,34 @@ interface TrialKernel {
 /** Makes sets and rules where no packet meets them, removes them, and says what was refused. */
 export async function tryNetfilter(
   kernel: TrialKernel,
-  trials: Trials,
+  trials: readonly Trials[],
 ): Promise<readonly Missing[]> {
+  const missing: Missing[] = []
+  for (const each of trials) missing.push(...(await tryFamily(kernel, each)))
+  return missing
+}
+
+/** The modules that a kernel needs for a rule, as a remedy. */
+export function loadModules(modules: string): string {
+  return `load the kernel modules: modprobe -a ${modules}`
+}
+
+/** Tried for the answers of the filter table. */
+export function connectionStates(family: Family): RuleTrial {
+  return {
+    what: 'connection states',
+    table: 'filter',
+    rule: '-p tcp -m conntrack --ctstate NEW -j REJECT --reject-with tcp-reset',
+    remedy: loadModules(`xt_conntrack ${rejectModule(family)}`),
+  }
+}
+
+/** The module of the target REJECT. */
+export function rejectModule(family: Family): string {
+  return family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'
+}
+
+async function tryFamily(kernel: TrialKernel, trials: Trials): Promise<readonly Missing[]> {
   const { family, sets } = trials
   try {
     const refusals = await kernel.sets.run(
@@ -47,7 +73,7 @@ export async function tryNetfilter(
       const remedy = `load the kernel module: modprobe ${moduleOf(type)}`
       return { what: `IPv${family} sets of type ${type}: ${message}`, remedy }
     })
-    if (missing.length === 0) missing.push(...(await tryRules(kernel, trials)))
+    if (missing.length === 0) missing.push(...(await tryRules(kernel.iptables, trials)))
     const refused = new Set(refusals.map(({ index }) => index))
     const made = sets.filter((_, index) => !refused.has(index))
     await kernel.sets.run(made.map(({ name }): SetCommand => ({ do: 'destroy', name })))
@@ -58,18 +84,27 @@ export async function tryNetfilter(
   }
 }
 
-async function tryRules(
-  { iptables }: Pick<TrialKernel, 'iptables'>,
-  { family, chain, rules }: Trials,
+/** Puts each rule into the chain and removes both again; says what was refused. */
+export async function tryRules(
+  iptables: Pick<Iptables, 'restore'>,
+  { family, chain, rules }: RuleTrials,
 ): Promise<readonly Missing[]> {
   const missing: Missing[] = []
   for (const { what, table, rule, remedy } of rules) {
-    const text = `*${table}\n:${chain} - [0:0]\n-A ${chain} ${rule}\n-F ${chain}\n-X ${chain}\nCOMMIT\n`
-    const result = await iptables.restore(family, text)
+    const result = await iptables.restore(family, trialText({ table, chain, rule }))
     const cannot = !result.ok && (result.kind === 'refused' || result.kind === 'missing')
     if (cannot) missing.push({ what: `IPv${family} ${what}: ${result.message}`, remedy })
   }
   return missing
+}
+
+/** Makes a chain with one rule and removes it, for `iptables-restore`. */
+export function trialText({
+  table,
+  chain,
+  rule,
+}: Pick<RuleTrial, 'table' | 'rule'> & Pick<RuleTrials, 'chain'>): string {
+  return `*${table}\n:${chain} - [0:0]\n-A ${chain} ${rule}\n-F ${chain}\n-X ${chain}\nCOMMIT\n`
 }
 
 /** What a thrown error says is missing. */

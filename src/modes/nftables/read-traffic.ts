@@ -1,14 +1,14 @@
 import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type { Element } from '../../kernel/nftables/objects.ts'
 import type { Family } from '../../lib/ip.ts'
-import type {
-  BackendTraffic,
-  ObjectKey,
-  ReadTraffic,
-  TrafficNumbers,
-  TrafficReading,
+import {
+  addNumbers,
+  type BackendTraffic,
+  type ObjectKey,
+  type ReadTraffic,
+  type TrafficNumbers,
+  type TrafficReading,
 } from '../mode.ts'
-import { addNumbers } from '../netfilter/arrival-members.ts'
 import type { ManagedState } from './kernel/managed-state.ts'
 import { backendData } from './keys/encode.ts'
 import { SET, TRAFFIC_SETS, tableOf } from './keys/names.ts'

@@ -3,8 +3,7 @@ import { redirected } from '../../../test/support/modes/fake-userspace-node.ts'
 import type { EntryId } from '../../forwarding/entry.ts'
 import { entry, frontend } from '../testing/mode-fixtures.ts'
 import { ForwarderState } from './forwarder-state.ts'
-import { entryKey } from './object.ts'
-import { digestRoute, render } from './render.ts'
+import { digestRoute, entryKey, render } from './render.ts'
 import { FakeForwarder } from './testing/fake-forwarder.ts'
 
 function routeAt(name: string, port: number) {

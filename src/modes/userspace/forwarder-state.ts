@@ -1,7 +1,6 @@
 import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import type { Forwarder } from './forwarder.ts'
-import { entryIdOf } from './object.ts'
-import { digestRoute } from './render.ts'
+import { digestRoute, entryIdOf } from './render.ts'
 import type { Route } from './route.ts'
 
 /**

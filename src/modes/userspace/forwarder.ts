@@ -14,6 +14,9 @@ export type DataPath = 'native' | 'javascript'
 /** The local TCP and UDP port at which redirected packets of one side arrive. */
 export type RedirectPorts = Readonly<Record<Side, number>>
 
+/** The ports of a forwarder, for the rules of each family. */
+export type PortsByFamily = ReadonlyMap<Family, RedirectPorts>
+
 /**
  * The data path: worker threads that move the bytes, their routes and their counters. Nothing of it can
  * be read back from the kernel.
@@ -21,7 +24,7 @@ export type RedirectPorts = Readonly<Record<Side, number>>
 export interface Forwarder extends Traffic {
   readonly dataPath: DataPath
   /** Ports to which rules must translate redirected packets; empty with `bound` listeners. */
-  readonly ports: ReadonlyMap<Family, RedirectPorts>
+  readonly ports: PortsByFamily
   /**
    * Gives routes to every worker; undefined removes one. Connections of routes that changed or
    * were removed keep their backends while these drain. Resolves once every worker serves accordingly,

@@ -4,14 +4,21 @@ import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Routes } from '../../kernel/route/routes.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { Digest, ObjectKey } from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
+import { ofKind } from '../netfilter/object-key.ts'
 import { PolicyRoutes, ROUTE_TABLES } from '../netfilter/policy-routes.ts'
 import { SetMembers } from '../netfilter/set-members.ts'
+import type { PortsByFamily } from './forwarder.ts'
 import type { ForwarderState } from './forwarder-state.ts'
-import { keptSets, OWNED_CHAINS, PREFIX, SET_REFUSED } from './names.ts'
-import { type PortsByFamily, UserspaceProgram } from './program.ts'
-import { redirectPorts } from './redirect-ports.ts'
+import { CHAIN, OWNED_CHAINS, PREFIX, SET_REFUSED, SETS } from './names.ts'
+import { UserspaceProgram } from './program.ts'
 import type { TransparentListening, UserspaceSettings } from './settings.ts'
+
+type Digests = ReadonlyMap<ObjectKey, Digest>
+
+const TO_PORT = / -j DNAT --to-destination :(\d+)$/
 
 /** The parts of the kernel that bring packets here. */
 export interface RedirectKernel {
@@ -69,6 +76,32 @@ export function createManagedState(
   return { program, forwarderState, redirect, conntrack: kernel?.conntrack }
 }
 
+/** The routes of the forwarder, and what the kernel holds of ours: all, or these objects. */
+export async function observe(
+  { forwarderState, redirect }: ManagedState,
+  keys: readonly ObjectKey[] | undefined,
+): Promise<Digests> {
+  const all = forwarderState?.digests ?? new Map()
+  const served = keys ? pick(all, keys) : all
+  if (redirect === undefined) return new Map(served)
+  const held = keys ? await observeSome(redirect, keys) : await observeAll(redirect)
+  return new Map([...served, ...held])
+}
+
+/** The ports of each family to which rules in the kernel translate; 0: no rule does. */
+export async function portsInKernel(iptables: Iptables): Promise<PortsByFamily> {
+  const portIn = async (family: Family, chain: string) => {
+    const rules = (await iptables.listChain(family, 'nat', chain)) ?? []
+    return Number(rules.map((rule) => TO_PORT.exec(rule)?.[1]).find(Boolean) ?? 0)
+  }
+  const ports = new Map<Family, { readonly pods: number; readonly others: number }>()
+  for (const family of [4, 6] as const) {
+    const pods = await portIn(family, CHAIN.pods)
+    ports.set(family, { pods, others: await portIn(family, CHAIN.redirect) })
+  }
+  return ports
+}
+
 function createRedirect(
   { netfilter }: TransparentListening,
   { sets, routes, iptables, monitor }: RedirectKernel,
@@ -76,7 +109,12 @@ function createRedirect(
 ): Redirect {
   const { families } = netfilter
   return {
-    sets: new SetMembers({ sets, prefix: PREFIX, kept: keptSets(families), code: SET_REFUSED }),
+    sets: new SetMembers({
+      sets,
+      prefix: PREFIX,
+      kept: families.flatMap((family) => SETS[family].kept),
+      code: SET_REFUSED,
+    }),
     policyRoutes: new PolicyRoutes(netfilter, routes, ROUTE_TABLES.userspace),
     redirectPorts: () => redirectPorts(iptables, families),
     chains: new ChainKeeper({
@@ -84,10 +122,45 @@ function createRedirect(
       iptables,
       monitor,
       families,
-      contents: {
-        rulesOf: (key) => program.rulesOf(key),
-        jumpsIn: (place) => program.jumpsIn(place),
-      },
+      contents: program,
     }),
   }
+}
+
+/** The local ports to which rules in the kernel translate connections, of this run or an earlier one. */
+async function redirectPorts(
+  iptables: Iptables,
+  families: readonly Family[],
+): Promise<ReadonlySet<number>> {
+  const ports = new Set<number>()
+  for (const family of families) {
+    for (const chain of [CHAIN.redirect, CHAIN.pods]) {
+      for (const rule of (await iptables.listChain(family, 'nat', chain)) ?? []) {
+        const port = TO_PORT.exec(rule)?.[1]
+        if (port !== undefined) ports.add(Number(port))
+      }
+    }
+  }
+  return ports
+}
+
+async function observeAll({ chains, sets, policyRoutes }: Redirect): Promise<Digests> {
+  const rules = await chains.observe()
+  return new Map([...rules, ...(await sets.observe()), ...(await policyRoutes.observe())])
+}
+
+async function observeSome(
+  { chains, sets, policyRoutes }: Redirect,
+  keys: readonly ObjectKey[],
+): Promise<Digests> {
+  const seen = new Map(await chains.observe(ofKind(keys, 'rule')))
+  const found = await sets.observe(ofKind(keys, 'set', 'member'))
+  const routed = ofKind(keys, 'route').length > 0 ? await policyRoutes.observe() : new Map()
+  for (const [key, digest] of pick(new Map([...found, ...routed]), keys)) seen.set(key, digest)
+  return seen
+}
+
+function pick(digests: Digests, keys: readonly ObjectKey[]): Digests {
+  const wanted = new Set(keys)
+  return new Map([...digests].filter(([key]) => wanted.has(key)))
 }

@@ -12,19 +12,18 @@ import type {
   ReadTraffic,
   Traffic,
 } from '../mode.ts'
-import { DriftChecker } from '../netfilter/drift-checker.ts'
-import { ifPresent } from '../netfilter/if-present.ts'
+import { DriftChecker, SetInspector } from '../netfilter/drift-checker.ts'
+import { ifPresent, removeInTurn } from '../netfilter/if-present.ts'
 import { memberOf, ofKind } from '../netfilter/object-key.ts'
-import { SetInspector } from '../netfilter/set-inspector.ts'
 import { GAPS } from './gaps.ts'
 import {
   createManagedState,
   type ManagedState,
+  observe,
   type Redirect,
   type UserspaceDependencies,
 } from './managed-state.ts'
 import { CHAIN, orderOf } from './names.ts'
-import { observe } from './observe.ts'
 import { probeUserspace } from './probe.ts'
 import type { UserspaceProgram } from './program.ts'
 import { readTraffic } from './read-traffic.ts'
@@ -93,7 +92,7 @@ export class UserspaceMode implements Mode {
       clock: kernel.clock,
       onForeignChange,
       exclusively: (work) => this.#mutex.run(work),
-      look: () => lookAt(inspector),
+      look: () => inspector.look(),
     })
     const { chains, policyRoutes } = redirect
     const stops = [chains.watch(onForeignChange), policyRoutes.watch(onForeignChange)]
@@ -110,14 +109,6 @@ export class UserspaceMode implements Mode {
   drainAndCleanup(signal: AbortSignal): Promise<void> {
     return this.#mutex.run(() => drainAndCleanup(this.#state, signal))
   }
-}
-
-/** The kernel reports changes of rules and routes, but not of sets: those are compared again and again. */
-async function lookAt(inspector: SetInspector): Promise<ForeignChange | undefined> {
-  const by = 'another program'
-  if (await inspector.isDisturbed()) return { keys: 'all', by }
-  const keys = await inspector.alteredInNext()
-  return keys.length > 0 ? { keys, by } : undefined
 }
 
 /** The result of one change, as its steps fill it in. */
@@ -265,14 +256,10 @@ async function emptySets({ redirect }: ManagedState): Promise<void> {
   await ifPresent(async () => {
     await sets.observe()
     const [services, others] = [true, false].map((isService) =>
-      sets.keys().filter((key) => isOfServices(key) === isService),
+      sets.keys().filter((key) => isServiceMember(key) === isService),
     )
     await sets.delete([...(services ?? []), ...(others ?? [])])
   })
-}
-
-function isOfServices(key: ObjectKey): boolean {
-  return key.includes('-SERVICES/')
 }
 
 /**
@@ -284,16 +271,16 @@ function isOfServices(key: ObjectKey): boolean {
 async function cleanUp({ redirect, forwarderState, conntrack }: ManagedState): Promise<void> {
   if (redirect === undefined) return
   const { chains, policyRoutes, sets } = redirect
-  const problems: unknown[] = []
-  const attempt = (work: () => Promise<void>) =>
-    ifPresent(work).catch((error: unknown) => problems.push(error))
   const ports = new Set(forwarderState?.forwarder.ownPorts)
-  await attempt(async () => {
-    for (const port of await redirect.redirectPorts()) ports.add(port)
-  })
-  for (const part of [chains, policyRoutes, sets]) await attempt(() => part.removeAll())
-  await attempt(async () => {
-    if (ports.size > 0) await conntrack?.cutTranslatedTo(ports, ['TCP', 'UDP'])
-  })
-  if (problems.length > 0) throw problems[0]
+  await removeInTurn([
+    async () => {
+      for (const port of await redirect.redirectPorts()) ports.add(port)
+    },
+    () => chains.removeAll(),
+    () => policyRoutes.removeAll(),
+    () => sets.removeAll(),
+    async () => {
+      if (ports.size > 0) await conntrack?.cutTranslatedTo(ports, ['TCP', 'UDP'])
+    },
+  ])
 }

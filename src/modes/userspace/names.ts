@@ -1,8 +1,5 @@
-import type { SetType } from '../../kernel/ipset/sets.ts'
-import type { Family } from '../../lib/ip.ts'
 import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
-import type { KeptSet } from '../netfilter/set-members.ts'
-import { MAX_MEMBERS, nameSet } from '../netfilter/set-text.ts'
+import { familyOfSet, type RoleSpec, roleSets } from '../netfilter/role-sets.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPUS-'
@@ -41,47 +38,37 @@ export const CHAIN = {
   martians: `${PREFIX}MARTIANS`,
 } as const
 
+const POINT = { type: 'hash:ip,port' } as const
+
 /**
  * One set for each role and family. A member is an address, a protocol and a port. Members are added in this order and
  * deleted in the reverse one, so that no client whom a Service serves meets what is for others before what is for him.
  */
-export const ROLES = [
+const ROLES = {
   /** With a source network: members of RANGED that this network may connect to. */
-  'ALLOWED',
+  ALLOWED: { type: 'hash:ip,port,net' },
   /** Only the sources in ALLOWED may pass. */
-  'RANGED',
+  RANGED: POINT,
   /** Pods and this node itself have a backend, though others are refused or dropped. */
-  'SHORTCUT',
+  SHORTCUT: POINT,
   /** No backend for others: new connections are refused, or dropped. */
-  'REJECT',
-  'DROP',
+  REJECT: POINT,
+  DROP: POINT,
   /** This process answers there, whatever the INPUT policy. */
-  'ADMIT',
+  ADMIT: POINT,
   /** A listener of this mode: packets to it come here. */
-  'SERVICES',
-] as const
+  SERVICES: POINT,
+} as const satisfies Readonly<Record<string, RoleSpec>>
 
-export type SetRole = (typeof ROLES)[number]
-
-/** The place of a set in `ROLES`; -1: it is not a set of this mode. */
-export function orderOf(set: string): number {
-  return ROLES.findIndex((role) => set.endsWith(`-${role}`))
-}
+export type SetRole = keyof typeof ROLES
 
 /** `NPUS-4-SERVICES` */
-export function setName(family: Family, role: SetRole): string {
-  return nameSet(PREFIX, family, role)
-}
+export const SETS = roleSets<SetRole>(PREFIX, ROLES)
 
-/** The type with which ipset creates the set of a role. */
-export function setType(family: Family, role: SetRole): SetType {
-  const type = role === 'ALLOWED' ? 'hash:ip,port,net' : 'hash:ip,port'
-  return { type, family, maxElements: MAX_MEMBERS }
-}
+/** The same sets under names that nothing uses, to try them. */
+export const TRIED_SETS = roleSets<SetRole>(`${PREFIX}PROBE-`, ROLES)
 
-/** Every set of these families. */
-export function keptSets(families: readonly Family[]): readonly KeptSet[] {
-  return families.flatMap((family) =>
-    ROLES.map((role) => ({ name: setName(family, role), type: setType(family, role) })),
-  )
+/** The place of a set in the order of its mode; -1: it is not one of them. */
+export function orderOf(set: string): number {
+  return SETS[familyOfSet(set)].kept.findIndex(({ name }) => name === set)
 }

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { fakeUserspaceNode, redirected } from '../../../test/support/modes/fake-userspace-node.ts'
+import { chainsOf } from '../netfilter/chains/base-rules.ts'
 import { settings } from '../testing/mode-fixtures.ts'
-import { ruleTrials } from './probe.ts'
-import { chains } from './scaffolding.ts'
+import { trials } from './probe.ts'
+import { baseRules } from './scaffolding.ts'
 
 const FOUR = redirected({ netfilter: settings({ families: [4] }) })
 
@@ -39,12 +40,11 @@ test.each([
 })
 
 test('every extension that a rule uses is tried', () => {
-  const { netfilter } = { netfilter: settings() }
   const words = (text: string) => text.match(/-[mj] [a-zA-Z]+/g) ?? []
-  const { listening } = redirected()
-  if (listening.kind !== 'transparent') throw new TypeError('not redirected')
-  const tried = new Set(ruleTrials(listening, 4, (role) => role).flatMap(({ rule }) => words(rule)))
-  const used = chains(netfilter, 4, { pods: 1, others: 2 }).flatMap(({ rules }) => rules)
+  const tried = new Set(trials(settings(), 4).flatMap(({ rule }) => words(rule)))
+  const used = chainsOf(baseRules(settings(), 4, { pods: 1, others: 2 })).flatMap(
+    ({ rules }) => rules,
+  )
   const untried = new Set(used.flatMap(words).filter((word) => !tried.has(word)))
   expect([...untried].filter((word) => !/-j (NPUS|DROP)/.test(word))).toEqual([
     // Tried for itself: the mode does without it.

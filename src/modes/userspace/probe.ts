@@ -1,14 +1,15 @@
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
-import { type RuleTrial, type Trials, tryNetfilter } from '../netfilter/trial.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import { connectionStates, loadModules, type RuleTrial, tryNetfilter } from '../netfilter/trial.ts'
 import type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
-import { PREFIX, type SetRole, setType } from './names.ts'
+import { PREFIX, type SetRole, TRIED_SETS } from './names.ts'
 import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */
-const SETS = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
+const TRIED_ROLES = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
 
 /**
  * Tries what the mode needs of the kernel where no packet meets it, and removes it again: a
@@ -33,71 +34,55 @@ export async function probeUserspace(
   }
 }
 
-async function tryRedirect(
+function tryRedirect(
   kernel: RedirectKernel,
-  listening: TransparentListening,
+  { netfilter }: TransparentListening,
 ): Promise<readonly Missing[]> {
-  const missing: Missing[] = []
-  for (const family of listening.netfilter.families) {
-    missing.push(...(await tryNetfilter(kernel, trialsOf(listening, family))))
-  }
-  return missing
-}
-
-function trialsOf(listening: TransparentListening, family: Family): Trials {
-  const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
-  return {
-    family,
-    chain: CHAIN,
-    sets: SETS.map((role) => ({ name: nameOf(role), type: setType(family, role) })),
-    rules: ruleTrials(listening, family, nameOf),
-  }
+  return tryNetfilter(
+    kernel,
+    netfilter.families.map((family) => ({
+      family,
+      chain: CHAIN,
+      sets: TRIED_ROLES.map(TRIED_SETS[family].of),
+      rules: trials(netfilter, family),
+    })),
+  )
 }
 
 /** A rule for each extension that `scaffolding.ts` uses. */
-export function ruleTrials(
-  { netfilter }: TransparentListening,
-  family: Family,
-  nameOf: (role: SetRole) => string,
-): readonly RuleTrial[] {
-  const load = (modules: string) => `load the kernel modules: modprobe -a ${modules}`
-  const reject = family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'
+export function trials(settings: NetfilterSettings, family: Family): readonly RuleTrial[] {
+  const { isIn, isNotIn } = TRIED_SETS[family]
   return [
     {
       what: 'rules that match sets',
       table: 'mangle',
-      rule: `-m set --match-set ${nameOf('SERVICES')} dst,dst -m set ! --match-set ${nameOf('ALLOWED')} dst,dst,src -j RETURN`,
-      remedy: load('xt_set'),
+      rule: `${isIn('SERVICES')}${isNotIn('ALLOWED', 'dst,dst,src')}-j RETURN`,
+      remedy: loadModules('xt_set'),
     },
     {
       what: 'ports that are translated',
       table: 'nat',
       rule: '-p udp -j DNAT --to-destination :1',
-      remedy: load('xt_nat nf_nat'),
+      remedy: loadModules('xt_nat nf_nat'),
     },
     {
       what: 'marks of packets',
       table: 'mangle',
-      rule: `-i lo ${setRouted(netfilter)}`,
-      remedy: load('xt_mark'),
+      rule: `-i lo ${setRouted(settings)}`,
+      remedy: loadModules('xt_mark'),
     },
     {
       what: 'marks of connections',
       table: 'mangle',
-      rule: isTaken(netfilter) + setTaken(netfilter),
-      remedy: load('xt_conntrack xt_connmark'),
+      rule: isTaken(settings) + setTaken(settings),
+      remedy: loadModules('xt_conntrack xt_connmark'),
     },
     {
       what: 'types of addresses',
       table: 'filter',
       rule: '-m addrtype --src-type LOCAL -j RETURN',
-      remedy: load('xt_addrtype'),
+      remedy: loadModules('xt_addrtype'),
     },
-    {
-      what: 'connection states',
-      table: 'filter',
-      rule: '-p tcp -m conntrack --ctstate NEW -j REJECT --reject-with tcp-reset',
-      remedy: load(`xt_conntrack ${reject}`),
-    },
+    connectionStates(family),
   ]
 }

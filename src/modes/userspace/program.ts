@@ -1,20 +1,16 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
-import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
-import type { ChainLocation } from '../netfilter/chains/place.ts'
-import { PRESENT, routeKey, setKey } from '../netfilter/object-key.ts'
+import { BaseRules } from '../netfilter/chains/base-rules.ts'
+import type { ChainLocation } from '../netfilter/chains/object.ts'
+import { describe as describeShared } from '../netfilter/rule.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { WantedObjects } from '../netfilter/wanted-objects.ts'
-import type { RedirectPorts } from './forwarder.ts'
-import { ROLES, setName } from './names.ts'
-import { describe, entryIdOf, entryKey } from './object.ts'
-import { digestRoute, render } from './render.ts'
+import type { PortsByFamily, RedirectPorts } from './forwarder.ts'
+import { SETS } from './names.ts'
+import { digestRoute, entryIdOf, entryKey, render } from './render.ts'
 import type { Route } from './route.ts'
-import { chains, jumps } from './scaffolding.ts'
-import type { TransparentListening, UserspaceSettings } from './settings.ts'
-
-/** The ports of a forwarder, for the rules of each family. */
-export type PortsByFamily = ReadonlyMap<Family, RedirectPorts>
+import { baseRules } from './scaffolding.ts'
+import type { UserspaceSettings } from './settings.ts'
 
 /** For a mode without a forwarder, which only cleans up: its rules are never written. */
 const NO_PORTS: RedirectPorts = { pods: 0, others: 0 }
@@ -27,13 +23,18 @@ export class UserspaceProgram implements Program {
   readonly #settings: UserspaceSettings
   readonly #entries = new Map<EntryId, ForwardingEntry>()
   readonly #wanted = new WantedObjects()
-  readonly #rules = new Map<ObjectKey, readonly string[]>()
+  readonly #rules: BaseRules
 
   /** `ports`: of a forwarder that gets redirected packets. */
   constructor(settings: UserspaceSettings, ports: PortsByFamily) {
     const { listening } = settings
     this.#settings = settings
-    if (listening.kind === 'transparent') this.#addBase(listening, ports)
+    const base = (netfilter: NetfilterSettings) =>
+      netfilter.families.map((family) =>
+        baseRules(netfilter, family, ports.get(family) ?? NO_PORTS),
+      )
+    this.#rules = new BaseRules(listening.kind === 'bound' ? [] : base(listening.netfilter))
+    this.#wanted.wantBase(this.#rules, SETS)
   }
 
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {
@@ -52,7 +53,7 @@ export class UserspaceProgram implements Program {
   }
 
   describe(key: ObjectKey): ObjectDescription {
-    return describe(key, this.#rules.get(key)?.length)
+    return describe(key, this.#rules.rulesOf(key)?.length)
   }
 
   /** Everything that is forwarded. */
@@ -73,16 +74,12 @@ export class UserspaceProgram implements Program {
 
   /** The rules of a chain; undefined when it is not wanted. */
   rulesOf(key: ObjectKey): readonly string[] | undefined {
-    return this.#rules.get(key)
+    return this.#rules.rulesOf(key)
   }
 
   /** The wanted jumps of one built-in chain. */
-  jumpsIn({ family, table, chain }: ChainLocation): readonly ObjectKey[] {
-    const { listening } = this.#settings
-    if (listening.kind === 'bound') return []
-    return jumps(listening.netfilter, family)
-      .filter((jump) => jump.table === table && jump.chain === chain)
-      .map(keyOf)
+  jumpsIn(place: ChainLocation): readonly ObjectKey[] {
+    return this.#rules.jumpsIn(place)
   }
 
   #wantRoute(id: EntryId): void {
@@ -91,21 +88,14 @@ export class UserspaceProgram implements Program {
     if (route) this.#wanted.want(key, digestRoute(route), id)
     else if (this.#wanted.ownerOf(key) !== undefined) this.#wanted.want(key, undefined)
   }
+}
 
-  #addBase({ netfilter }: TransparentListening, ports: PortsByFamily): void {
-    for (const family of netfilter.families) {
-      for (const role of ROLES) this.#wanted.want(setKey(setName(family, role)), PRESENT)
-      this.#wanted.want(routeKey(family), PRESENT)
-      for (const { table, chain, rules } of chains(
-        netfilter,
-        family,
-        ports.get(family) ?? NO_PORTS,
-      )) {
-        const key = keyOf({ kind: 'chain', family, table, chain })
-        this.#rules.set(key, rules)
-        this.#wanted.want(key, digestRules(rules))
-      }
-      for (const jump of jumps(netfilter, family)) this.#wanted.want(keyOf(jump), digestCount(1))
+/** What an object is; `rules` counts those of a chain. */
+function describe(key: ObjectKey, rules = 0): ObjectDescription {
+  return (
+    describeShared(key, rules) ?? {
+      kind: 'forwarder_route',
+      family: key.endsWith('/6') ? 6 : 4,
     }
-  }
+  )
 }

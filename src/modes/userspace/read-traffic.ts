@@ -1,7 +1,12 @@
 import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { BackendTraffic, ReadTraffic, TrafficNumbers, TrafficReading } from '../mode.ts'
-import { addNumbers } from '../netfilter/arrival-members.ts'
+import {
+  addNumbers,
+  type BackendTraffic,
+  type ReadTraffic,
+  type TrafficNumbers,
+  type TrafficReading,
+} from '../mode.ts'
 
 /** Payload bytes; `connections`: established ones, and UDP flows. Packets are not known here. */
 export interface Tally {

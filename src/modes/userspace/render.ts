@@ -1,19 +1,21 @@
-import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
+import type { EntryId, ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { memberText } from '../../kernel/ipset/sets.ts'
 import { contentHash } from '../../lib/hash.ts'
 import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
-import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival.ts'
 import {
+  addressesOfFamily,
+  arrivalAt,
   arrivalMembers,
   healthCheckMembers,
   type MemberPoint,
-} from '../netfilter/arrival-members.ts'
+  usableBackends,
+} from '../netfilter/arrival.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
-import { memberKey, PRESENT } from '../netfilter/object-key.ts'
+import { nameOf, PRESENT } from '../netfilter/object-key.ts'
 import type { PointClaim } from '../netfilter/wanted-objects.ts'
 import { listeningOf } from './binding.ts'
-import { type SetRole, setName } from './names.ts'
+import { SETS } from './names.ts'
 import type { Balancing, Route, RouteListener, RouteProtocol } from './route.ts'
 import type { BoundListening, TransparentListening, UserspaceSettings } from './settings.ts'
 
@@ -52,11 +54,21 @@ export function render(entry: ForwardingEntry, settings: UserspaceSettings): Ren
   const shared = presentObjects(
     listening.kind === 'bound'
       ? []
-      : healthCheckMembers(entry, servedAddresses(entry, listening), inSetOf(entry)),
+      : healthCheckMembers(entry, servedAddresses(entry, listening), SETS[entry.family]),
   )
   if (claims.length + shared.size === 0) return undefined
   const listeners = claims.map(({ listener }) => listener)
   return { claims, shared, route: routeOf(entry, { protocol, listeners, settings }) }
+}
+
+/** `entry/shop/cart:http/TCP/4`: the key of the route for this entry. */
+export function entryKey(id: EntryId): ObjectKey {
+  return `entry/${id}` as ObjectKey
+}
+
+/** The entry that an `entry` key names. */
+export function entryIdOf(key: ObjectKey): EntryId {
+  return nameOf(key) as EntryId
 }
 
 /** Two routes are equal when their digests are. */
@@ -150,7 +162,7 @@ function memberships(
   const arrival = arrivalAt(entry, frontend)
   const isShortCircuit = arrival.unserved !== undefined && arrival.isShortCircuited
   const ownRoles = isShortCircuit ? (['SHORTCUT'] as const) : []
-  return arrivalMembers(arrival, { point, ownRoles }, inSetOf(entry))
+  return arrivalMembers(arrival, { point, ownRoles }, SETS[entry.family])
 }
 
 /** The addresses of this node where the rules serve the entry's family; else none. */
@@ -159,10 +171,6 @@ function servedAddresses(
   { netfilter, nodeAddresses }: TransparentListening,
 ): readonly IpAddress[] {
   return netfilter.families.includes(family) ? nodeAddresses : []
-}
-
-function inSetOf({ family }: ForwardingEntry): (role: SetRole, member: string) => ObjectKey {
-  return (role, member) => memberKey(setName(family, role), member)
 }
 
 function presentObjects(keys: readonly ObjectKey[]): ReadonlyMap<ObjectKey, Digest> {

@@ -2,20 +2,22 @@ import { expect, test } from 'vitest'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../lib/ip.ts'
+import { chainsOf } from '../netfilter/chains/base-rules.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { cidr, settings } from '../testing/mode-fixtures.ts'
 import type { RedirectPorts } from './forwarder.ts'
-import { PREFIX, ROLES, type SetRole, setName, setType } from './names.ts'
-import { chains, jumps } from './scaffolding.ts'
+import { PREFIX, SETS, type SetRole } from './names.ts'
+import { baseRules } from './scaffolding.ts'
 
 const PORTS: RedirectPorts = { pods: 41_001, others: 41_002 }
 const TABLES = ['mangle', 'nat', 'filter'] as const
 
 /** All rules of a family, as one would read them: `*table`, chains, and below each its rules. */
 function textOf(given: NetfilterSettings, family: Family, ports: RedirectPorts = PORTS) {
+  const base = baseRules(given, family, ports)
   const rules = [
-    ...jumps(given, family).map(({ table, chain, rule }) => ({ table, chain, rules: [rule] })),
-    ...chains(given, family, ports),
+    ...base.jumps.map(([table, chain, rule]) => ({ table, chain, rules: [rule] })),
+    ...chainsOf(base),
   ]
   const lines = TABLES.flatMap((table) => [
     `*${table}`,
@@ -174,12 +176,12 @@ test.each([4, 6] as const)(
     const sets = new FakeSets()
     const iptables = new FakeIptables({ sets, backend: 'legacy' })
     await sets.run(
-      ROLES.map((role) => {
-        return { do: 'create', name: setName(family, role), type: setType(family, role) } as const
-      }),
+      SETS[family].kept.map(({ name, type }) => ({ do: 'create', name, type }) as const),
     )
     for (const table of TABLES) {
-      const own = chains(settings(), family, PORTS).filter((each) => each.table === table)
+      const own = chainsOf(baseRules(settings(), family, PORTS)).filter(
+        (each) => each.table === table,
+      )
       const text = [
         `*${table}`,
         ...own.map(({ chain }) => `:${chain} - [0:0]`),
@@ -188,7 +190,7 @@ test.each([4, 6] as const)(
       ].join('\n')
       expect(await iptables.restore(family, text)).toMatchObject({ ok: true })
     }
-    expect(ROLES.filter((role) => !iptables.refersTo(setName(family, role)))).toEqual([])
+    expect(SETS[family].kept.filter(({ name }) => !iptables.refersTo(name))).toEqual([])
   },
 )
 

@@ -1,77 +1,58 @@
 import type { Family } from '../../lib/ip.ts'
-import type { JumpObject } from '../netfilter/chains/object.ts'
-import type { Table } from '../netfilter/chains/place.ts'
-import { martians } from '../netfilter/forward.ts'
-import { FROM_NODE, fromPods, notFromPods } from '../netfilter/local-traffic.ts'
+import { outsideRanges } from '../netfilter/arrival.ts'
+import type { FamilyRules } from '../netfilter/chains/base-rules.ts'
+import { filterJumps, martians, portUnreachable, serviceRanges } from '../netfilter/filter-rules.ts'
+import { FROM_NODE, sources } from '../netfilter/local-traffic.ts'
 import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
-import { answeringJumps, portUnreachable, serviceRanges } from '../netfilter/service-ranges.ts'
-import { setMatches } from '../netfilter/set-text.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { RedirectPorts } from './forwarder.ts'
-import { CHAIN, type SetRole, setName } from './names.ts'
+import { CHAIN, SETS } from './names.ts'
 import type { Side } from './route.ts'
-
-interface BaseChain {
-  readonly table: Table
-  readonly chain: string
-  readonly rules: readonly string[]
-}
 
 const NEW = '-m conntrack --ctstate NEW '
 const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
 
 /**
- * All chains, however many Services there are: what differs between Services is in sets.
- * `ports`: where the forwarder listens for packets of each side.
+ * All chains, however many Services there are, as what differs between Services is in sets; and our rules in the
+ * built-in ones. `ports`: where the forwarder listens for packets of each side.
  */
-export function chains(
+export function baseRules(
   settings: NetfilterSettings,
   family: Family,
   ports: RedirectPorts,
-): readonly BaseChain[] {
-  const guard = martians(settings, family)
-  const ranges = serviceRanges(settings, family, { filter: CHAIN.filter })
-  const chainsOf = (table: Table, rules: Readonly<Record<string, readonly string[]>>) =>
-    Object.entries(rules).map(([chain, of]): BaseChain => ({ table, chain, rules: of }))
-  return [
-    ...chainsOf('mangle', {
-      [CHAIN.route]: route(settings, family),
-      [CHAIN.fresh]: fresh(settings, family),
-      [CHAIN.divert]: [setTaken(settings), setRouted(settings)],
-      ...(settings.matchesSockets ? { [CHAIN.hold]: HOLD } : {}),
-      [CHAIN.input]: arrival(settings),
-      [CHAIN.output]: departure(settings, family),
-    }),
-    ...chainsOf('nat', {
-      [CHAIN.redirect]: redirect(settings, family, ports),
-      [CHAIN.pods]: toPort(ports.pods),
-      [CHAIN.taken]: [`${isRouted(settings)}-j ACCEPT`],
-    }),
-    ...chainsOf('filter', {
-      [CHAIN.filter]: answers(settings, family),
-      ...(ranges.length > 0 ? { [CHAIN.ranges]: ranges } : {}),
-      ...(guard.length > 0 ? { [CHAIN.martians]: guard } : {}),
-    }),
-  ]
-}
-
-/** Our rules in the built-in chains. */
-export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
-  const rules: readonly (readonly [Table, string, string])[] = [
-    ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
-    ['mangle', 'INPUT', `-j ${CHAIN.input}`],
-    ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
-    ['nat', 'PREROUTING', `${isRouted(settings)}-j ${CHAIN.redirect}`],
-    ['nat', 'OUTPUT', `${isRouted(settings)}-j ${CHAIN.pods}`],
-    ['nat', 'POSTROUTING', `-j ${CHAIN.taken}`],
-    ...answeringJumps(settings, family, CHAIN).map(
-      ({ chain, rule }) => ['filter', chain, rule] as const,
-    ),
-    ...(martians(settings, family).length > 0
-      ? [['filter', 'INPUT', `-j ${CHAIN.martians}`] as const]
-      : []),
-  ]
-  return rules.map(([table, chain, rule]) => ({ kind: 'jump', family, table, chain, rule }))
+): FamilyRules {
+  return {
+    family,
+    chains: {
+      mangle: {
+        [CHAIN.route]: route(settings, family),
+        [CHAIN.fresh]: fresh(settings, family),
+        [CHAIN.divert]: [setTaken(settings), setRouted(settings)],
+        [CHAIN.hold]: settings.matchesSockets ? HOLD : [],
+        [CHAIN.input]: arrival(settings),
+        [CHAIN.output]: departure(settings, family),
+      },
+      nat: {
+        [CHAIN.redirect]: redirect(settings, family, ports),
+        [CHAIN.pods]: toPort(ports.pods),
+        [CHAIN.taken]: [`${isRouted(settings)}-j ACCEPT`],
+      },
+      filter: {
+        [CHAIN.filter]: answers(settings, family),
+        [CHAIN.ranges]: serviceRanges(settings, family, { filter: CHAIN.filter }),
+        [CHAIN.martians]: martians(settings, family),
+      },
+    },
+    jumps: [
+      ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
+      ['mangle', 'INPUT', `-j ${CHAIN.input}`],
+      ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
+      ['nat', 'PREROUTING', `${isRouted(settings)}-j ${CHAIN.redirect}`],
+      ['nat', 'OUTPUT', `${isRouted(settings)}-j ${CHAIN.pods}`],
+      ['nat', 'POSTROUTING', `-j ${CHAIN.taken}`],
+      ...filterJumps(settings, family, CHAIN),
+    ],
+  }
 }
 
 /**
@@ -79,7 +60,7 @@ export function jumps(settings: NetfilterSettings, family: Family): readonly Jum
  * they belong to a connection that others have.
  */
 function route(settings: NetfilterSettings, family: Family): readonly string[] {
-  const { isNotIn } = sets(family)
+  const { isNotIn } = SETS[family]
   return [
     `${isTaken(settings)}-g ${CHAIN.divert}`,
     `${NOT_OURS}-j RETURN`,
@@ -107,17 +88,16 @@ function arrival(settings: NetfilterSettings): readonly string[] {
  * those and deleted after them, whenever its packet comes.
  */
 function fresh(settings: NetfilterSettings, family: Family): readonly string[] {
-  const { isIn, isNotIn } = sets(family)
-  const [pods, others] = [fromPods(settings, family), notFromPods(settings, family)]
+  const { isIn, isNotIn } = SETS[family]
+  const { pods, others } = sources(settings, family)
   const answered = (role: 'DROP' | 'REJECT', target: string) => [
-    ...(pods
-      ? [`${pods.source}${pods.interface}${isIn(role)}${isNotIn('SHORTCUT')}${target}`]
-      : [isIn(role) + target]),
-    ...(others ? [others.source + others.interface + isIn(role) + target] : []),
+    ...(pods.length === 0 ? [isIn(role) + target] : []),
+    ...pods.map((from) => `${from}${isIn(role)}${isNotIn('SHORTCUT')}${target}`),
+    ...others.map((from) => from + isIn(role) + target),
   ]
   return [
-    outsideRanges(family),
-    ...(pods ? [`${pods.source}${pods.interface}${isIn('SHORTCUT')}-g ${CHAIN.divert}`] : []),
+    outsideRanges(SETS[family]),
+    ...pods.map((from) => `${from}${isIn('SHORTCUT')}-g ${CHAIN.divert}`),
     ...answered('DROP', '-j DROP'),
     ...answered('REJECT', '-j RETURN'),
     `-g ${CHAIN.divert}`,
@@ -134,11 +114,8 @@ function redirect(
   family: Family,
   ports: RedirectPorts,
 ): readonly string[] {
-  const pods = fromPods(settings, family)
-  return [
-    ...(pods ? [`${pods.source}${pods.interface}-g ${CHAIN.pods}`] : []),
-    ...toPort(ports.others),
-  ]
+  const { pods } = sources(settings, family)
+  return [...pods.map((from) => `${from}-g ${CHAIN.pods}`), ...toPort(ports.others)]
 }
 
 function toPort(port: RedirectPorts[Side]): readonly string[] {
@@ -150,13 +127,13 @@ function toPort(port: RedirectPorts[Side]): readonly string[] {
  * in again. The forwarder's own connections never do, be a backend's address a Service's.
  */
 function departure(settings: NetfilterSettings, family: Family): readonly string[] {
-  const { isIn, isNotIn } = sets(family)
+  const { isIn, isNotIn } = SETS[family]
   return [
     `${isOwn(settings)}-j RETURN`,
     `${isTaken(settings)}-g ${CHAIN.divert}`,
     `${NOT_OURS}-j RETURN`,
     `${isNotIn('SERVICES')}-j RETURN`,
-    outsideRanges(family),
+    outsideRanges(SETS[family]),
     `${isIn('SHORTCUT')}-g ${CHAIN.divert}`,
     `${isIn('DROP')}${isNotIn('SHORTCUT')}-j DROP`,
     `${isIn('REJECT')}${isNotIn('SHORTCUT')}-j RETURN`,
@@ -170,27 +147,17 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
  * untranslated, and taken or answered when its sender repeats it.
  */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
-  const { isIn, isNotIn } = sets(family)
-  const pods = fromPods(settings, family)
+  const { isIn, isNotIn } = SETS[family]
+  const { pods } = sources(settings, family)
   return [
     `${isIn('ADMIT')}-j ACCEPT`,
     `${isTaken(settings)}-j RETURN`,
     `${isNotIn('SERVICES')}-j RETURN`,
-    ...(pods ? [`${pods.source}${pods.interface}${isIn('SHORTCUT')}-j DROP`] : []),
+    ...pods.map((from) => `${from}${isIn('SHORTCUT')}-j DROP`),
     `${FROM_NODE}${isIn('SHORTCUT')}-j DROP`,
     `-p tcp ${isIn('REJECT')}-j REJECT --reject-with tcp-reset`,
     `${isIn('REJECT')}-j REJECT --reject-with ${portUnreachable(family)}`,
     `${isOwn(settings)}-j RETURN`,
     '-j DROP',
   ]
-}
-
-/** RANGED is looked up twice, as its member is deleted before those of ALLOWED. */
-function outsideRanges(family: Family): string {
-  const { isIn, isNotIn } = sets(family)
-  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}${isIn('RANGED')}-j DROP`
-}
-
-function sets(family: Family) {
-  return setMatches((role: SetRole) => setName(family, role))
 }

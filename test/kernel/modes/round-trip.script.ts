@@ -7,8 +7,8 @@ import { noopMonitor } from '../../../src/kernel/nftables-monitor/nftables-monit
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
-import { isSetKey } from '../../../src/modes/iptables/set-key.ts'
 import { objectOf } from '../../../src/modes/netfilter/chains/object.ts'
+import { kindOf } from '../../../src/modes/netfilter/object-key.ts'
 import type { NetfilterSettings } from '../../../src/modes/netfilter/settings/settings.ts'
 import { cidr, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
@@ -70,7 +70,7 @@ async function roundTrip(overrides: Partial<NetfilterSettings>, many: number) {
   tracker.confirm(change, { failed }, 0)
   const drift = tracker.saw(await mode.observe())
   const chains = change.set
-    .filter((key) => !isSetKey(key) && objectOf(key).kind === 'chain')
+    .filter((key) => kindOf(key) !== 'set' && objectOf(key).kind === 'chain')
     .slice(0, 40)
   const listed = tracker.saw(await mode.observe([...chains]), chains)
   const changes = [...drift, ...listed].map(({ key, kind }) => `${kind} ${key}`)

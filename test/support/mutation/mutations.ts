@@ -39,7 +39,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'clients outside the cluster are not masqueraded to a ClusterIP',
-    file: 'src/modes/iptables/pool.ts',
+    file: 'src/modes/iptables/render.ts',
     from: '    ...clusterIpMarks(entry, pool, settings),\n',
     to: '',
     test: 'rule-flows',
@@ -91,14 +91,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'uneven choice of endpoints',
-    file: 'src/modes/iptables/pool.ts',
+    file: 'src/modes/iptables/render.ts',
     from: 'const probability = (Math.round(2 ** 31 / remaining) / 2 ** 31)',
     to: 'const probability = (Math.round(2 ** 31 / (remaining + 1)) / 2 ** 31)',
     test: 'distribution',
   },
   {
     fault: 'sticky clients are not remembered',
-    file: 'src/modes/iptables/pool.ts',
+    file: 'src/modes/iptables/render.ts',
     from: 'const sticky = entry.affinity ? stickyRules(entry, backends, { chance, dnat }) : []',
     to: 'const sticky = entry.affinity ? stickyRules(entry, backends, { chance, dnat }).slice(-2 * backends.length) : []',
     test: 'affinity',
@@ -152,7 +152,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'neighbours reach loopback services',
-    file: 'src/modes/netfilter/forward.ts',
+    file: 'src/modes/netfilter/filter-rules.ts',
     from: 'ESTABLISHED,DNAT -j DROP',
     to: 'ESTABLISHED,DNAT -j ACCEPT',
     test: 'rule-flows',

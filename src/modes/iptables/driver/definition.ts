@@ -12,6 +12,7 @@ import type { ModeDriver } from '../../definition/mode-driver.ts'
 import type { ModeView } from '../../definition/mode-view.ts'
 import { missingRules } from '../../netfilter/access.ts'
 import { HeldRules, wantedRules } from '../../netfilter/chains/held-rules.ts'
+import { kindOf } from '../../netfilter/object-key.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { cleanupSettings, netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
@@ -20,7 +21,6 @@ import { MARTIANS } from '../base.ts'
 import { GAPS, type IptablesDependencies, IptablesMode } from '../mode.ts'
 import { CHAIN, OWNED_CHAINS } from '../names.ts'
 import { probeIptables } from '../probe.ts'
-import { isSetKey } from '../set-key.ts'
 
 const MISSING = 'NP_IPTABLES_KERNEL'
 
@@ -139,9 +139,8 @@ export function viewIptables(
     drains: false,
     isInProcess: () => false,
     observe: () => mode.observe(),
-    wantedLines: (key) =>
-      isSetKey(key) ? [] : wantedRules(key, (chain) => program.rulesOf(chain)),
-    heldLines: async (key) => (isSetKey(key) ? [] : held.of(key)),
+    wantedLines: (key) => (kindOf(key) === 'rule' ? wantedRules(key, program) : []),
+    heldLines: async (key) => (kindOf(key) === 'rule' ? held.of(key) : []),
     close: async () => {},
   }
 }

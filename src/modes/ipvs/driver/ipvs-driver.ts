@@ -18,18 +18,17 @@ import type { Missing, MissingRequirement, Mode } from '../../mode.ts'
 import { linuxVersion } from '../../netfilter/detect-extensions.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
-import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
-import { nodeAddresses } from '../../netfilter/settings/node-addresses.ts'
+import { netfilterSettings, nodeAddresses } from '../../netfilter/settings/netfilter-settings.ts'
 import { CHAIN } from '../objects/names.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
-import type { IpvsRuntime } from './ipvs-runtime.ts'
 import {
   ipvsModules,
   missingModuleRequirements,
   missingRequirements,
   unanswered,
 } from './missing-modules.ts'
+import type { IpvsRuntime } from './open-ipvs.ts'
 
 const DEFAULT_SCHEDULER = 'rr'
 

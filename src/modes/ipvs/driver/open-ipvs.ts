@@ -23,22 +23,31 @@ import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { ModeView } from '../../definition/mode-view.ts'
-import type { MissingRequirement, ObjectKey } from '../../mode.ts'
+import type { MissingRequirement, Mode, ObjectKey } from '../../mode.ts'
 import { HeldRules, wantedRules } from '../../netfilter/chains/held-rules.ts'
+import { kindOf } from '../../netfilter/object-key.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
-import { createManagedState, OWNED_CHAINS } from '../managed-state.ts'
+import { createManagedState } from '../managed-state.ts'
 import { IpvsMode } from '../mode.ts'
-import { kindOf } from '../objects/object.ts'
+import { OWNED_CHAINS } from '../objects/names.ts'
 import { observeAll } from '../observe.ts'
 import { specText, splitText } from '../servers/server-spec.ts'
 import type { IpvsSettings } from '../settings.ts'
-import type { IpvsRuntime } from './ipvs-runtime.ts'
 import { hasIpvs } from './missing-modules.ts'
 
 const NOT_LOADED: MissingRequirement = {
   code: 'NP_IPVS_MODULE_MISSING',
   what: 'kernel module ip_vs is not loaded',
   remedy: 'modprobe ip_vs',
+}
+
+/** The code of the ipvs mode, with the sockets that are opened for it alone. */
+export interface IpvsRuntime {
+  /** Whether a monitor reports changes of our chains by other processes. */
+  readonly hasRuleMonitor: boolean
+  build(settings: IpvsSettings): Mode
+  /** Closes relays and sockets; modes that were built do not work afterwards. */
+  close(): Promise<void>
 }
 
 /** What the ipvs mode shares with the other modes of this process. */
@@ -128,7 +137,7 @@ export function viewIpvs(settings: IpvsSettings, kernel: IpvsViewKernel): ModeVi
     isInProcess: (key) => kindOf(key) === 'relay',
     observe: () => observeAll(state),
     wantedLines(key) {
-      if (kindOf(key) === 'rule') return wantedRules(key, (chain) => program.rulesOf(chain))
+      if (kindOf(key) === 'rule') return wantedRules(key, program)
       const spec = kindOf(key) === 'vs' ? program.specOf(key) : undefined
       return spec === undefined ? [] : serverLines(specText(spec))
     },

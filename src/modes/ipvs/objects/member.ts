@@ -2,9 +2,9 @@ import { type Member, memberText } from '../../../kernel/ipset/sets.ts'
 import type { VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
-import { memberKey, memberOf } from '../../netfilter/object-key.ts'
-import { familyOfSet, parseMember } from '../../netfilter/set-text.ts'
-import { type SetRole, setName } from './names.ts'
+import { memberOf } from '../../netfilter/object-key.ts'
+import { familyOfSet, parseMember } from '../../netfilter/role-sets.ts'
+import { SETS, type SetRole } from './names.ts'
 import { serverIdOf, serverKey } from './object.ts'
 
 /** An address, protocol and port that a Service can be reached at. */
@@ -33,7 +33,7 @@ export function servicesKey(server: ObjectKey): readonly ObjectKey[] {
 
 function inSet(server: ObjectKey, role: SetRole): readonly ObjectKey[] {
   const id = serverIdOf(server)
-  return 'mark' in id ? [] : [memberKey(setName(id.family, role), pointText(id))]
+  return 'mark' in id ? [] : [SETS[id.family].memberKey(role, pointText(id))]
 }
 
 /** The virtual server at the point that a member is about; undefined: it names no point. */

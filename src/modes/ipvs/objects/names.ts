@@ -1,10 +1,11 @@
-import type { SetType } from '../../../kernel/ipset/sets.ts'
-import type { Family } from '../../../lib/ip.ts'
-import type { KeptSet } from '../../netfilter/set-members.ts'
-import { MAX_MEMBERS, nameSet } from '../../netfilter/set-text.ts'
+import type { OwnedChains } from '../../netfilter/chains/keeper-options.ts'
+import { type RoleSpec, roleSets } from '../../netfilter/role-sets.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPVS-'
+
+/** mangle decides which packets come here, so it is written last. */
+export const OWNED_CHAINS: OwnedChains = { prefix: PREFIX, tables: ['nat', 'filter', 'mangle'] }
 
 /** Of sets and members that the kernel does not take. */
 export const SET_REFUSED = 'NP_IPVS_SET_REFUSED'
@@ -31,57 +32,38 @@ export const CHAIN = {
   martians: `${PREFIX}MARTIANS`,
 } as const
 
-/**
- * What a set records of its members, which are an address, a protocol and a port
- * unless stated otherwise.
- */
-export const ROLES = [
-  /** A virtual server of ours stands there. It is how a fresh daemon recognises them. */
-  'SERVICES',
-  /** Was a virtual server: established connections still go there. */
-  'LEAVING',
-  /** Addresses of Services, for ICMP errors about their connections. */
-  'VIPS',
-  'MASQUERADE',
-  /** Only the node's own connections are masqueraded. */
-  'ONNODE',
-  /** Only the sources in ALLOWED may pass. */
-  'RANGED',
-  /** With a source network. */
-  'ALLOWED',
-  /** Pods and the node itself take the cluster pool: the mark of its virtual server. */
-  'SHORTCUT',
-  /** No backend: new connections are refused, or dropped. */
-  'REJECT',
-  'DROP',
-  /** First packets are dropped for a moment, so that their clients send them again. */
-  'PAUSED',
-  /** This process answers there, whatever the INPUT policy. */
-  'ADMIT',
-] as const
+const POINT = { type: 'hash:ip,port' } as const
 
-/** What a set is for; each family has its own, see `setName`. */
-export type SetRole = (typeof ROLES)[number]
+const ROLES = {
+  /** A virtual server of ours stands there. It is how a fresh daemon recognises them. */
+  SERVICES: POINT,
+  /** Was a virtual server: established connections still go there. */
+  LEAVING: { type: 'hash:ip,port', isPrivate: true },
+  /** Addresses of Services, for ICMP errors about their connections. */
+  VIPS: { type: 'hash:ip' },
+  MASQUERADE: POINT,
+  /** Only the node's own connections are masqueraded. */
+  ONNODE: POINT,
+  /** Only the sources in ALLOWED may pass. */
+  RANGED: POINT,
+  /** With a source network. */
+  ALLOWED: { type: 'hash:ip,port,net' },
+  /** Pods and the node itself take the cluster pool: the mark of its virtual server. */
+  SHORTCUT: { type: 'hash:ip,port', withMark: true },
+  /** No backend: new connections are refused, or dropped. */
+  REJECT: POINT,
+  DROP: POINT,
+  /** First packets are dropped for a moment, so that their clients send them again. */
+  PAUSED: POINT,
+  /** This process answers there, whatever the INPUT policy. */
+  ADMIT: POINT,
+} as const satisfies Readonly<Record<string, RoleSpec>>
+
+/** What a set records of its members, which are an address, a protocol and a port unless stated otherwise. */
+export type SetRole = keyof typeof ROLES
 
 /** `NPVS-4-SERVICES` */
-export function setName(family: Family, role: SetRole): string {
-  return nameSet(PREFIX, family, role)
-}
+export const SETS = roleSets<SetRole>(PREFIX, ROLES)
 
-/** How a set is created, as in `ipset create`. */
-export function setType(family: Family, role: SetRole): SetType {
-  const common = { family, maxElements: MAX_MEMBERS } as const
-  if (role === 'VIPS') return { type: 'hash:ip', ...common }
-  if (role === 'ALLOWED') return { type: 'hash:ip,port,net', ...common }
-  return { type: 'hash:ip,port', ...common, ...(role === 'SHORTCUT' ? { withMark: true } : {}) }
-}
-
-/** Every set of these families. */
-export function keptSets(families: readonly Family[]): readonly KeptSet[] {
-  return families.flatMap((family) =>
-    ROLES.map((role) => {
-      const isPrivate = role === 'LEAVING'
-      return { name: setName(family, role), type: setType(family, role), isPrivate }
-    }),
-  )
-}
+/** The same sets under names that nothing uses, to try them. */
+export const TRIED_SETS = roleSets<SetRole>(`${PREFIX}PROBE-`, ROLES)

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { ipvsSettings } from '../../../../test/support/modes/fake-ipvs-node.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { ObjectKey } from '../../mode.ts'
-import { memberKey, memberOf, nameOf, ofKind } from '../../netfilter/object-key.ts'
-import { familyOfSet, parseMember } from '../../netfilter/set-text.ts'
+import { kindOf, memberOf, nameOf, ofKind } from '../../netfilter/object-key.ts'
+import { familyOfSet, parseMember } from '../../netfilter/role-sets.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
 import { drainMillis } from '../drain-time.ts'
 import { leavingKey, pointText, serverOfMember, servicesKey } from './member.ts'
-import { ROLES, setName, setType } from './names.ts'
-import { kindOf, serverIdOf, serverKey } from './object.ts'
+import { SETS } from './names.ts'
+import { serverIdOf, serverKey } from './object.ts'
 import { markOf, markPattern } from './short-circuit-mark.ts'
 
 const points = [
@@ -33,9 +33,9 @@ test.each(points)('the members about point %o', (point) => {
   expect(parseMember(text)).toEqual(member)
   expect(servicesKey(server)).toEqual([`member/NPVS-${family}-SERVICES/${text}`])
   expect(leavingKey(server)).toEqual([`member/NPVS-${family}-LEAVING/${text}`])
-  expect(serverOfMember(memberKey(setName(family, 'DROP'), text))).toBe(server)
+  expect(serverOfMember(SETS[family].memberKey('DROP', text))).toBe(server)
   const net = family === 4 ? '203.0.113.0/24' : '2001:db8::/32'
-  expect(serverOfMember(memberKey(setName(family, 'ALLOWED'), `${text},${net}`))).toBe(server)
+  expect(serverOfMember(SETS[family].memberKey('ALLOWED', `${text},${net}`))).toBe(server)
   expect(parseMember(`${text},${net}`)).toEqual({ ...member, net })
 })
 
@@ -57,17 +57,18 @@ test('kinds', () => {
 })
 
 test('every set fits its name into 31 characters, and the name says the family', () => {
-  for (const role of ROLES) {
-    for (const family of [4, 6] as const) {
-      expect(setName(family, role).length).toBeLessThan(32)
-      expect(familyOfSet(setName(family, role))).toBe(family)
-      expect(setType(family, role)).toMatchObject({ family, maxElements: 1_048_576 })
+  for (const family of [4, 6] as const) {
+    for (const { name, type } of SETS[family].kept) {
+      expect(name.length).toBeLessThan(32)
+      expect(familyOfSet(name)).toBe(family)
+      expect(type).toMatchObject({ family, maxElements: 1_048_576 })
     }
   }
-  expect(setType(4, 'VIPS').type).toBe('hash:ip')
-  expect(setType(4, 'ALLOWED').type).toBe('hash:ip,port,net')
-  expect(setType(4, 'SHORTCUT')).toMatchObject({ type: 'hash:ip,port', withMark: true })
-  expect(setType(4, 'SERVICES')).not.toHaveProperty('withMark')
+  const { of } = SETS[4]
+  expect(of('VIPS').type.type).toBe('hash:ip')
+  expect(of('ALLOWED').type.type).toBe('hash:ip,port,net')
+  expect(of('SHORTCUT').type).toMatchObject({ type: 'hash:ip,port', withMark: true })
+  expect(of('SERVICES').type).not.toHaveProperty('withMark')
 })
 
 test('each protocol has its time to drain, of marks too', () => {

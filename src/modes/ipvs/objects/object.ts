@@ -5,18 +5,6 @@ import {
 } from '../../../kernel/ipvs/ipvs.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
-import { kindOf as wordOf } from '../../netfilter/object-key.ts'
-
-/**
- * What this mode makes: virtual servers (`vs/4/tcp/10.96.0.1:80`), relays (`relay/tcp/30080`),
- * and what `../netfilter/object-key.ts` has keys for.
- */
-export type Kind = 'vs' | 'set' | 'member' | 'route' | 'relay' | 'rule'
-
-/** What kind of object a key names: its first word. */
-export function kindOf(key: ObjectKey): Kind {
-  return wordOf(key) as Kind
-}
 
 /** `vs/4/tcp/10.96.0.1:80`, `vs/6/tcp/[fd00::1]:80` or `vs/4/mark/2751463428`. */
 export function serverKey(id: VirtualServerId): ObjectKey {

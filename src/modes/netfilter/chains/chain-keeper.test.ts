@@ -4,8 +4,7 @@ import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monit
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
 import { ChainKeeper } from './chain-keeper.ts'
-import { digestBehind, digestCount, digestRules, objectOf } from './object.ts'
-import type { Table } from './place.ts'
+import { digestBehind, digestCount, digestRules, objectOf, type Table } from './object.ts'
 
 const CHAINS: readonly string[] = ['mangle/X-ROUTE', 'nat/X-POST', 'filter/X-FORWARD']
 const JUMPS: readonly string[] = [

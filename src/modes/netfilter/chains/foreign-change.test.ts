@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { TouchedChain } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { concerns, foreignChange } from './foreign-change.ts'
-import type { ChainLocation, Table } from './place.ts'
+import type { ChainLocation, Table } from './object.ts'
 
 const touched = (chain: string | undefined, table = 'nat'): TouchedChain => {
   return { family: 4, table, chain }

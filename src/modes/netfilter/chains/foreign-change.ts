@@ -1,8 +1,7 @@
 import type { RuleChange, TouchedChain } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
 import type { OwnedChains } from './keeper-options.ts'
-import { keyOf } from './object.ts'
-import type { ChainLocation } from './place.ts'
+import { type ChainLocation, keyOf } from './object.ts'
 
 /**
  * Whether a chain may hold something of a mode: one of its chains, or a built-in one it

@@ -1,5 +1,6 @@
 import type { Iptables, SavedTable } from '../../../kernel/iptables/iptables.ts'
 import type { ObjectKey } from '../../mode.ts'
+import type { ChainContents } from './keeper-options.ts'
 import { objectOf } from './object.ts'
 
 /** The rules that the kernel holds, of chains and jumps; each table is read once, when it is first needed. */
@@ -23,11 +24,11 @@ export class HeldRules {
   }
 }
 
-/** What a chain or a jump holds as it is wanted; `rulesOf` returns the rules of a wanted chain. */
+/** What a chain or a jump holds as it is wanted. */
 export function wantedRules(
   key: ObjectKey,
-  rulesOf: (key: ObjectKey) => readonly string[] | undefined,
+  wanted: Pick<ChainContents, 'rulesOf'>,
 ): readonly string[] {
   const object = objectOf(key)
-  return object.kind === 'jump' ? [object.rule] : (rulesOf(key) ?? [])
+  return object.kind === 'jump' ? [object.rule] : (wanted.rulesOf(key) ?? [])
 }

@@ -2,7 +2,7 @@ import type { Iptables } from '../../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
-import type { ChainLocation, Table } from './place.ts'
+import type { ChainLocation, Table } from './object.ts'
 
 /** Where a mode's chains are, and how they are known as its own. */
 export interface OwnedChains {

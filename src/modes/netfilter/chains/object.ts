@@ -1,6 +1,23 @@
 import { contentHash } from '../../../lib/hash.ts'
+import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
-import type { ChainLocation, Table } from './place.ts'
+
+/** The tables of iptables that modes write. */
+export type Table = 'mangle' | 'nat' | 'filter'
+
+/** A chain of one family's table, ours or a built-in one. */
+export interface ChainLocation {
+  readonly family: Family
+  readonly table: Table
+  readonly chain: string
+}
+
+/** The built-in chains of each table. */
+export const BUILT_IN: Readonly<Record<Table, readonly string[]>> = {
+  mangle: ['PREROUTING', 'INPUT', 'FORWARD', 'OUTPUT', 'POSTROUTING'],
+  nat: ['PREROUTING', 'INPUT', 'OUTPUT', 'POSTROUTING'],
+  filter: ['INPUT', 'FORWARD', 'OUTPUT'],
+}
 
 /** A chain of ours with its rules, without `-A CHAIN`. */
 export interface ChainObject extends ChainLocation {

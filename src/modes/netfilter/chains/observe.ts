@@ -1,8 +1,16 @@
 import type { Iptables, SavedTable } from '../../../kernel/iptables/iptables.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
-import { digestBehind, digestCount, digestRules, keyOf, objectOf } from './object.ts'
-import { BUILT_IN, type ChainLocation, type Table } from './place.ts'
+import {
+  BUILT_IN,
+  type ChainLocation,
+  digestBehind,
+  digestCount,
+  digestRules,
+  keyOf,
+  objectOf,
+  type Table,
+} from './object.ts'
 
 /** The chains of kube-proxy, in any of its modes, to which rules of nat's built-in chains lead. */
 const FOREIGN = / ?-[jg] KUBE-(?:SERVICES|POSTROUTING|PORTALS-HOST|PORTALS-CONTAINER)$/

@@ -1,8 +1,7 @@
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, KernelError, ObjectKey } from '../../mode.ts'
-import { objectOf } from './object.ts'
-import type { Table } from './place.ts'
+import { objectOf, type Table } from './object.ts'
 
 /** One `*table … COMMIT` block: all of it takes effect, or nothing. */
 export interface Commit {

@@ -1,7 +1,8 @@
-import type { Family } from '../../../lib/ip.ts'
+import { type Family, familyOf, type IpAddress } from '../../../lib/ip.ts'
+import { isSpecialAddress } from '../../../lib/special-address.ts'
 import type { NetfilterConfiguration } from './configuration.ts'
 import type { ModeInputs, NodeNetworks } from './mode-inputs.ts'
-import { NO_ADDRESS, nodePortScope } from './node-port-scope.ts'
+import { isInScope, NO_ADDRESS, nodePortScope } from './node-port-scope.ts'
 import { serviceRanges } from './service-ranges.ts'
 import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 
@@ -68,4 +69,16 @@ export function localTraffic(
     case 'InterfaceNamePrefix':
       return { by: 'interfacePrefix', prefix: detectLocal.interfaceNamePrefix }
   }
+}
+
+/** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */
+export function nodeAddresses({
+  config,
+  node,
+  facts,
+  localAddresses,
+}: ModeInputs): readonly IpAddress[] {
+  const scope = nodePortScope(config.nodePortAddresses, node)
+  const candidates = localAddresses.filter((ip) => facts.families.includes(familyOf(ip)))
+  return candidates.filter((ip) => !isSpecialAddress(ip) && isInScope(scope, ip))
 }

@@ -1,5 +1,5 @@
 import type { ChainSpec, Rule } from '../../../kernel/nftables/objects.ts'
-import type { Family } from '../../../lib/ip.ts'
+import type { Cidr, Family } from '../../../lib/ip.ts'
 import { routingBit } from '../../netfilter/mark.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import { CHAIN, SET, TRAFFIC_SETS } from '../keys/names.ts'
@@ -16,8 +16,7 @@ import {
 } from '../statements/fields.ts'
 import * as match from '../statements/matches.ts'
 import * as statement from '../statements/statements.ts'
-import { inRanges, invalid, LOOPBACK, martians } from './filter-rules.ts'
-import { restrictedTo } from './sets.ts'
+import { rangesOf, restrictedTo } from './sets.ts'
 
 interface BaseChain {
   readonly name: string
@@ -34,6 +33,8 @@ interface BaseChain {
 const PRIORITY = { destination: -102, again: -101, filter: 0, source: 99 } as const
 /** A backend that gets no connection of a frontend for so long begins at 0: a day. */
 const COUNTED_MS = 86_400_000
+
+const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
 
 /** Chains that stand however many Services there are. */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
@@ -269,4 +270,40 @@ function count(family: Family): readonly Rule[] {
       ]
     }),
   )
+}
+
+/**
+ * The refusal of what no Service has in a Service range, after `unserved`. Not in INPUT, where packets keep the address of
+ * their Service that another mode has delivered to this node by a policy route. An address of a range that this node has (a
+ * cache of DNS names on a dummy interface) is in use.
+ */
+function inRanges(settings: NetfilterSettings, family: Family): readonly Rule[] {
+  if (rangesOf(settings, family).length === 0) return []
+  return [
+    rule(
+      statement.isIn(SET.serviceRanges, destinationAddress(family)),
+      match.hasState(match.STATE.new),
+      match.IS_NOT_TRANSLATED,
+      match.NOT_TO_NODE,
+      statement.goto(CHAIN.rejected),
+    ),
+  ]
+}
+
+/** Foreign packets for loopback, which a kernel that routes it would deliver (CVE-2020-8558). */
+function martians(settings: NetfilterSettings, family: Family): readonly Rule[] {
+  if (family === 6 || !settings.dropMartians) return []
+  return [
+    rule(
+      match.from(LOOPBACK[4], 'different'),
+      match.to(LOOPBACK[4]),
+      match.hasNotState(match.STATE.established | match.STATE.related),
+      match.IS_NOT_TRANSLATED,
+      statement.verdict('drop'),
+    ),
+  ]
+}
+
+function invalid({ dropInvalid }: NetfilterSettings): readonly Rule[] {
+  return dropInvalid ? [rule(match.hasState(match.STATE.invalid), statement.verdict('drop'))] : []
 }

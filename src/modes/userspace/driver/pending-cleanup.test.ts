@@ -3,7 +3,7 @@ import { FakeSets } from '../../../kernel/ipset/testing/fake-sets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
-import { keptSets } from '../names.ts'
+import { SETS } from '../names.ts'
 import { UserspacePendingCleanup } from './pending-cleanup.ts'
 
 function rig() {
@@ -29,7 +29,7 @@ function rig() {
 
 test('where a set of the mode is left, everything of it is removed', async () => {
   const { sets, calls, leftovers } = rig()
-  const [{ name, type }] = keptSets([4]) as [{ name: string; type: never }]
+  const { name, type } = SETS[4].of('SERVICES')
   await sets.run([{ do: 'create', name, type }])
   await leftovers.drainAndCleanup(new AbortController().signal)
   expect(calls).toEqual(['build', 'drainAndCleanup', 'close'])

@@ -19,13 +19,16 @@ import type { Missing, MissingRequirement, Probe } from '../../mode.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
 import { HeldRules, wantedRules } from '../../netfilter/chains/held-rules.ts'
 import { ownMark } from '../../netfilter/mark.ts'
+import { kindOf } from '../../netfilter/object-key.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
-import { createManagedState, type RedirectKernel } from '../managed-state.ts'
-import { kindOf } from '../object.ts'
-import { observe } from '../observe.ts'
-import type { PortsByFamily } from '../program.ts'
-import { portsInKernel } from '../redirect-ports.ts'
+import type { PortsByFamily } from '../forwarder.ts'
+import {
+  createManagedState,
+  observe,
+  portsInKernel,
+  type RedirectKernel,
+} from '../managed-state.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import { listenErrors, reviewBindings } from './binding-conditions.ts'
 import { chooseEntry } from './choose-entry.ts'
@@ -243,7 +246,7 @@ export async function viewUserspace(
     ownPorts: new Set([...ports.values()].flatMap(({ pods, others }) => [pods, others])),
     isInProcess: (key) => kindOf(key) === 'entry',
     observe: () => observe(state, undefined),
-    wantedLines: (key) => (isRule(key) ? wantedRules(key, (one) => program.rulesOf(one)) : []),
+    wantedLines: (key) => (isRule(key) ? wantedRules(key, program) : []),
     heldLines: async (key) => (held && isRule(key) ? held.of(key) : []),
     close: async () => kernel?.routes.close(),
   }

@@ -1,6 +1,5 @@
 import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
-import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
-import { nodeAddresses } from '../../netfilter/settings/node-addresses.ts'
+import { netfilterSettings, nodeAddresses } from '../../netfilter/settings/netfilter-settings.ts'
 import { bindingKey } from '../binding.ts'
 import type { BindAddress, UserspaceSettings } from '../settings.ts'
 import type { Binding, UserspaceConfiguration } from './configuration.ts'

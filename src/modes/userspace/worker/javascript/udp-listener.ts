@@ -1,4 +1,4 @@
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram'
 import { once } from 'node:events'
 import {
   hostKey,
@@ -7,13 +7,12 @@ import {
   type SocketAddress,
   socketAddress,
 } from '../../../../kernel/sockets/socket-address.ts'
-import { familyOf, parseIp } from '../../../../lib/ip.ts'
+import { familyOf, type IpAddress, parseIp } from '../../../../lib/ip.ts'
 import { type AdmissionParts, admit } from '../admission.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { ListenerAddress } from '../route-table.ts'
 import type { Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
-import { DATAGRAM_OPTIONS, sendDatagram } from './datagram.ts'
 import type { BufferPool } from './read-buffer.ts'
 
 /** An address at which this worker listens. */
@@ -36,6 +35,13 @@ export interface ListenerParts extends AdmissionParts {
 const HARMLESS: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMSGSIZE', 'ENOBUFS'])
 /** Datagrams that wait until the socket is connected, which takes a turn of the event loop. */
 const MAX_WAITING = 64
+/** Bytes that may wait for space in the kernel's send buffer; later datagrams are lost. */
+const MAX_UNSENT = 1 << 20
+
+/** Addresses are numbers already, so that nothing has to be looked up. */
+const DATAGRAM_OPTIONS = {
+  lookup: (host, _options, callback) => callback(null, host, familyOf(host as IpAddress)),
+} as const satisfies Partial<SocketOptions>
 
 /** Binds: every client has a flow to one backend. Rejects when it cannot bind. */
 export async function openUdpListener(
@@ -212,4 +218,25 @@ export function peerAddress(text = '', port = 0): SocketAddress | undefined {
   const zone = text.indexOf('%')
   const ip = parseIp(zone < 0 ? text : text.slice(0, zone))
   return ip && socketAddress(ip, port)
+}
+
+/** The destination of one datagram of an unconnected socket. */
+interface DatagramTarget {
+  readonly address: string
+  readonly port: number
+}
+
+/** Sends to a target, or where the socket is connected to; the error comes back by `onError`. */
+function sendDatagram(
+  socket: Socket,
+  datagram: Uint8Array,
+  target: DatagramTarget | undefined,
+  onError: (error: NodeJS.ErrnoException) => void = () => undefined,
+): void {
+  if (socket.getSendQueueSize() > MAX_UNSENT) return
+  const onSent = (error: NodeJS.ErrnoException | null) => {
+    if (error) onError(error)
+  }
+  if (target) socket.send(datagram, target.port, target.address, onSent)
+  else socket.send(datagram, onSent)
 }

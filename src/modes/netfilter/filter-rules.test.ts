@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { cidr, settings } from '../testing/mode-fixtures.ts'
-import { answeringJumps, serviceRanges } from './service-ranges.ts'
+import { filterJumps, serviceRanges } from './filter-rules.ts'
 
-const CHAINS = { filter: 'FILTER', ranges: 'RANGES' }
+const CHAINS = { filter: 'FILTER', ranges: 'RANGES', martians: 'MARTIANS' }
 const known = settings({ serviceRanges: [cidr('10.96.0.0/12'), cidr('172.30.0.0/16')] })
 
 test('a packet for a range that is not translated and not this node’s is refused, after the answers of Services', () => {
@@ -26,7 +26,7 @@ test('a packet for a range that is not translated and not this node’s is refus
 
 test('only packets that pass this node or leave it are refused, where ranges of the family are known', () => {
   const rules = (given: ReturnType<typeof settings>, family: 4 | 6) =>
-    answeringJumps(given, family, CHAINS).map(({ chain, rule }) => `${chain} ${rule}`)
+    filterJumps(given, family, CHAINS).map(([, chain, rule]) => `${chain} ${rule}`)
   const isNew = '-m conntrack --ctstate NEW -j'
   expect(rules(known, 4)).toEqual([
     `INPUT ${isNew} FILTER`,

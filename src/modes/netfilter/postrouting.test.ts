@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isHairpin, isHairpinOffLoopback } from './hairpin.ts'
+import { isHairpin, isHairpinOffLoopback } from './postrouting.ts'
 
 type Instruction = readonly [code: number, jt: number, jf: number, k: number]
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { fakeIpvsNode, service } from '../../../../test/support/modes/fake-ipvs-node.ts'
-import type { ServiceKey } from '../../../forwarding/entry.ts'
-import { frontend, ip } from '../../testing/mode-fixtures.ts'
+import { fakeIpvsNode, service } from '../../../test/support/modes/fake-ipvs-node.ts'
+import type { ServiceKey } from '../../forwarding/entry.ts'
+import { frontend, ip } from '../testing/mode-fixtures.ts'
 
 const at = (address: string, port = 80) =>
   ({ family: 4, protocol: 'TCP', ip: ip(address), port }) as const

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { memberText } from '../../kernel/ipset/sets.ts'
 import { cidr } from '../testing/mode-fixtures.ts'
-import { networksOfSet, parseMember } from './set-text.ts'
+import { networksOfSet, parseMember } from './role-sets.ts'
 
 test.each(['10.96.0.1', 'fd00::1,udp:53', '10.96.0.1,sctp:80,192.0.2.0/24', '::1,tcp:1,::/1'])(
   '%s is read as it was written',
