@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { NodeProxyError } from '../../lib/error.ts'
-import { hostPort, type IpAddress } from '../../lib/ip.ts'
+import { hostPort } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { type CommandContext, runs } from '../command/command-module.ts'
 import { podsOf } from '../pods/pods-of.ts'
@@ -74,7 +74,7 @@ function readiness({ ip, port }: Listener, remote: number, output: string | unde
   if (output === 'json') {
     return `${JSON.stringify({ address: ip, port, remotePort: remote })}\n`
   }
-  return `Forwarding from ${ip.includes(':') ? `[${ip}]` : ip}:${port} -> ${remote}\n`
+  return `Forwarding from ${hostPort(ip, port)} -> ${remote}\n`
 }
 
 /** Resolves when the user interrupts the program, or the only Pod is gone. */
@@ -182,7 +182,7 @@ async function listen(ip: string, port: number): Promise<Server | undefined> {
     const { code = 'unknown error' } = cause as NodeJS.ErrnoException
     if (ip === '::1' && code === 'EADDRNOTAVAIL') return undefined
     const hint = 'choose another local port, or 0 for any free one'
-    const message = `cannot listen on ${hostPort(ip as IpAddress, port)}: ${code}`
+    const message = `cannot listen on ${hostPort(ip, port)}: ${code}`
     throw new NodeProxyError('NP_ORCHCTL_LISTEN', message, { cause, hint })
   }
 }
