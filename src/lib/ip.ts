@@ -63,13 +63,22 @@ export function parseCidr(text: string): Cidr | undefined {
   return `${formatIp(maskBytes(bytes, Number(suffix)))}/${suffix}` as Cidr
 }
 
+/** The first address of a network. */
+export function networkAddress(cidr: Cidr): IpAddress {
+  return cidr.slice(0, cidr.indexOf('/')) as IpAddress
+}
+
+/** The length of a network's prefix in bits. */
+export function prefixLength(cidr: Cidr): number {
+  return Number(cidr.slice(cidr.indexOf('/') + 1))
+}
+
 /** Whether `ip` lies in `cidr`; false across families. */
 export function cidrContains(cidr: Cidr, ip: IpAddress): boolean {
-  const slash = cidr.indexOf('/')
   const address = ipBytes(ip)
-  const network = ipBytes(cidr.slice(0, slash) as IpAddress)
-  if (address.length !== network.length) return false
-  return formatIp(maskBytes(address, Number(cidr.slice(slash + 1)))) === cidr.slice(0, slash)
+  const network = networkAddress(cidr)
+  if (address.length !== ipBytes(network).length) return false
+  return formatIp(maskBytes(address, prefixLength(cidr))) === network
 }
 
 /** `10.0.0.1:80`, `[fd00::1]:80` or `name:80`. */

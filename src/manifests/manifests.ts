@@ -1,9 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Document, isCollection, isMap, isNode, isScalar, visit } from 'yaml'
-import { NodeProxyError } from '../lib/error.ts'
+import { NodeProxyError, systemCode } from '../lib/error.ts'
 import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../lib/json.ts'
-import { quote } from '../lib/quote.ts'
+import { quote, unquoted } from '../lib/quote.ts'
 import {
   ALIAS_WITHOUT_ANCHOR,
   aliasTargets,
@@ -86,10 +86,6 @@ function fieldKeys(field: string): readonly (string | number)[] {
     else keys.push(/^\d+$/.test(inside ?? '') ? Number(inside) : unquoted(inside ?? ''))
   }
   return keys
-}
-
-function unquoted(text: string): string {
-  return text.replace(/^(["'])(.*)\1$/su, '$2')
 }
 
 type Locate = (keys: readonly (string | number)[]) => Position
@@ -233,7 +229,7 @@ function usageError(message: string, options: { readonly hint?: string } = {}): 
 }
 
 function unreadable(path: string, error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+  const code = systemCode(error)
   throw new NodeProxyError('NP_MANIFESTS_INVALID', `${quote(path)} cannot be read: ${code}`, {
     hint: 'check the path that -f names',
   })

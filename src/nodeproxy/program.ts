@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { NodeProxyError } from '../lib/error.ts'
+import { NodeProxyError, systemCode } from '../lib/error.ts'
 import { describeFault } from '../lib/yaml/located.ts'
 import {
   type Answers,
@@ -108,7 +108,7 @@ async function writeConfig(host: Host, path: string, { config }: LoadedConfigura
   try {
     await writeFile(path, await configurationYaml(tableOf(host), config))
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const code = systemCode(cause)
     const error = new NodeProxyError('NP_NODEPROXY_CONFIG_WRITE', `cannot write ${path}: ${code}`, {
       hint: 'choose a file in a folder that exists and can be written',
     })

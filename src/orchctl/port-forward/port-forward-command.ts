@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, isIP, type Server, type Socket } from '
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
-import { NodeProxyError } from '../../lib/error.ts'
+import { messageOf, NodeProxyError, systemCode } from '../../lib/error.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { type CommandContext, runs } from '../command/command-module.ts'
@@ -128,10 +128,6 @@ function isRefusal(error: unknown): boolean {
   return error instanceof NodeProxyError && error.code === 'NP_STREAMS_FORWARD'
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** A port of this machine that listens. */
 interface Listener {
   readonly server: Server
@@ -179,7 +175,7 @@ async function listen(ip: string, port: number): Promise<Server | undefined> {
     await once(server, 'listening')
     return server
   } catch (cause) {
-    const { code = 'unknown error' } = cause as NodeJS.ErrnoException
+    const code = systemCode(cause)
     if (ip === '::1' && code === 'EADDRNOTAVAIL') return undefined
     const hint = 'choose another local port, or 0 for any free one'
     const message = `cannot listen on ${hostPort(ip, port)}: ${code}`

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { NodeProxyError } from '../../../lib/error.ts'
+import { NodeProxyError, systemCode } from '../../../lib/error.ts'
 import { locateYaml } from '../../../lib/yaml/located.ts'
 import type { AuditPolicy } from './audit-policy.ts'
 import { decodePolicy, Problems } from './decode-policy.ts'
@@ -33,7 +33,7 @@ async function readText(path: string): Promise<string> {
       chunks.push(chunk as Buffer)
     }
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const code = systemCode(cause)
     throw refused(`the audit policy ${path} cannot be read: ${code}`, path, cause)
   }
   return Buffer.concat(chunks).toString()
