@@ -84,7 +84,7 @@ export function unknownField(meant: string | undefined): string {
 }
 
 /** Where a value is in its document. */
-interface Place {
+interface NodePlace {
   readonly at: Position
   readonly fieldAt: Position
   readonly path: string
@@ -109,7 +109,7 @@ class Locator {
     return this.#locate(contents, { at, fieldAt: at, path: '', depth: 0 })
   }
 
-  #locate(node: Node | null, { at, fieldAt, path, depth }: Place): Located {
+  #locate(node: Node | null, { at, fieldAt, path, depth }: NodePlace): Located {
     const target = isAlias(node) ? this.#targets.get(node) : node
     const value: LocatedValue =
       target === undefined ? { unreadable: ALIAS_WITHOUT_ANCHOR } : this.#read(target, path, depth)

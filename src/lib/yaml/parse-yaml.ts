@@ -35,7 +35,7 @@ export interface Fault {
 
 /** The documents of a text, and the place of an offset in it; or why it is not YAML: the first ten faults. */
 export type Parsed<D> =
-  | { readonly ok: true; readonly parsed: D; place(offset: number): Position }
+  | { readonly ok: true; readonly parsed: D; readonly place: (offset: number) => Position }
   | { readonly ok: false; readonly faults: readonly [Fault, ...Fault[]] }
 
 export type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions
