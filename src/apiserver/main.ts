@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { NodeProxyError } from '../lib/error.ts'
+import { messageOf, NodeProxyError } from '../lib/error.ts'
 import { type PortRange, parsePortRange } from '../lib/port-range.ts'
 import { createMemoryStore } from '../storage/memory-store.ts'
 import { createApiServer } from './api-server.ts'
@@ -87,6 +87,6 @@ function usage(message: string): NodeProxyError {
 try {
   await main()
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`${messageOf(error)}\n`)
   process.exitCode = 1
 }

@@ -5,12 +5,3 @@ export type JsonRecord = Readonly<Record<string, unknown>>
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
-
-/** The value of a JSON text; undefined when it is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -1,5 +1,5 @@
 import { isDeepEqual } from '../lib/equal.ts'
-import { type JsonObject, objectAt, stringAt } from '../lib/json.ts'
+import { type JsonObject, stringAt } from '../lib/json.ts'
 import { TOPOLOGY_CONDITION } from '../resources/condition-names.ts'
 import { SERVICE_NAME, SLICE_MANAGED_BY } from '../resources/label-names.ts'
 import {
@@ -27,7 +27,7 @@ import type { TrafficDistribution } from './objects/traffic-distribution.ts'
 import type { Controller, Reconciliation } from './runner/controller.ts'
 import { type EventContent, eventWrite } from './runner/event-write.ts'
 import { objectNamed, type Write } from './runner/write.ts'
-import { endpointId, type WantedEndpoint, type WantedGroup } from './slice-packing.ts'
+import { endpointId, isReady, type WantedEndpoint, type WantedGroup } from './slice-packing.ts'
 import {
   ADDRESS_TYPES,
   ownerReference,
@@ -315,8 +315,4 @@ function forZones(name: string): JsonObject {
 
 function zoneOf(body: JsonObject): string {
   return stringAt(body, 'zone')
-}
-
-function isReady({ body }: HintableEndpoint): boolean {
-  return objectAt(body, 'conditions')['ready'] === true
 }

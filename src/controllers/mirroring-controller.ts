@@ -16,7 +16,7 @@ import { type EndpointsObject, isElectionLock } from './objects/endpoints-object
 import { type StringMap, withoutKeys } from './objects/string-map.ts'
 import type { Controller, Reconciliation } from './runner/controller.ts'
 import { objectNamed } from './runner/write.ts'
-import { endpointId, type WantedEndpoint, type WantedGroup } from './slice-packing.ts'
+import { endpointId, isReady, type WantedEndpoint, type WantedGroup } from './slice-packing.ts'
 import {
   ADDRESS_TYPES,
   type AddressType,
@@ -176,8 +176,4 @@ function copiedTargetRef(address: JsonObject): JsonObject {
 function portsOf(subset: JsonObject): JsonObject[] {
   const ports = arrayAt(subset, 'ports').filter(isJsonObject)
   return sortPorts(ports.map((port) => ({ name: '', protocol: 'TCP', ...port })))
-}
-
-function isReady({ body }: WantedEndpoint): boolean {
-  return objectAt(body, 'conditions')['ready'] === true
 }

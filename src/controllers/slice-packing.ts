@@ -1,6 +1,5 @@
 import { isDeepEqual } from '../lib/equal.ts'
-import type { JsonObject } from '../lib/json.ts'
-import { arrayAt, scalarText, stringAt } from '../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../lib/json.ts'
 import { portsKey } from './backends/endpoint-ports.ts'
 import type { SliceObject } from './objects/slice-object.ts'
 
@@ -67,6 +66,11 @@ export function packSlices(
   const spare = existing.filter((slice) => !used.has(slice)).toSorted(byName)
   const slices = packed.map((one) => (one.slice ? one : { ...one, slice: spare.shift() }))
   return { slices, surplus: spare }
+}
+
+/** Whether an endpoint of a slice is ready, and says so. */
+export function isReady({ body }: Pick<WantedEndpoint, 'body'>): boolean {
+  return objectAt(body, 'conditions')['ready'] === true
 }
 
 /** Equal for two states of one endpoint: the same Pod (`targetRef.uid`) at the same address. */

@@ -5,7 +5,7 @@ import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import { ClusterStore } from '../cluster/cluster-store.ts'
 import { openSyscalls } from '../kernel/sockets/syscalls.ts'
 import type { Clock } from '../lib/clock.ts'
-import { NodeProxyError } from '../lib/error.ts'
+import { NodeProxyError, systemCode } from '../lib/error.ts'
 import { hostPort, type IpAddress } from '../lib/ip.ts'
 import type { Random } from '../lib/random.ts'
 import { decodeService } from '../resources/service.ts'
@@ -171,7 +171,7 @@ export async function openServers(
 function cannotListen(transport: string, ip: IpAddress, port: number) {
   return (cause: unknown): never => {
     const system = cause instanceof NodeProxyError ? cause.cause : cause
-    const { code = 'unknown error' } = system as NodeJS.ErrnoException
+    const code = systemCode(system)
     throw new NodeProxyError(
       'NP_DNS_LISTEN',
       `cannot answer questions over ${transport} at ${hostPort(ip, port)}: ${code}`,

@@ -1,4 +1,4 @@
-import { type IpAddress, parseIp } from '../lib/ip.ts'
+import { type IpAddress, parseIp, splitHostPort } from '../lib/ip.ts'
 
 /** One end of a connection as an operator writes it. */
 export type WrittenEnd =
@@ -10,14 +10,11 @@ export type WrittenEnd =
 
 /** `10.0.0.1`, `10.0.0.1:80`, `fd00::1`, `[fd00::1]:80`, `node`, `node:30080`, `shop/web:http`; undefined: none of these. */
 export function parseEnd(text: string): WrittenEnd | undefined {
-  if (text === 'node') return { kind: 'node', port: undefined }
-  const alone = parseIp(text.replaceAll(/^\[|\]$/g, ''))
-  if (alone !== undefined) return { kind: 'address', ip: alone, port: undefined }
-  const [, six, four, digits] = /^(?:\[([^\]]+)\]|([^:/]+)):(\d{1,5})$/.exec(text) ?? []
-  const ip = parseIp(six ?? four ?? '')
-  const port = Number(digits)
-  if (ip !== undefined || four === 'node') {
-    if (port < 1 || port > 65_535) return undefined
+  const { host = '', port: digits } = splitHostPort(text) ?? {}
+  const ip = parseIp(host)
+  const port = digits === undefined ? undefined : Number(digits)
+  if (ip !== undefined || host === 'node') {
+    if (port !== undefined && (port < 1 || port > 65_535)) return undefined
     return ip === undefined ? { kind: 'node', port } : { kind: 'address', ip, port }
   }
   const isService = /^[a-z0-9][a-z0-9.-]*\/[a-z0-9][a-z0-9.-]*(:[a-z0-9-]+)?$/.test(text)

@@ -1,4 +1,12 @@
-import { type Cidr, cidrContains, familyOf, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
+import {
+  type Cidr,
+  cidrContains,
+  familyOf,
+  type IpAddress,
+  parseCidr,
+  parseIp,
+  prefixLength,
+} from '../lib/ip.ts'
 import { type JsonObject, parseObjects, textOf } from './host/read-json.ts'
 
 /** Where a route leads. */
@@ -51,7 +59,9 @@ export function findRoute(
 ): ListedRoute | undefined {
   return routes
     .filter((one) => one.table === table && cidrContains(one.to, dst))
-    .toSorted((one, other) => bitsOf(other.to) - bitsOf(one.to) || one.metric - other.metric)[0]
+    .toSorted(
+      (one, other) => prefixLength(other.to) - prefixLength(one.to) || one.metric - other.metric,
+    )[0]
 }
 
 function destinationOf(route: JsonObject, family: 4 | 6): Cidr | undefined {
@@ -74,8 +84,4 @@ function nextHopsOf(route: JsonObject): readonly NextHop[] {
 function isDead(object: JsonObject): boolean {
   const flags: unknown = object['flags']
   return Array.isArray(flags) && flags.includes('dead')
-}
-
-function bitsOf(network: Cidr): number {
-  return Number(network.slice(network.indexOf('/') + 1))
 }

@@ -7,6 +7,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
+import { bufferOver } from '../lib/own-buffer.ts'
 
 /** What gRPC needs of a service: paths, and how messages become bytes. */
 export function serviceDefinition(service: DescService): ServiceDefinition {
@@ -31,8 +32,5 @@ export function methodDefinition(
 }
 
 function encoder(schema: DescMessage) {
-  return (message: MessageShape<DescMessage>): Buffer => {
-    const bytes = toBinary(schema, message)
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  }
+  return (message: MessageShape<DescMessage>): Buffer => bufferOver(toBinary(schema, message))
 }

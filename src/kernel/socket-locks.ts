@@ -1,5 +1,8 @@
 import { connect, createServer, type Server } from 'node:net'
 import { isJsonObject, type Json, stringAt, valueAt } from '../lib/json.ts'
+import { isJsonObject, parseJson, stringAt, valueAt } from '../../lib/json.ts'
+import { OPTION, SOCK } from '../sockets/constants.ts'
+import { openSyscalls, type Syscalls } from '../sockets/syscalls.ts'
 import type { LockAttempt, LockHolder, LockOwner, OwnerLock, OwnerLocks } from './owner-lock.ts'
 import { OPTION, SOCK } from './sockets/constants.ts'
 import { openSyscalls, type Syscalls } from './sockets/syscalls.ts'
@@ -99,7 +102,7 @@ export function writeOwner(owner: LockOwner): string {
 
 /** Undefined for a line that no node-proxy wrote. */
 export function readOwner(line: string): LockOwner | undefined {
-  const answer = parse(line)
+  const answer = parseJson(line)
   const pid = valueAt(answer, 'pid')
   if (!isJsonObject(answer) || stringAt(answer, 'program') !== PROGRAM) return undefined
   if (typeof pid !== 'number') return undefined
@@ -112,14 +115,6 @@ export function readOwner(line: string): LockOwner | undefined {
     task: text('task'),
     mode: text('mode'),
     command: text('command'),
-  }
-}
-
-function parse(line: string): Json | undefined {
-  try {
-    return JSON.parse(line) as Json
-  } catch {
-    return undefined
   }
 }
 

@@ -24,3 +24,13 @@ export class NodeProxyError extends Error {
     this.hint = details.hint
   }
 }
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The code of an error of the system, such as `ENOENT`, for a message: its own may quote paths. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+}

@@ -6,6 +6,8 @@ import {
   formatIp,
   type IpAddress,
   ipBytes,
+  networkAddress,
+  prefixLength,
 } from './ip.ts'
 
 /** Consecutive addresses of one family, counted in bigint because IPv6 has so many. */
@@ -25,14 +27,16 @@ export function networkRange(cidr: Cidr): IpRange {
   const slash = cidr.indexOf('/')
   const family = familyOf(cidr)
   const hostBits = widthOf(family) - Number(cidr.slice(slash + 1))
-  return rangeOf(family, numberOf(cidr.slice(0, slash) as IpAddress), 1n << BigInt(hostBits))
+  return rangeOf(family, addressNumber(cidr.slice(0, slash) as IpAddress), 1n << BigInt(hostBits))
 }
 
 /** From one address to another, both included; undefined if they are not in this order. */
 export function rangeBetween(first: IpAddress, last: IpAddress): IpRange | undefined {
   const family = familyOf(first)
-  const size = numberOf(last) - numberOf(first) + 1n
-  return familyOf(last) === family && size > 0n ? rangeOf(family, numberOf(first), size) : undefined
+  const size = addressNumber(last) - addressNumber(first) + 1n
+  return familyOf(last) === family && size > 0n
+    ? rangeOf(family, addressNumber(first), size)
+    : undefined
 }
 
 /**
@@ -53,7 +57,7 @@ export function networkDifference(
 
 /** Whether all addresses of `inner` are in `outer`. */
 export function isWithin(outer: Cidr, inner: Cidr): boolean {
-  return prefixOf(outer) <= prefixOf(inner) && cidrContains(outer, firstOf(inner))
+  return prefixLength(outer) <= prefixLength(inner) && cidrContains(outer, networkAddress(inner))
 }
 
 function remainder(network: Cidr, excluded: readonly Cidr[]): readonly Cidr[] {
@@ -66,16 +70,8 @@ function remainder(network: Cidr, excluded: readonly Cidr[]): readonly Cidr[] {
 
 function halves(network: Cidr): readonly Cidr[] {
   const range = networkRange(network)
-  const prefix = prefixOf(network) + 1
+  const prefix = prefixLength(network) + 1
   return [0n, range.size / 2n].map((index) => `${range.at(index)}/${prefix}` as Cidr)
-}
-
-function firstOf(network: Cidr): IpAddress {
-  return network.slice(0, network.indexOf('/')) as IpAddress
-}
-
-function prefixOf(network: Cidr): number {
-  return Number(network.slice(network.indexOf('/') + 1))
 }
 
 function rangeOf(family: Family, first: bigint, size: bigint): IpRange {
@@ -84,7 +80,7 @@ function rangeOf(family: Family, first: bigint, size: bigint): IpRange {
     size,
     at: (index) => addressOf(first + index, family),
     indexOf(ip) {
-      const index = numberOf(ip) - first
+      const index = addressNumber(ip) - first
       return familyOf(ip) === family && index >= 0n && index < size ? index : undefined
     },
     without(head, tail) {
@@ -94,7 +90,8 @@ function rangeOf(family: Family, first: bigint, size: bigint): IpRange {
   }
 }
 
-function numberOf(ip: IpAddress): bigint {
+/** An address as an unsigned number of 32 or 128 bits. */
+export function addressNumber(ip: IpAddress): bigint {
   return BigInt(`0x${ipBytes(ip).toHex()}`)
 }
 

@@ -11,6 +11,7 @@ import {
   parseCidr,
   parseIp,
   parseIpBytes,
+  splitHostPort,
 } from './ip.ts'
 
 const v4Bytes = fc.uint8Array({ minLength: 4, maxLength: 4 })
@@ -258,6 +259,33 @@ describe('networks', () => {
 test('a port stands behind the address, in brackets for IPv6', () => {
   expect(hostPort(parseIp('10.0.0.1')!, 80)).toBe('10.0.0.1:80')
   expect(hostPort(parseIp('fd00::1')!, 443)).toBe('[fd00::1]:443')
+  expect(hostPort('node', 443)).toBe('node:443')
+})
+
+test.each([
+  ['10.0.0.1', '10.0.0.1', undefined],
+  ['node:30080', 'node', '30080'],
+  ['name:', 'name', ''],
+  ['fd00::1', 'fd00::1', undefined],
+  ['::1', '::1', undefined],
+  ['[fd00::1]', 'fd00::1', undefined],
+  ['[fe80::1%eth0]:53', 'fe80::1%eth0', '53'],
+])('%s is a host and a port', (text, host, port) => {
+  expect(splitHostPort(text)).toEqual({ host, port })
+})
+
+test.each([
+  '',
+  ':80',
+  '[]:80',
+  '[fd00::1',
+  'fd00::1]:80',
+  '[10.0.0.1]:80',
+  'a:http',
+  'a:123456',
+  '[::]x',
+])('%j is no host with a port', (text) => {
+  expect(splitHostPort(text)).toBeUndefined()
 })
 
 function bitsOf(bytes: Uint8Array): string {

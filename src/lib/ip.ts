@@ -12,6 +12,8 @@ export type Family = 4 | 6
 const OCTET = /^(0|[1-9][0-9]{0,2})$/
 const DOTTED_QUAD =
   /^(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}$/
+const BARE_V6 = /^[^[\]:]*:[^[\]:]*:[^[\]]*$/
+const HOST_PORT = /^(?:\[([^[\]]*:[^[\]]*)\]|([^[\]:]+))(?::(\d{0,5}))?$/
 const HEXTET = /^[0-9a-fA-F]{1,4}$/
 
 /**
@@ -61,18 +63,48 @@ export function parseCidr(text: string): Cidr | undefined {
   return `${formatIp(maskBytes(bytes, Number(suffix)))}/${suffix}` as Cidr
 }
 
-/** Whether `ip` lies in `cidr`; false across families. */
-export function cidrContains(cidr: Cidr, ip: IpAddress): boolean {
-  const slash = cidr.indexOf('/')
-  const address = ipBytes(ip)
-  const network = ipBytes(cidr.slice(0, slash) as IpAddress)
-  if (address.length !== network.length) return false
-  return formatIp(maskBytes(address, Number(cidr.slice(slash + 1)))) === cidr.slice(0, slash)
+/** The first address of a network. */
+export function networkAddress(cidr: Cidr): IpAddress {
+  return cidr.slice(0, cidr.indexOf('/')) as IpAddress
 }
 
-/** `10.0.0.1:80` or `[fd00::1]:80`. */
-export function hostPort(ip: IpAddress, port: number): string {
-  return familyOf(ip) === 6 ? `[${ip}]:${port}` : `${ip}:${port}`
+/** The length of a network's prefix in bits. */
+export function prefixLength(cidr: Cidr): number {
+  return Number(cidr.slice(cidr.indexOf('/') + 1))
+}
+
+/** Whether `ip` lies in `cidr`; false across families. */
+export function cidrContains(cidr: Cidr, ip: IpAddress): boolean {
+  const address = ipBytes(ip)
+  const network = networkAddress(cidr)
+  if (address.length !== ipBytes(network).length) return false
+  return formatIp(maskBytes(address, prefixLength(cidr))) === network
+}
+
+/** `10.0.0.1:80`, `[fd00::1]:80` or `name:80`. */
+export function hostPort(host: string, port: number | string): string {
+  return `${urlHost(host)}:${port}`
+}
+
+/** A host as URLs have it: an IPv6 address in brackets. */
+export function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+/** A host and its port as they are written. */
+export interface HostPort {
+  /** Without brackets; whether it is an address is not checked. */
+  readonly host: string
+  /** At most five digits, perhaps none; undefined: there is no colon for it. */
+  readonly port: string | undefined
+}
+
+/** Reads `name`, `10.0.0.1:80`, `fd00::1`, `[fd00::1]` and `[fd00::1]:80`; undefined: none of these forms. */
+export function splitHostPort(text: string): HostPort | undefined {
+  if (BARE_V6.test(text)) return { host: text, port: undefined }
+  const [, six, other, port] = HOST_PORT.exec(text) ?? []
+  const host = six ?? other
+  return host === undefined ? undefined : { host, port }
 }
 
 function maskBytes(bytes: Uint8Array, prefix: number): Uint8Array {

@@ -64,3 +64,17 @@ export function without(object: JsonObject, ...keys: readonly string[]): JsonObj
   for (const key of keys) delete copy[key]
   return copy
 }
+
+/** The texts of the array at a path; other items are left out. */
+export function stringsAt(value: Json | undefined, ...path: readonly string[]): string[] {
+  return arrayAt(value, ...path).filter((item) => typeof item === 'string')
+}
+
+/** The value of a JSON text; undefined when it is not JSON. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

@@ -11,3 +11,8 @@ export function ownBuffer(...parts: readonly Uint8Array[]): Buffer {
   }
   return whole
 }
+
+/** The same bytes as a buffer, in the same memory. */
+export function bufferOver(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

@@ -18,6 +18,11 @@ export function quote(value: unknown): string {
     : `${text.slice(0, MAX_LENGTH - 1).replace(HALF_CHARACTER, '')}…`
 }
 
+/** A text without the quotation marks around it, if it has a pair. */
+export function unquoted(text: string): string {
+  return text.replace(/^(["'])(.*)\1$/su, '$2')
+}
+
 function sketch(value: unknown, depth: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_LENGTH))
   if (typeof value !== 'object' || value === null) return String(value)

@@ -1,4 +1,4 @@
-import { type Cidr, cidrContains, type IpAddress, parseCidr } from './ip.ts'
+import { type Cidr, cidrContains, type IpAddress, networkAddress, parseCidr } from './ip.ts'
 
 const SPECIAL_V4 = /^(?:0|127|22[4-9]|23\d)\.|^169\.254\.|^255\.255\.255\.255$/
 const SPECIAL_V6 = /^(?:::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|::ffff:[0-9a-f]+:[0-9a-f]+$)/
@@ -24,11 +24,7 @@ export function specialNetworkIn(cidr: Cidr): Cidr | undefined {
 
 /** Whether two networks share an address: then one contains the other. */
 export function overlaps(one: Cidr, other: Cidr): boolean {
-  return cidrContains(one, addressOf(other)) || cidrContains(other, addressOf(one))
-}
-
-function addressOf(cidr: Cidr): IpAddress {
-  return cidr.slice(0, cidr.indexOf('/')) as IpAddress
+  return cidrContains(one, networkAddress(other)) || cidrContains(other, networkAddress(one))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { parseManifests, positionText } from './manifests.ts'
+import { positionText } from '../lib/yaml/parse-yaml.ts'
+import { parseManifests } from './manifests.ts'
 
 const TEXT = `# first
 apiVersion: v1
@@ -57,7 +58,7 @@ test('items of a list of a kind have its version and kind', () => {
 test('a number that JSON lacks is refused', () => {
   const text = 'apiVersion: v1\nkind: A\nspec: {replicas: .inf}\n'
   expect(() => parseManifests({ file: 'f', text })).toThrow(
-    'f:1:1: "replicas" is Infinity, which no field of the API can hold',
+    'f:3:18: Infinity, which no field of the API can hold',
   )
 })
 
@@ -66,6 +67,8 @@ test.each([
   ['a:\n\t- b\n', 'f:2:1: tabs cannot indent YAML'],
   ['kind: A\n', 'f:1:1: apiVersion is missing'],
   ['apiVersion: v1\n', 'f:1:1: kind is missing'],
+  ['apiVersion: v1\nkind: *k\n', 'f:2:7: an alias without its anchor'],
+  ['['.repeat(2_000), 'nested too deeply'],
   ['- a\n', 'f:1:1: an object is missing'],
   ['apiVersion: v1\nkind: A\n---\nb\n', 'f:4:1: an object is missing'],
   ['apiVersion: v1\nkind: List\nitems:\n- 1\n', 'f:4:3: an item of a List is an object'],

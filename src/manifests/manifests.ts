@@ -1,38 +1,24 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  type Document,
-  isCollection,
-  isMap,
-  isNode,
-  isScalar,
-  LineCounter,
-  parseAllDocuments,
-} from 'yaml'
-import { NodeProxyError } from '../lib/error.ts'
+import { type Document, isCollection, isMap, isNode, isScalar, visit } from 'yaml'
+import { NodeProxyError, systemCode } from '../lib/error.ts'
 import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../lib/json.ts'
-import { quote } from '../lib/quote.ts'
+import { quote, unquoted } from '../lib/quote.ts'
+import {
+  ALIAS_WITHOUT_ANCHOR,
+  aliasTargets,
+  type Position,
+  parseYamlStream,
+  positionText,
+  type Source,
+} from '../lib/yaml/parse-yaml.ts'
 import { resolveScalars, UNRESOLVED } from './yaml-scalars.ts'
-
-/** A place in a file; line and column count from 1. */
-export interface Position {
-  readonly file: string
-  readonly line: number
-  readonly column: number
-}
 
 /** One object of a manifest, and where its fields stand. */
 export interface Manifest {
   readonly object: JsonObject
   /** The place of a field (`spec.ports[0].port`), or of the nearest field around it; empty: of the object. */
   position(field: string): Position
-}
-
-/** The text of a file, or of the standard input. */
-export interface Source {
-  /** For messages. */
-  readonly file: string
-  readonly text: string
 }
 
 export interface FileFlags {
@@ -48,10 +34,6 @@ const SIZE_LIMIT = 64 * 1024 * 1024
 const MAX_DEPTH = 20
 const MAX_ALIASES = 1_000
 const ENDINGS = /\.(?:ya?ml|json)$/i
-const ADVICE: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'the field stands here for the second time; remove one',
-  TAB_AS_INDENT: 'tabs cannot indent YAML; use spaces',
-}
 const EXAMPLES: Readonly<Record<string, string>> = {
   apiVersion: 'apiVersion: v1',
   kind: 'kind: Service',
@@ -79,30 +61,16 @@ export async function readManifests(
  * kubectl reads them.
  * @throws NP_MANIFESTS_INVALID with file, line and column
  */
-export function parseManifests({ file, text }: Source): readonly Manifest[] {
-  const lines = new LineCounter()
-  const place = (offset: number): Position => {
-    const { line, col } = lines.linePos(offset)
-    return { file, line: Math.max(line, 1), column: Math.max(col, 1) }
-  }
-  const documents = parseAllDocuments(text, { ...UNRESOLVED, lineCounter: lines })
-  if (!Array.isArray(documents)) return []
-  return documents.flatMap((document) => {
-    const [error] = document.errors
-    if (error !== undefined) {
-      throw manifestError(place(error.pos[0]), ADVICE[error.code] ?? `not YAML: ${error.message}`)
-    }
+export function parseManifests(source: Source): readonly Manifest[] {
+  const stream = parseYamlStream(source, UNRESOLVED)
+  if (!stream.ok) throw manifestError(stream.faults[0].at, stream.faults[0].message)
+  return stream.parsed.flatMap((document) => {
     resolveScalars(document)
-    const locate = (keys: readonly (string | number)[]): Position => {
-      return place(offsetOf(document, keys))
-    }
-    return isEmpty(document) ? [] : manifestsOf(valueOf(document, locate), locate)
+    if (isEmpty(document)) return []
+    refuseUnreadable(document, stream.place)
+    const locate: Locate = (keys) => stream.place(offsetOf(document, keys))
+    return manifestsOf(valueOf(document, locate), locate)
   })
-}
-
-/** `web.yaml:3:5`. */
-export function positionText({ file, line, column }: Position): string {
-  return `${file}:${line}:${column}`
 }
 
 /** An error of a manifest. */
@@ -120,33 +88,38 @@ function fieldKeys(field: string): readonly (string | number)[] {
   return keys
 }
 
-function unquoted(text: string): string {
-  return text.replace(/^(["'])(.*)\1$/su, '$2')
-}
-
 type Locate = (keys: readonly (string | number)[]) => Position
 
 function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.value === null)
 }
 
+/** @throws NP_MANIFESTS_INVALID for what JSON has no value for */
+function refuseUnreadable(document: Document, place: (offset: number) => Position): void {
+  for (const [alias, target] of aliasTargets(document)) {
+    if (target === undefined)
+      throw manifestError(place(alias.range?.[0] ?? 0), ALIAS_WITHOUT_ANCHOR)
+  }
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value !== 'number' || Number.isFinite(node.value)) return
+      throw manifestError(
+        place(node.range?.[0] ?? 0),
+        `${node.value}, which no field of the API can hold`,
+      )
+    },
+  })
+}
+
 function valueOf(document: Document, locate: Locate): JsonObject {
   let value: Json
   try {
-    value = document.toJS({ maxAliasCount: MAX_ALIASES, reviver: finite }) as Json
-  } catch (error) {
-    if (error instanceof NotANumber) throw manifestError(locate([]), error.message)
-    throw manifestError(locate([]), 'too many aliases, or an alias without its anchor')
+    value = document.toJS({ maxAliasCount: MAX_ALIASES }) as Json
+  } catch {
+    throw manifestError(locate([]), 'too many aliases')
   }
   if (isJsonObject(value)) return value
   throw manifestError(locate([]), 'an object is missing: write apiVersion, kind and metadata')
-}
-
-class NotANumber extends Error {}
-
-function finite(key: unknown, value: unknown): unknown {
-  if (typeof value !== 'number' || Number.isFinite(value)) return value
-  throw new NotANumber(`${quote(String(key))} is ${value}, which no field of the API can hold`)
 }
 
 /** The object itself or, of a list, its items, which have its version and kind unless they name their own. */
@@ -256,7 +229,7 @@ function usageError(message: string, options: { readonly hint?: string } = {}): 
 }
 
 function unreadable(path: string, error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+  const code = systemCode(error)
   throw new NodeProxyError('NP_MANIFESTS_INVALID', `${quote(path)} cannot be read: ${code}`, {
     hint: 'check the path that -f names',
   })

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { NodeProxyError } from '../lib/error.ts'
+import { NodeProxyError, systemCode } from '../lib/error.ts'
+import { describeFault } from '../lib/yaml/located.ts'
 import {
   type Answers,
   asProblem,
@@ -8,7 +9,6 @@ import {
   type Output,
   type Terminal,
 } from '../settings/answers.ts'
-import { describeProblem } from '../settings/problem.ts'
 import type { ConfigurationFile } from '../settings/read-file.ts'
 import type { CommandLine } from './config/command-line.ts'
 import { parseFlags } from './config/flags.ts'
@@ -73,7 +73,7 @@ async function start(host: Host, { loaded, line, file }: Prepared): Promise<Exit
     pretty: host.stdout.isTTY === true,
     ...(host.logStream && { stream: host.logStream }),
   })
-  for (const warning of warnings) log.warn({ code: warning.code }, describeProblem(warning))
+  for (const warning of warnings) log.warn({ code: warning.code }, describeFault(warning))
   const reload = (changed: ConfigurationFile) => loadConfiguration(changed, line, tableOf(host))
   const launch: Launch = {
     config,
@@ -108,7 +108,7 @@ async function writeConfig(host: Host, path: string, { config }: LoadedConfigura
   try {
     await writeFile(path, await configurationYaml(tableOf(host), config))
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const code = systemCode(cause)
     const error = new NodeProxyError('NP_NODEPROXY_CONFIG_WRITE', `cannot write ${path}: ${code}`, {
       hint: 'choose a file in a folder that exists and can be written',
     })

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { isDeepEqual } from '../lib/equal.ts'
-import { type JsonObject, objectAt, stringAt, without } from '../lib/json.ts'
+import { type JsonObject, stringAt } from '../lib/json.ts'
 import {
   type FileFlags,
   type Manifest,
@@ -9,6 +9,7 @@ import {
 } from '../manifests/manifests.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { withoutManagedFields } from './output/documents.ts'
 import type { CallFailure } from './session/call-failure.ts'
 import type { Session } from './session/open-session.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
@@ -87,12 +88,9 @@ function changeOf(before: JsonObject | undefined, after: JsonObject): string {
   const version = (object: JsonObject): string => stringAt(object, 'metadata', 'resourceVersion')
   if (before === undefined) return 'applied'
   const isSame =
-    version(before) === version(after) && isDeepEqual(fieldsOf(before), fieldsOf(after))
+    version(before) === version(after) &&
+    isDeepEqual(withoutManagedFields(before), withoutManagedFields(after))
   return isSame ? 'unchanged' : 'configured'
-}
-
-function fieldsOf(object: JsonObject): JsonObject {
-  return { ...object, metadata: without(objectAt(object, 'metadata'), 'managedFields') }
 }
 
 function hintOf({ reason }: CallFailure): string | undefined {

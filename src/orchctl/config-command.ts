@@ -2,7 +2,7 @@ import { mkdir, realpath, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import type { Document } from 'yaml'
-import { NodeProxyError } from '../lib/error.ts'
+import { NodeProxyError, systemCode } from '../lib/error.ts'
 import {
   arrayAt,
   isJsonObject,
@@ -196,7 +196,7 @@ async function write(path: string, document: Document): Promise<void> {
     await writeFile(temporary, document.toString({ lineWidth: 0 }), { mode: 0o600 })
     await rename(temporary, target)
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+    const code = systemCode(cause)
     const message = `the kubeconfig ${JSON.stringify(path)} cannot be written: ${code}`
     throw new NodeProxyError('NP_ORCHCTL_KUBECONFIG', message, {
       hint: 'make the file and its folder writable for this user',

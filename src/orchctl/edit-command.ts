@@ -21,7 +21,7 @@ import { parseManifests } from '../manifests/manifests.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
 import { objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
-import { yamlText } from './output/documents.ts'
+import { withoutManagedFields, yamlText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
 import { selectedObject } from './selection/selected.ts'
 import { type CallFailure, failureError } from './session/call-failure.ts'
@@ -60,7 +60,7 @@ async function edit(
   const path = objectPath(resource, namespace, name)
   const base = await api.send({ path })
   await using file = await openEditedFile(context.host.env)
-  let round: Round = { base, text: await yamlText(shownOf(base)), problems: [] }
+  let round: Round = { base, text: await yamlText(withoutManagedFields(base)), problems: [] }
   for (let count = 0; count < MAX_ROUNDS; count++) {
     const edited = withoutComments(await file.edit(headerOf(round.problems) + round.text))
     if (edited === withoutComments(round.text)) return unchanged(round, file, context)
@@ -109,7 +109,7 @@ async function submit(
     if (!(error instanceof NodeProxyError)) throw error
     return { base, text: edited, problems: [error.message] }
   }
-  const change = mergeDifference(shownOf(base), object)
+  const change = mergeDifference(withoutManagedFields(base), object)
   if (Object.keys(change).length === 0) return { base, text, problems: [] }
   const put = { method: 'PUT', path, query: { fieldManager: FIELD_MANAGER } } as const
   const answer = await api.request({
@@ -120,14 +120,14 @@ async function submit(
   if (answer.failure.code !== 409)
     return { base, text: edited, problems: problemsOf(answer.failure) }
   const fresh = await api.send({ path })
-  const theirs = mergeDifference(shownOf(base), shownOf(fresh))
+  const theirs = mergeDifference(withoutManagedFields(base), withoutManagedFields(fresh))
   const merged = mergePatch(fresh, change) as JsonObject
   if (!isContradiction(withoutVersion(theirs), withoutVersion(change))) {
     const again = await api.request({ ...put, body: guarded(merged, fresh) })
     if (again.ok) return { saved: again.value.body }
   }
-  const next = await yamlText(shownOf(guarded(merged, fresh)))
-  return isDeepEqual(shownOf(merged), shownOf(fresh))
+  const next = await yamlText(withoutManagedFields(guarded(merged, fresh)))
+  return isDeepEqual(withoutManagedFields(merged), withoutManagedFields(fresh))
     ? { saved: fresh }
     : { base: fresh, text: next, problems: [CONFLICT] }
 }
@@ -145,10 +145,6 @@ function guarded(object: JsonObject, base: JsonObject): JsonObject {
 function withoutVersion(patch: JsonObject): JsonObject {
   const metadata = without(objectAt(patch, 'metadata'), 'resourceVersion', 'generation')
   return { ...without(patch, 'status'), metadata }
-}
-
-function shownOf(object: JsonObject): JsonObject {
-  return { ...object, metadata: without(objectAt(object, 'metadata'), 'managedFields') }
 }
 
 function problemsOf(failure: CallFailure): readonly string[] {

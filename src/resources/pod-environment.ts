@@ -1,4 +1,3 @@
-import type { IpAddress } from '../lib/ip.ts'
 import { hostPort } from '../lib/ip.ts'
 import {
   arrayAt,
@@ -86,7 +85,7 @@ function portVariables(
   const protocol = stringAt(port, 'protocol') || 'TCP'
   const number = numberOf(port)
   const prefix = `${service}_PORT_${number}_${protocol.toUpperCase()}`
-  const url = `${protocol.toLowerCase()}://${hostPort(ip as IpAddress, Number(number))}`
+  const url = `${protocol.toLowerCase()}://${hostPort(ip, Number(number))}`
   return [
     ...(index === 0 ? [[`${service}_PORT`, url] as const] : []),
     [prefix, url],

@@ -1,5 +1,6 @@
 import type { NodeProxyError } from '../lib/error.ts'
-import { describeProblem, type Problem } from './problem.ts'
+import { describeFault } from '../lib/yaml/located.ts'
+import type { Problem } from './problem.ts'
 
 /** 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration. */
 export type ExitCode = 0 | 1 | 2
@@ -33,7 +34,7 @@ export function createAnswers(program: string, { stdout, stderr }: Terminal): An
   for (const output of [stdout, stderr]) output.on?.('error', () => undefined)
   const complain = (problems: readonly Problem[], code: ExitCode): ExitCode => {
     for (const problem of problems) {
-      const text = describeProblem(problem).replaceAll(/\s*\n\s*/g, ' ')
+      const text = describeFault(problem).replaceAll(/\s*\n\s*/g, ' ')
       stderr.write(`${program}: ${text} (${problem.code})\n`)
     }
     return code

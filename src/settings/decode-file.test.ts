@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { describeFault } from '../lib/yaml/located.ts'
 import { decodeFile } from './decode-file.ts'
-import { describeProblem } from './problem.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 
 const OWN = 'apiVersion: server.example/v1\nkind: ServerConfiguration\n'
@@ -11,7 +11,7 @@ function decode(text: string) {
 }
 
 function problems(text: string): string[] {
-  return decode(text).problems.map((problem) => `${problem.code} ${describeProblem(problem)}`)
+  return decode(text).problems.map((problem) => `${problem.code} ${describeFault(problem)}`)
 }
 
 function values(text: string): Record<string, unknown> {
@@ -54,13 +54,14 @@ describe('decodeFile', () => {
     ['listen: 5', /3:9: listen: 5: write a map of fields/],
     ['role: {a: 1}', /3:7: role: write one value, not a map/],
     ['clients: [[1]]', /write a list of plain values/],
+    [`clients: [${'1,'.repeat(1_001)}]`, /3:10: clients: write at most 1000 items/],
     ['role: 010', /leading zero/],
     ['role: .inf', /write text, a number/],
     ['role: main\nrole: spare', /^SYNTAX .*4:1: the field stands here for the second time/],
     ['listen:\n\ttimeout: 3s', /4:1: tabs cannot indent YAML/],
     ['---\nrole: main', /3:1: a second document/],
     ['role: "main', /not YAML/],
-    ['role: *nowhere', /leads nowhere/],
+    ['role: *nowhere', /without its anchor/],
     ['{a: 1}: 2', /not YAML/],
   ])('explains %j', (line, message) => {
     expect(problems(`${OWN}${line}\n`)).toEqual([expect.stringMatching(message)])
@@ -87,8 +88,7 @@ describe('decodeFile', () => {
   })
 
   it('follows an alias to a value', () => {
-    const text = `${OWN}role: &a spare\nlisten: {address: &b 10.0.0.1:1}\nclients: [*a]\n`
-    expect(problems(text)).toEqual([expect.stringMatching(/clients: write a list of plain values/)])
+    expect(values(`${OWN}clients: [&a 10.0.0.0/8, *a]\n`)).toEqual({ clients: ['10.0.0.0/8'] })
     expect(values(`${OLD}cache: &a 5s\nlisten: {timeout: *a}\n`)).toEqual({
       'listen.timeout': 5_000,
     })

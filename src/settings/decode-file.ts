@@ -1,14 +1,15 @@
 import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
+import { type Located, locateYaml, unknownField } from '../lib/yaml/located.ts'
+import type { Fault } from '../lib/yaml/parse-yaml.ts'
 import type { AnyField } from './field.ts'
 import type { FieldPath } from './field-path.ts'
 import { type ForeignKind, type ImpliedValue, readKind } from './file-kind.ts'
-import type { Position, Problem } from './problem.ts'
+import type { Problem } from './problem.ts'
 import type { ConfigurationFile } from './read-file.ts'
 import type { Setting, Settings } from './settings.ts'
 import type { SettingsTable } from './table.ts'
-import type { Raw } from './value-type.ts'
-import { type Entry, readYaml } from './yaml-source.ts'
+import { type Raw, rawOf } from './value-type.ts'
 
 /** The decoded settings of a file. */
 export interface FileResult<C> {
@@ -20,17 +21,29 @@ export interface FileResult<C> {
 
 /** Decodes a file of any accepted kind: all its settings, and all its problems. */
 export function decodeFile<C>(table: SettingsTable<C>, file: ConfigurationFile): FileResult<C> {
-  const yaml = readYaml(file, table.codes)
-  if (!yaml.ok) return { settings: new Map(), problems: yaml.problems, warnings: [] }
-  const kind = readKind(table, yaml.entries, yaml.start)
+  const located = locateYaml({ file: file.name, text: file.text })
+  if (!located.ok) return unreadable(table, located.faults)
+  const { at, value } = located.root
+  if (!('fields' in value)) {
+    const message = 'unreadable' in value ? value.unreadable : 'write a map of fields, not this'
+    return unreadable(table, [{ at, message }])
+  }
+  const kind = readKind(table, value.fields, at)
   if ('code' in kind) return { settings: new Map(), problems: [kind], warnings: [] }
   const foreign = table.foreignKinds.find((candidate) => candidate === kind)
   const decoder = new Decoder(table, foreign)
-  for (const entry of yaml.entries) {
-    if (entry.key !== 'apiVersion' && entry.key !== 'kind') decoder.read(entry, '')
+  for (const [name, found] of value.fields) {
+    if (name !== 'apiVersion' && name !== 'kind') decoder.read(found)
   }
   for (const implied of foreign?.impliedValues ?? []) decoder.imply(implied)
   return decoder
+}
+
+function unreadable<C>({ codes }: SettingsTable<C>, faults: readonly Fault[]): FileResult<C> {
+  const problems = faults.map(({ at, message }) => {
+    return { code: codes.syntax, at, field: '', value: undefined, message }
+  })
+  return { settings: new Map(), problems, warnings: [] }
 }
 
 class Decoder<C> implements FileResult<C> {
@@ -46,14 +59,14 @@ class Decoder<C> implements FileResult<C> {
     this.#foreign = foreign
   }
 
-  read(entry: Entry, section: string): void {
-    const path = section + entry.key
+  read(found: Located): void {
+    const { path } = found
     const field = this.#table.byPath.get(path)
     const ignored = this.#foreign?.ignoredFields.get(path)
-    if (field !== undefined) this.#readField(entry, path as FieldPath<C>, field)
-    else if (this.#table.sections.has(path)) this.#readSection(entry, path)
-    else if (ignored !== undefined) this.#ignore(entry, path, ignored)
-    else this.#reject(entry, path)
+    if (field !== undefined) this.#readField(found, path as FieldPath<C>, field)
+    else if (this.#table.sections.has(path)) this.#readSection(found)
+    else if (ignored !== undefined) this.#ignore(found, ignored)
+    else this.#reject(found)
   }
 
   /** The place of an implied value is that of the field that implies it. */
@@ -68,24 +81,26 @@ class Decoder<C> implements FileResult<C> {
     this.settings.set(path as FieldPath<C>, { value: decoded.value, origin: cause.origin })
   }
 
-  #readSection({ value, valueAt: at }: Entry, field: string): void {
-    if ('map' in value) {
-      for (const child of value.map) this.read(child, `${field}.`)
-    } else if ('bad' in value) {
-      this.#refuse({ at, field, value: undefined, message: value.bad })
-    } else if (value.raw !== null) {
-      this.#refuse({ at, field, value: quote(value.raw), message: 'write a map of fields' })
-    }
-  }
-
-  #readField({ value, valueAt: at }: Entry, path: FieldPath<C>, field: AnyField): void {
-    if (!('raw' in value)) {
-      const message = 'bad' in value ? value.bad : 'write one value, not a map'
-      this.#refuse({ at, field: path, value: undefined, message })
+  #readSection(found: Located): void {
+    if ('fields' in found.value) {
+      for (const child of found.value.fields.values()) this.read(child)
       return
     }
-    if (value.raw === null || (this.#foreign && field.zeroIsUnset && isZero(value.raw))) return
-    const decoded = field.type.decode(value.raw)
+    const raw = rawOf(found.value)
+    if (!raw.ok) this.#refuse(found, undefined, raw.remedy)
+    else if (raw.value !== null) this.#refuse(found, raw.value, 'write a map of fields')
+  }
+
+  #readField(found: Located, path: FieldPath<C>, field: AnyField): void {
+    const { at } = found
+    const read = rawOf(found.value)
+    if (!read.ok) {
+      this.#refuse(found, undefined, read.remedy)
+      return
+    }
+    const raw = read.value
+    if (raw === null || (this.#foreign && field.zeroIsUnset && isZero(raw))) return
+    const decoded = field.type.decode(raw)
     if (decoded.ok) {
       this.settings.set(path, { value: decoded.value, origin: { from: 'file', at } })
       const { warning: message } = decoded
@@ -94,39 +109,39 @@ class Decoder<C> implements FileResult<C> {
         this.warnings.push({ code, at, field: path, value: undefined, message })
       }
     } else {
-      this.#refuse({ at, field: path, value: quote(value.raw), message: decoded.remedy })
+      this.#refuse(found, raw, decoded.remedy)
     }
   }
 
-  #refuse(rest: Omit<Problem, 'code'> & { readonly at: Position }): void {
-    this.problems.push({ code: this.#table.codes.value, ...rest })
+  #refuse({ at, path: field }: Located, raw: Raw | undefined, message: string): void {
+    const value = raw === undefined ? undefined : quote(raw)
+    this.problems.push({ code: this.#table.codes.value, at, field, value, message })
   }
 
-  #ignore(entry: Entry, field: string, reason: string): void {
-    if (isEmpty(entry)) return
+  #ignore(found: Located, reason: string): void {
+    if (isEmpty(found)) return
+    const { fieldAt: at, path: field } = found
     const message = `ignored: ${reason}`
-    const code = this.#table.codes.ignored
-    this.warnings.push({ code, at: entry.keyAt, field, value: undefined, message })
+    this.warnings.push({ code: this.#table.codes.ignored, at, field, value: undefined, message })
   }
 
-  #reject({ keyAt: at }: Entry, field: string): void {
+  #reject({ fieldAt: at, path: field }: Located): void {
     const tool = this.#table.foreignKinds.find(({ ignoredFields }) => ignoredFields.has(field))
     const message =
       tool === undefined
-        ? `unknown field; ${didYouMean(this.#table, field)}`
+        ? unknownField(meantBy(this.#table, field))
         : `a field of ${tool.kind} only; remove it: ${tool.ignoredFields.get(field)}`
     this.problems.push({ code: this.#table.codes.field, at, field, value: undefined, message })
   }
 }
 
-/** Suggests a field of the same section first, then one of the same last name anywhere. */
-function didYouMean<C>({ byPath, sections }: SettingsTable<C>, path: string): string {
+/** A field of the same section first, then one of the same last name anywhere. */
+function meantBy<C>({ byPath, sections }: SettingsTable<C>, path: string): string | undefined {
   const known = [...byPath.keys()]
   const name = path.slice(path.indexOf('.') + 1)
   const sameName = known.find((field) => field.slice(field.indexOf('.') + 1) === name)
   const candidates = path.includes('.') ? known : [...known, ...sections]
-  const meant = nearest(path, candidates) ?? sameName
-  return meant === undefined ? 'remove it' : `did you mean ${meant}?`
+  return nearest(path, candidates) ?? sameName
 }
 
 function isZero(raw: Raw): boolean {
@@ -134,10 +149,11 @@ function isZero(raw: Raw): boolean {
 }
 
 /** Nothing but zero values: generated files list every field there is. */
-function isEmpty({ value }: Entry): boolean {
-  if ('map' in value) return value.map.every(isEmpty)
-  if ('bad' in value) return false
+function isEmpty({ value }: Located): boolean {
+  if ('fields' in value) return [...value.fields.values()].every(isEmpty)
+  const raw = rawOf(value)
+  if (!raw.ok) return false
   return (
-    value.raw === null || isZero(value.raw) || (Array.isArray(value.raw) && value.raw.length === 0)
+    raw.value === null || isZero(raw.value) || (Array.isArray(raw.value) && raw.value.length === 0)
   )
 }

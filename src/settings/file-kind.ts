@@ -1,7 +1,8 @@
 import { quote } from '../lib/quote.ts'
-import type { Position, Problem, ProblemCodes } from './problem.ts'
-import type { Raw } from './value-type.ts'
-import type { Entry } from './yaml-source.ts'
+import type { Fields } from '../lib/yaml/located.ts'
+import type { Position } from '../lib/yaml/parse-yaml.ts'
+import type { Problem, ProblemCodes } from './problem.ts'
+import { type Raw, rawOf } from './value-type.ts'
 
 /** How a configuration file names its kind. */
 export interface FileKind {
@@ -34,17 +35,17 @@ export interface AcceptedKinds {
   readonly codes: ProblemCodes
 }
 
-/** Which of the accepted kinds a file is of; its entries begin at `start`. */
+/** Which of the accepted kinds a file is of; its fields begin at `start`. */
 export function readKind(
   { kind: own, foreignKinds, codes }: AcceptedKinds,
-  entries: readonly Entry[],
+  fields: Fields,
   start: Position,
 ): FileKind | Problem {
   const accepted: readonly FileKind[] = [own, ...foreignKinds]
-  const find = (key: string) => entries.find((entry) => entry.key === key)
-  const text = (key: string) => {
-    const value = find(key)?.value
-    return value !== undefined && 'raw' in value ? value.raw : undefined
+  const text = (name: string): Raw | undefined => {
+    const found = fields.get(name)
+    const raw = found && rawOf(found.value)
+    return raw?.ok ? raw.value : undefined
   }
   const versions = accepted.filter(({ apiVersion }) => apiVersion === text('apiVersion'))
   const found = versions.find(({ kind }) => kind === text('kind'))
@@ -52,9 +53,9 @@ export function readKind(
   const field = versions.length > 0 ? 'kind' : 'apiVersion'
   return {
     code: codes.kind,
-    at: find(field)?.valueAt ?? start,
+    at: fields.get(field)?.at ?? start,
     field,
-    value: find(field) && quote(text(field) ?? null),
+    value: fields.get(field) && quote(text(field) ?? null),
     message: `write ${accepted.map(describeKind).join(', or ')}`,
   }
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { describeFault } from '../lib/yaml/located.ts'
 import { parseFlags } from './flags.ts'
-import { describeProblem } from './problem.ts'
 import { settingsTable } from './table.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 
 function line(...args: string[]) {
   const result = parseFlags(SERVER_TABLE, args)
-  if (!result.ok) throw new Error(describeProblem(result.problem))
+  if (!result.ok) throw new Error(describeFault(result.problem))
   return result.line
 }
 
@@ -57,6 +57,6 @@ describe('parseFlags', () => {
   ])('explains %s', (arg, message) => {
     const result = parseFlags(SERVER_TABLE, [arg])
     expect(result).toMatchObject({ ok: false, problem: { code: 'FLAG' } })
-    expect(result.ok ? '' : describeProblem(result.problem)).toMatch(message)
+    expect(result.ok ? '' : describeFault(result.problem)).toMatch(message)
   })
 })

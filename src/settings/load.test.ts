@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { describeFault } from '../lib/yaml/located.ts'
 import { compareConfigurations } from './compare.ts'
 import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
-import { describeProblem } from './problem.ts'
 import { configurationObject, configurationYaml, configzBody } from './render.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 
@@ -11,20 +11,20 @@ const HEAD = 'apiVersion: server.example/v1\nkind: ServerConfiguration\n'
 
 async function load(text: string | undefined, ...args: string[]) {
   const flags = parseFlags(SERVER_TABLE, args)
-  if (!flags.ok) throw new Error(describeProblem(flags.problem))
+  if (!flags.ok) throw new Error(describeFault(flags.problem))
   const file = text === undefined ? undefined : { name: 's.yaml', text }
   return loadConfiguration(SERVER_TABLE, file, flags.line)
 }
 
 async function loaded(text: string | undefined, ...args: string[]) {
   const result = await load(text, ...args)
-  if (!result.ok) throw new Error(result.problems.map(describeProblem).join('\n'))
+  if (!result.ok) throw new Error(result.problems.map(describeFault).join('\n'))
   return result
 }
 
 async function problems(text: string | undefined, ...args: string[]) {
   const result = await load(text, ...args)
-  return result.ok ? [] : result.problems.map((one) => `${one.code} ${describeProblem(one)}`)
+  return result.ok ? [] : result.problems.map((one) => `${one.code} ${describeFault(one)}`)
 }
 
 describe('loadConfiguration', () => {
@@ -85,7 +85,7 @@ describe('loadConfiguration', () => {
 
   it('warns of ignored and deprecated flags', async () => {
     const { warnings } = await loaded(undefined, '--color', '--port=9')
-    expect(warnings.map((one) => `${one.code} ${describeProblem(one)}`)).toEqual([
+    expect(warnings.map((one) => `${one.code} ${describeFault(one)}`)).toEqual([
       'FLAG --port: deprecated; use --listen-address',
       'FLAG --color: ignored: nothing is coloured',
     ])

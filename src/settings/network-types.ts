@@ -1,4 +1,12 @@
-import { type Cidr, familyOf, hostPort, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
+import {
+  type Cidr,
+  familyOf,
+  hostPort,
+  type IpAddress,
+  parseCidr,
+  parseIp,
+  splitHostPort,
+} from '../lib/ip.ts'
 import { formatPortRange, type PortRange, parsePortRange } from '../lib/port-range.ts'
 import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
 
@@ -106,10 +114,8 @@ function isNetwork(text: string, cidr: Cidr): boolean {
 
 /** `IP:port` or `[IPv6]:port`; undefined when it is neither. */
 export function parseSocketAddress(text: string): SocketAddress | undefined {
-  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):([1-9][0-9]{0,4})$/.exec(text)
-  const ip = parseIp(match?.[1] ?? match?.[2] ?? '')
-  const port = Number(match?.[3])
-  const bracketed = match?.[1] !== undefined
-  if (ip === undefined || bracketed !== (familyOf(ip) === 6) || port > 65_535) return undefined
-  return { ip, port }
+  const { host = '', port = '' } = splitHostPort(text) ?? {}
+  const ip = parseIp(host)
+  if (ip === undefined || !/^[1-9]/.test(port) || Number(port) > 65_535) return undefined
+  return { ip, port: Number(port) }
 }

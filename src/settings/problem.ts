@@ -1,28 +1,8 @@
-/** A place in a file; line and column start at 1. */
-export interface Position {
-  readonly file: string
-  readonly line: number
-  readonly column: number
-}
+import type { FieldFault } from '../lib/yaml/located.ts'
 
-/** One thing that is wrong with the configuration or the command line. */
-export interface Problem {
+/** One thing that is wrong with the configuration (`server.port`) or the command line (`--server-port`). */
+export interface Problem extends FieldFault {
   readonly code: string
-  /** A place in a file, or undefined when it came by a flag. */
-  readonly at: Position | undefined
-  /** `server.port` or `--server-port`; empty when it concerns the whole. */
-  readonly field: string
-  /** What stands there, as JSON; undefined when nothing does. */
-  readonly value: string | undefined
-  /** What is wrong and what to do. */
-  readonly message: string
-}
-
-/** `server.yaml:3:7: server.timeout: "30": write a duration …` */
-export function describeProblem(problem: Problem): string {
-  const { at, field, value, message } = problem
-  const place = at === undefined ? '' : `${at.file}:${at.line}:${at.column}`
-  return [place, field, value ?? '', message].filter((part) => part !== '').join(': ')
 }
 
 /** The codes of a program for what can be wrong with its settings; `docs/errors.md` explains them. */

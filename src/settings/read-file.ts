@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { NodeProxyError } from '../lib/error.ts'
+import { NodeProxyError, systemCode } from '../lib/error.ts'
 import type { ProblemCodes } from './problem.ts'
 
 /** The content of a configuration file. */
@@ -25,7 +25,7 @@ export async function readConfigurationFile(
       await file.close()
     }
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const code = systemCode(cause)
     throw new NodeProxyError(codes.unreadable, `cannot read ${path}: ${code}`, {
       object: path,
       hint: 'check --config and the permissions of the file',

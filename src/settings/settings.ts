@@ -1,6 +1,6 @@
+import type { Position } from '../lib/yaml/parse-yaml.ts'
 import type { AnyField } from './field.ts'
 import type { FieldPath } from './field-path.ts'
-import type { Position } from './problem.ts'
 
 /** Where a value comes from. */
 export type Origin =

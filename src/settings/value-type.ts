@@ -1,3 +1,7 @@
+import type { LocatedValue } from '../lib/yaml/located.ts'
+
+const MAX_ITEMS = 1_000
+
 /** A value of one field in YAML and JSON; a map is never a value. */
 export type Raw = string | number | boolean | null | readonly Raw[]
 
@@ -34,4 +38,18 @@ export function accept<T>(value: T, warning?: string): Decoded<T> {
 /** The result for an invalid value; `remedy` is what to write instead. */
 export function refuse(remedy: string): Decoded<never> {
   return { ok: false, remedy }
+}
+
+/** The value of one field of a file. */
+export function rawOf(value: LocatedValue): Decoded<Raw> {
+  if ('scalar' in value) return accept(value.scalar)
+  if ('unreadable' in value) return refuse(value.unreadable)
+  if ('fields' in value) return refuse('write one value, not a map')
+  if (value.items.length > MAX_ITEMS) return refuse(`write at most ${MAX_ITEMS} items`)
+  const items: Raw[] = []
+  for (const item of value.items) {
+    if (!('scalar' in item.value)) return refuse('write a list of plain values')
+    items.push(item.value.scalar)
+  }
+  return accept(items)
 }

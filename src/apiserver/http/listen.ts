@@ -10,6 +10,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
+import { hostPort } from '../../lib/ip.ts'
 import { CertifiedConnections } from '../../lib/tls/certified-connections.ts'
 import { StatusError } from '../status/status.ts'
 import type { HttpContext } from './create-http-context.ts'
@@ -70,7 +71,7 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
   const { host = '127.0.0.1', port = 0, socketPath, tls, clientAuthorities } = options
   const server = createServer(handler, tls, clientAuthorities)
   await new Promise<void>((resolve, reject) => {
-    const address = socketPath ?? `${host}:${port}`
+    const address = socketPath ?? hostPort(host, port)
     const fail = (cause: Error): void => reject(cannotListen(address, cause))
     server.once('error', fail)
     server.listen(socketPath === undefined ? { port, host } : { path: socketPath }, () => {
@@ -103,8 +104,7 @@ function locationOf(
   scheme: 'http' | 'https',
 ): Pick<Listener, 'url' | 'port'> {
   if (address === null || typeof address === 'string') return { url: 'http://localhost', port: 0 }
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return { url: `${scheme}://${host}:${address.port}`, port: address.port }
+  return { url: `${scheme}://${hostPort(address.address, address.port)}`, port: address.port }
 }
 
 /** The timeout of client-go for a TLS handshake; Node's default is two minutes. */

@@ -76,6 +76,5 @@ function readyAddresses(object: JsonObject): string {
 }
 
 function endpointText(ip: string, port: number): string {
-  const parsed = parseLegacyIp(ip)
-  return parsed === undefined ? `${ip}:${port}` : hostPort(parsed, port)
+  return hostPort(parseLegacyIp(ip) ?? ip, port)
 }

@@ -3,6 +3,7 @@ import {
   type Json,
   type JsonObject,
   objectAt,
+  parseJson,
   stringAt,
   without,
 } from '../../lib/json.ts'
@@ -239,7 +240,7 @@ function missingKeys(structure: Structure, item: Json): string {
  */
 function lastAppliedFields(request: ApiRequest, name: string, live: JsonObject): FieldSet {
   if (name !== KUBECTL) return noFields
-  const last = parsed(stringAt(live, 'metadata', 'annotations', LAST_APPLIED))
+  const last = parseJson(stringAt(live, 'metadata', 'annotations', LAST_APPLIED))
   if (!isJsonObject(last)) return noFields
   const structure = ownedStructure(request)
   const applied = ownedPart(request, last)
@@ -259,13 +260,5 @@ function withLastApplied(name: string, object: JsonObject, applied: JsonObject):
   return {
     ...object,
     metadata: { ...metadata, annotations: { ...annotations, [LAST_APPLIED]: record } },
-  }
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
   }
 }

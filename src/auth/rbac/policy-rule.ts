@@ -1,4 +1,4 @@
-import { arrayAt, type Json, type JsonObject } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, stringsAt } from '../../lib/json.ts'
 import { canonicalGroup } from '../../resources/api-groups.ts'
 
 /** Matches every verb, group, resource or path. */
@@ -26,14 +26,10 @@ export const EVERYTHING: readonly PolicyRule[] = [
 /** The rules of a Role or ClusterRole; a part that is no list of strings counts as absent. */
 export function rulesOfRole(role: JsonObject): readonly PolicyRule[] {
   return arrayAt(role, 'rules').map((rule) => ({
-    verbs: texts(rule, 'verbs'),
-    apiGroups: texts(rule, 'apiGroups').map(canonicalGroup),
-    resources: texts(rule, 'resources'),
-    resourceNames: texts(rule, 'resourceNames'),
-    nonResourceURLs: texts(rule, 'nonResourceURLs'),
+    verbs: stringsAt(rule, 'verbs'),
+    apiGroups: stringsAt(rule, 'apiGroups').map(canonicalGroup),
+    resources: stringsAt(rule, 'resources'),
+    resourceNames: stringsAt(rule, 'resourceNames'),
+    nonResourceURLs: stringsAt(rule, 'nonResourceURLs'),
   }))
-}
-
-function texts(rule: Json, key: string): readonly string[] {
-  return arrayAt(rule, key).filter((one) => typeof one === 'string')
 }

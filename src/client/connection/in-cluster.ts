@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
-import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { hostPort } from '../../lib/ip.ts'
 import type { Connection } from './connection.ts'
 import { tokenFileCredential } from './credential/token-file.ts'
 import { fileSource } from './pem-source.ts'
@@ -43,8 +43,7 @@ export async function loadInCluster(options: InClusterOptions): Promise<Connecti
   }
   const host = env[family.host] ?? ''
   const port = env[family.port] || '443'
-  const bracketed = isIPv6(host) ? `[${host}]` : host
-  const url = parseServerUrl(`https://${bracketed}:${port}`, family.host)
+  const url = parseServerUrl(`https://${hostPort(host, port)}`, family.host)
   const ca = fileSource(join(folder, 'ca.crt'))
   return {
     origin: url.origin,

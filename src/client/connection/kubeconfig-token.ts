@@ -1,6 +1,6 @@
 import type { Document } from 'yaml'
 import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
+import { NodeProxyError, systemCode } from '../../lib/error.ts'
 import { replaceFile } from '../../lib/files.ts'
 import { isRecord } from '../json.ts'
 import type { Credential, CredentialSource } from './credential/credential.ts'
@@ -106,5 +106,5 @@ function locate(
 /** A message of ours, else the system's code: its message may quote the path with the name of a partial file. */
 function reasonOf(error: unknown): string {
   if (error instanceof NodeProxyError) return error.message
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+  return systemCode(error)
 }

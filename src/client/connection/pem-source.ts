@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { NodeProxyError } from '../../lib/error.ts'
+import { NodeProxyError, systemCode } from '../../lib/error.ts'
 import type { FieldReader } from './field-reader.ts'
 
 /** Reads a PEM text; called for every new connection. Undefined: there is none. @throws NP_CLIENT_CREDENTIAL */
@@ -31,7 +31,7 @@ export function fileSource(path: string): PemSource {
     try {
       return await readFile(path, 'utf8')
     } catch (cause) {
-      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+      const code = systemCode(cause)
       const message = `the file ${JSON.stringify(path)} cannot be read: ${code}`
       throw new NodeProxyError('NP_CLIENT_CREDENTIAL', message, { object: path, cause })
     }

@@ -1,3 +1,5 @@
+import { bufferOver } from '../../lib/own-buffer.ts'
+
 const NEWLINE = 0x0a
 
 /** Splits a byte stream into lines. */
@@ -51,5 +53,5 @@ export function createLineSplitter(limit: number): LineSplitter {
 export function joinedText(parts: readonly Uint8Array[]): string {
   const [only] = parts
   if (only === undefined || parts.length > 1) return Buffer.concat(parts).toString('utf8')
-  return Buffer.from(only.buffer, only.byteOffset, only.length).toString('utf8')
+  return bufferOver(only).toString('utf8')
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { parseJson } from '../json.ts'
+import { parseJson } from '../../lib/json.ts'
 import type { Deadline } from './deadline.ts'
 import { createDeadline } from './deadline.ts'
 import type { ApiFailure, ApiResult } from './failure.ts'

@@ -1,12 +1,12 @@
 import type { Answer } from 'dns-packet'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
+import { lowerCase } from '../wire/name.ts'
 import { AnswerCache, type CachedAnswer, type CacheLimits, mapTtls } from './answer-cache.ts'
 import { type ForwardObserver, noForwardObserver } from './forward-observer.ts'
 import type { AnswerSource, ForwardedAnswer, ForwardFault } from './forwarded-answer.ts'
 import { type ForwardQuestion, type Query, queryOf } from './message/query.ts'
 import type { UpstreamAnswer } from './message/read-reply.ts'
-import { lowerCase } from './message/wire-name.ts'
 import {
   type AttemptSchedule,
   queryUpstreams,

@@ -1,5 +1,6 @@
 import type { EndpointSource, Service } from '../../resources/types.ts'
-import { encodeRecords, nameOfKey } from '../wire/encoded-records.ts'
+import { encodeRecords } from '../wire/encoded-records.ts'
+import { nameOfKey } from '../wire/name.ts'
 import { HEADER_LENGTH, QUESTION_TAIL, typeName } from '../wire/numbers.ts'
 import type { Query } from '../wire/query.ts'
 import { type EncodedAnswer, isSameForAll } from '../wire/response.ts'

@@ -1,7 +1,8 @@
 import { type Answer, encode } from 'dns-packet'
 import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
-import { type EncodedRecords, encodeRecords, nameOfKey } from '../wire/encoded-records.ts'
+import { type EncodedRecords, encodeRecords } from '../wire/encoded-records.ts'
+import { nameOfKey } from '../wire/name.ts'
 import { CLASS, FLAG, HEADER_LENGTH, RCODE, TYPE } from '../wire/numbers.ts'
 import { type Query, type QueryFault, readQuery } from '../wire/query.ts'
 import {
@@ -135,10 +136,8 @@ export class Responder {
   }
 }
 
-const AUTHENTIC_DATA = 0x20
-
 function setAuthentic(response: Buffer): void {
-  response[3]! |= AUTHENTIC_DATA
+  response[3]! |= FLAG.authenticData
 }
 
 /** An answer of another server. */

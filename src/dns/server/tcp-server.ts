@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net'
+import { MAX_MESSAGE } from '../wire/numbers.ts'
 import type { ListenAddress, ServerParts } from './server-parts.ts'
 import { countRefusal } from './statistics.ts'
 
@@ -12,7 +13,6 @@ const MAX_CONNECTIONS_OF_CLIENT = 200
 const IDLE_MS = 10_000
 /** Questions of one connection that wait for an answer; it is not read meanwhile. */
 const MAX_WAITING = 100
-const MAX_MESSAGE = 65_535
 
 /** Answers questions over TCP, each as soon as its answer is known. */
 export class TcpServer {

@@ -14,6 +14,8 @@ export const FLAG = {
   truncated: 0x0200,
   recursionDesired: 0x0100,
   recursionAvailable: 0x0080,
+  /** RFC 4035: every record was validated. */
+  authenticData: 0x0020,
   checkingDisabled: 0x0010,
 } as const
 
@@ -32,12 +34,27 @@ export const RCODE = {
 } as const
 
 export const CLASS = { internet: 1, any: 255 } as const
-export const TYPE = { opt: 41, incrementalTransfer: 251, transfer: 252 } as const
+export const TYPE = {
+  ns: 2,
+  cname: 5,
+  soa: 6,
+  dname: 39,
+  opt: 41,
+  ds: 43,
+  rrsig: 46,
+  nsec: 47,
+  nsec3: 50,
+  incrementalTransfer: 251,
+  transfer: 252,
+  any: 255,
+} as const
 
 /** What a datagram holds for a client that does not say more. */
 export const MIN_DATAGRAM = 512
 /** What a datagram holds at most: no fragments on any path of today (RFC 9715). */
 export const MAX_DATAGRAM = 1232
+/** A message at most: its length over TCP has 16 bits. */
+export const MAX_MESSAGE = 65_535
 /** Bytes of an OPT record without options. */
 export const OPT_LENGTH = 11
 

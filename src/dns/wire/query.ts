@@ -1,3 +1,4 @@
+import { lowerCase, readName } from './name.ts'
 import {
   DNSSEC_OK,
   FLAG,
@@ -75,7 +76,7 @@ export function readQuery(message: Buffer): Query | QueryFault {
     id: message.readUInt16BE(0),
     recursionDesired: (flags & FLAG.recursionDesired) !== 0,
     checkingDisabled: (flags & FLAG.checkingDisabled) !== 0,
-    key: message.toString('latin1', HEADER_LENGTH, nameEnd).toLowerCase(),
+    key: lowerCase(message.toString('latin1', HEADER_LENGTH, nameEnd)),
     type: message.readUInt16BE(nameEnd),
     klass: message.readUInt16BE(nameEnd + 2),
     questionEnd,
@@ -112,7 +113,7 @@ function readOptions(
   let at = start
   for (let index = 0; index < count; index += 1) {
     const isRoot = message[at] === 0
-    at = endOfOwner(message, at)
+    at = isRoot ? at + 1 : (readName(message, at)?.end ?? 0)
     const end = at + 10
     if (at === 0 || end > message.length) return 'wrong'
     if (message.readUInt16BE(at) === TYPE.opt) {
@@ -127,16 +128,4 @@ function readOptions(
     if (at > message.length) return 'wrong'
   }
   return options
-}
-
-/** Where the owner of a record ends, which may be compressed; 0 for one that is cut off. */
-function endOfOwner(message: Buffer, start: number): number {
-  let at = start
-  while (at < message.length && at - start <= MAX_NAME) {
-    const length = message[at]!
-    if (length === 0) return at + 1
-    if (length > MAX_LABEL) return at + 2
-    at += length + 1
-  }
-  return 0
 }

@@ -1,12 +1,7 @@
 import type { ZoneRecord } from '../zone/record.ts'
 import type { ZoneAnswer } from '../zone/zone-answer.ts'
-import {
-  type EncodedRecords,
-  encodeRecords,
-  nameOfKey,
-  recordTail,
-  wireName,
-} from './encoded-records.ts'
+import { type EncodedRecords, encodeRecords, recordTail } from './encoded-records.ts'
+import { nameOfKey, wireName } from './name.ts'
 import { HEADER_LENGTH, RCODE } from './numbers.ts'
 import { type EncodedAnswer, NO_RECORDS } from './response.ts'
 

@@ -1,3 +1,4 @@
+import { hostPort } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import type { Check } from '../evidence/finding.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
@@ -49,7 +50,7 @@ function claimsOf(service: JsonObject): readonly Claim[] {
     const number = scalarText(valueAt(port, 'port'))
     const protocol = stringAt(port, 'protocol') || 'TCP'
     return [...new Set(addresses)].map((ip) => ({
-      claim: `${ip.includes(':') ? `[${ip}]` : ip}:${number}/${protocol}`,
+      claim: `${hostPort(ip, number)}/${protocol}`,
       key: keyOf(service),
     }))
   })

@@ -1,3 +1,4 @@
+import { hostPort } from '../../lib/ip.ts'
 import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
 import type { WalkFacts, WalkOutcomeFacts } from '../evidence/node-facts.ts'
 
@@ -71,13 +72,11 @@ function commandsOf(where: string, walk: WalkFacts | undefined): readonly string
       : `${program} -t ${table} -vnL ${chain}`
   if (walk === undefined) return [list]
   const { src, dst, port } = walk
-  const to = dst.includes(':') ? `[${dst}]:${port}` : `${dst}:${port}`
-  return [list, `node-proxy explain ${src === '' ? 'node' : src} ${to}`]
+  return [list, `node-proxy explain ${src === '' ? 'node' : src} ${hostPort(dst, port)}`]
 }
 
 /** `from 10.0.0.2 by cbr0 to 172.30.0.1:80 (clusterIP of shop/web)`. */
 export function packetText({ src, inInterface, dst, port, frontend, service }: WalkFacts): string {
   const from = src === '' ? 'from the node' : `from ${src} by ${inInterface}`
-  const to = dst.includes(':') ? `[${dst}]:${port}` : `${dst}:${port}`
-  return `${from} to ${to}${service === '' ? '' : ` (${frontend} of ${service})`}`
+  return `${from} to ${hostPort(dst, port)}${service === '' ? '' : ` (${frontend} of ${service})`}`
 }

@@ -1,3 +1,4 @@
+import { hostPort } from '../../lib/ip.ts'
 import { checkOfEachNode } from '../evidence/node-check.ts'
 
 /** Another process listens at a node port: its packets go to the Service instead. */
@@ -10,7 +11,7 @@ export const takenNodePort = checkOfEachNode('taken-node-port', ({ takenPorts, s
       symptom: 'External access fails',
       cause: `${process} (pid ${pid}) listens at ${protocol} port ${port}, which is a node port of ${entry}`,
       evidence: [
-        `socket ${address}:${port}/${protocol}`,
+        `socket ${hostPort(address, port)}/${protocol}`,
         ...(isEphemeral
           ? [
               `net.ipv4.ip_local_port_range = ${first} ${last}: the kernel gives such ports to processes`,

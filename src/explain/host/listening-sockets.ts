@@ -1,4 +1,4 @@
-import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { type IpAddress, parseIp, splitHostPort } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { HostFacts, Listening } from '../packet/host-facts.ts'
 import { unreadable } from './read-json.ts'
@@ -20,7 +20,7 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
 ])
 const ANY: ReadonlyMap<string, ListeningSocket['at']> = new Map([
   ['0.0.0.0', 'any4'],
-  ['[::]', 'any6'],
+  ['::', 'any6'],
   ['*', 'any'],
 ])
 
@@ -63,11 +63,10 @@ function parseSockets(text: string): readonly ListeningSocket[] {
     const [kind = '', , , , local = ''] = line.trim().split(/\s+/)
     const options = /inet-sockopt: \(([^)]*)\)/.exec(line)?.[1]?.trim().split(/\s+/)
     const protocol = PROTOCOLS.get(kind)
-    const colon = local.lastIndexOf(':')
-    const address = local.slice(0, colon).replace(/%[^\]]*/, '')
-    const at = ANY.get(address) ?? parseIp(address.replaceAll(/^\[|\]$/g, ''))
+    const { host = '', port } = splitHostPort(local.replace(/%[^\]:]*/, '')) ?? {}
+    const at = ANY.get(host) ?? parseIp(host)
     if (protocol === undefined || at === undefined) return []
     const isTransparent = options?.includes('transparent')
-    return [{ protocol, at, port: Number(local.slice(colon + 1)), isTransparent }]
+    return [{ protocol, at, port: Number(port), isTransparent }]
   })
 }

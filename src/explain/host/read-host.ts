@@ -6,6 +6,7 @@ import {
   ipBytes,
   parseCidr,
   parseIp,
+  prefixLength,
 } from '../../lib/ip.ts'
 import type { AddressType, HostFacts } from '../packet/host-facts.ts'
 import { type JsonObject, parseObjects, readJson, textOf, unreadable } from './read-json.ts'
@@ -127,13 +128,9 @@ function typeOf(local: readonly LocalRoute[], ip: IpAddress, on: string | undefi
     return 'multicast'
   const found = local
     .filter(({ to }) => cidrContains(to, ip))
-    .toSorted((a, b) => prefix(b) - prefix(a))[0]
+    .toSorted((a, b) => prefixLength(b.to) - prefixLength(a.to))[0]
   if (found === undefined || (on !== undefined && found.dev !== on)) return 'unicast'
   return found.type
-}
-
-function prefix({ to }: LocalRoute): number {
-  return Number(to.slice(to.indexOf('/') + 1))
 }
 
 function addressesOf(link: JsonObject): readonly InterfaceAddress[] {

@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import { ACCEPT, type Branch, branchOf } from '../packet/branch.ts'
 import type { PacketState } from '../packet/packet-state.ts'
-import { type Translation, translate } from '../packet/translate.ts'
+import { type Translation, translate, untracked } from '../packet/translate.ts'
 import { evaluate } from './evaluate-expression.ts'
 import { type Chance, type Evaluated, type Evaluation, isUnknown, setName } from './look-up.ts'
 import { isObject, type Json, type JsonObject, textOf } from './model/json.ts'
@@ -95,10 +95,6 @@ function mangle({ key, value }: JsonObject, evaluation: Evaluation): StatementEf
     const mark = typeof parts[0]?.value === 'bigint' ? Number(parts[0].value & 0xffff_ffffn) : 0
     return { ...branchOf(set(mark)), probability }
   })
-}
-
-function untracked(packet: Evaluation['packet']): Evaluation['packet'] {
-  return { ...packet, connection: { ...packet.connection, status: 'untracked' } }
 }
 
 function orUnknown(found: readonly Branch[] | string): StatementEffect {

@@ -25,3 +25,8 @@ export function translate(
   const moved = { ...packet, src: snat.ip, srcPort: snat.port }
   return { ...moved, connection: { ...connection, snat, decided } }
 }
+
+/** The packet, left out of connection tracking. */
+export function untracked(packet: PacketState): PacketState {
+  return { ...packet, connection: { ...packet.connection, status: 'untracked' } }
+}

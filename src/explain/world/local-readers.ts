@@ -9,7 +9,7 @@ import { NetlinkNftables } from '../../kernel/nftables/netlink/netlink-nftables.
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { formatIp, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { formatIp, type IpAddress, parseIp, splitHostPort } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { RunCommand } from '../host/run-command.ts'
 import type { IpvsSnapshot, PersistenceTemplate } from '../ipvs-snapshot.ts'
@@ -141,7 +141,7 @@ export function parseTemplates(text: string): readonly PersistenceTemplate[] {
 }
 
 function addressOf(text = ''): IpAddress | undefined {
-  if (text.startsWith('[')) return parseIp(text.slice(1, -1))
+  if (text.startsWith('[')) return parseIp(splitHostPort(text)?.host ?? '')
   return /^[0-9A-F]{8}$/i.test(text) ? formatIp(Uint8Array.fromHex(text)) : undefined
 }
 

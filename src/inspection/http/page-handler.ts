@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
+import { splitHostPort } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import type { PageFiles } from '../../page/serving/page-files.ts'
 import { sendPageFile } from '../../page/serving/send-page-file.ts'
@@ -36,7 +37,7 @@ export function pageHandler(parts: InspectionHandlerParts, pages: PageFiles): Re
  */
 function refusedOrigin({ headers, socket }: IncomingMessage): NodeProxyError | undefined {
   const host = headers.host ?? ''
-  const name = hostName(host)
+  const name = splitHostPort(host)?.host.toLowerCase()
   const local = [socket.localAddress?.replace('::ffff:', ''), 'localhost']
   if (name === undefined || !(local.includes(name) || isLoopback(name))) {
     return refusal(`Host ${quote(host)} is not an address of this listener`)
@@ -48,12 +49,6 @@ function refusedOrigin({ headers, socket }: IncomingMessage): NodeProxyError | u
   const { origin } = headers
   if (origin === undefined || origin === `http://${host}`) return undefined
   return refusal(`the request comes from another site (Origin ${quote(origin)})`)
-}
-
-/** Without port and brackets; undefined: it is not written as `name`, `name:port` or `[IPv6]:port`. */
-function hostName(host: string): string | undefined {
-  const [, v6, name] = /^(?:\[([^\]]*)\]|([^:[\]]+))(?::\d*)?$/.exec(host) ?? []
-  return v6 ?? name?.toLowerCase()
 }
 
 function isLoopback(name: string): boolean {

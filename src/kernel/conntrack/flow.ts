@@ -2,6 +2,7 @@ import { type Family, formatIp, hostPort, type IpAddress, ipBytes } from '../../
 import {
   encodeAttribute,
   findAttribute,
+  host32,
   locateAttribute,
   nest,
   valueLength,
@@ -206,12 +207,6 @@ function isAddress(value: Buffer | undefined): value is Buffer {
 
 function header(family: Family): Buffer {
   return Buffer.from(nfHeader(family))
-}
-
-function host32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32LE(value)
-  return bytes
 }
 
 function network16(value: number): Buffer {

@@ -20,6 +20,13 @@ export function nest(type: number, ...attributes: readonly Buffer[]): Buffer {
   return encodeAttribute(type | NESTED, Buffer.concat(attributes))
 }
 
+/** A number of 32 bits in the host's byte order. */
+export function host32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes
+}
+
 /** The value of the first attribute of a type, or undefined; a view, nothing is copied. */
 export function findAttribute(bytes: Buffer, wanted: number, start = 0): Buffer | undefined {
   const at = locateAttribute(bytes, wanted, { start, end: bytes.length })

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
-import { encodeAttribute, findAttribute } from '../netlink/attribute.ts'
+import { encodeAttribute, findAttribute, host32 } from '../netlink/attribute.ts'
 import { decodeMessages, type NetlinkMessage, type OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
@@ -14,7 +14,6 @@ import {
   encodeRuleAdd,
   encodeRuleDelete,
   encodeRuleDump,
-  host32,
   NLM_F_CREATE,
   NLM_F_EXCL,
   OUR_PROTOCOL,

@@ -1,6 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
-import { encodeAttribute, findAttribute } from '../netlink/attribute.ts'
+import { encodeAttribute, findAttribute, host32 } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import type { PolicyRoute } from './routes.ts'
 
@@ -97,12 +97,5 @@ function header(family: Family, action: number): Buffer {
   const bytes = Buffer.alloc(HEADER)
   bytes[0] = ADDRESS_FAMILY[family]
   bytes[7] = action
-  return bytes
-}
-
-/** A number of 32 bits in the host's byte order. */
-export function host32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32LE(value)
   return bytes
 }

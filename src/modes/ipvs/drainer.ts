@@ -2,8 +2,8 @@ import type { IpvsCommand, RealServerState } from '../../kernel/ipvs/ipvs.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { hostPort } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
-import { serverIdOf } from './objects/object.ts'
-import { addressOf, quiescentIn, withoutServers } from './servers/server-commands.ts'
+import { addressOf, serverIdOf } from './objects/object.ts'
+import { quiescentIn, withoutServers } from './servers/server-commands.ts'
 import type { VirtualServers } from './servers/virtual-servers.ts'
 
 /** Virtual servers that one step looks at. */

@@ -1,5 +1,6 @@
 import type { SetCommand, Sets } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
+import { messageOf } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Missing } from '../mode.ts'
 import type { Table } from './chains/object.ts'
@@ -109,7 +110,7 @@ export function trialText({
 
 /** What a thrown error says is missing. */
 export function missingRequirement(what: string, error: unknown, remedy: string): Missing {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return { what: `${what}: ${message}`, remedy }
 }
 

@@ -1,5 +1,6 @@
 import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import type { Command, FieldType, Rule, SetSpec, Table } from '../../kernel/nftables/objects.ts'
+import { messageOf } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { masqueradeFacts } from '../netfilter/postrouting.ts'
@@ -59,7 +60,7 @@ async function attempt(
     ])
     return error?.message
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return messageOf(error)
   }
 }
 

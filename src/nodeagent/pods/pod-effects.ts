@@ -1,3 +1,4 @@
+import { messageOf } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
@@ -159,7 +160,3 @@ export class PodEffects {
 
 const RETRY_MS = 1_000
 const MAX_ATTEMPTS = 5
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}

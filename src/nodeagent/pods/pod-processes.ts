@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
+import { messageOf, NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { sleep } from '../../lib/sleep.ts'
 import {
@@ -247,7 +247,7 @@ interface RunLog {
 const LAST_OUTPUT_MS = 1_000
 
 function unread(error: unknown): Unconfigured {
-  return { problem: error instanceof Error ? error.message : String(error) }
+  return { problem: messageOf(error) }
 }
 
 /** The ConfigMaps and Secrets that the environments of one Pod refer to. */

@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs'
 import { constants } from 'node:os'
 import { PassThrough } from 'node:stream'
 import { type RunningCommand, StreamRefusal } from '../../streams/node-streams.ts'
-import { killProcess } from '../system/kill-process.ts'
+import { killGroup, killProcess } from '../system/kill-process.ts'
 import { type ProcessPlan, prepareProcess } from './container-process.ts'
 import { openPseudoTerminal } from './pseudo-terminal.ts'
 
@@ -107,12 +107,4 @@ function endOf(child: Child): RunningCommand['ended'] {
 
 function failureOf(child: Child): Promise<string> {
   return new Promise((resolve) => child.once('error', ({ message }) => resolve(message)))
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    return
-  }
 }

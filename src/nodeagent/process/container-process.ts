@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { constants } from 'node:os'
 import type { Writable } from 'node:stream'
 import { findProgram } from '../system/find-program.ts'
+import { killGroup } from '../system/kill-process.ts'
 import { type Launch, launchWords } from './launch.ts'
 
 /** A program to be run for a Pod. */
@@ -96,7 +97,7 @@ export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess 
   if (pid === undefined) return failure
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once('exit', (code, name) => {
-      signalGroup(pid)
+      killGroup(pid)
       resolve({ exitCode: code ?? 0, signal: name === null ? 0 : constants.signals[name] })
     })
   })
@@ -108,7 +109,7 @@ export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess 
       for (const output of [child.stdout, child.stderr]) output.destroy()
     },
     signal: (name) => {
-      if (name === 'SIGKILL') signalGroup(pid)
+      if (name === 'SIGKILL') killGroup(pid)
       else child.kill(name)
     },
   }
@@ -116,13 +117,4 @@ export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess 
 
 function samePath(path: string): string {
   return path
-}
-
-/** Sends SIGKILL to the process group that a process leads, which may be empty. */
-function signalGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    return
-  }
 }

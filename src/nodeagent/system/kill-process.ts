@@ -6,3 +6,8 @@ export function killProcess(pid: number): void {
     return
   }
 }
+
+/** Sends SIGKILL to the process group that a process leads, which may be empty. */
+export function killGroup(pid: number): void {
+  killProcess(-pid)
+}

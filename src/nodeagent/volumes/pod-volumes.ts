@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
+import { messageOf, NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { isPathSegment } from '../../resources/names.ts'
 import { podResolvConf } from '../../resources/resolver/pod-dns.ts'
@@ -146,7 +146,7 @@ export class PodVolumes {
     await this.#refresh().catch((error: unknown) => {
       this.#failures++
       this.#wakeAt(Number.POSITIVE_INFINITY)
-      this.#onProblem(error instanceof Error ? error.message : String(error))
+      this.#onProblem(messageOf(error))
     })
   }
 
@@ -258,10 +258,6 @@ function isSame(some: readonly WrittenFile[], others: readonly WrittenFile[]): b
       )
     })
   )
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** What reads the sources of volumes. */

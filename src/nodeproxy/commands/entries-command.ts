@@ -7,7 +7,7 @@ import {
   type Frontend,
 } from '../../inspection/generated/inspection_pb.ts'
 import { openInspection } from '../../inspection/inspection-client.ts'
-import { hostPort, type IpAddress } from '../../lib/ip.ts'
+import { hostPort } from '../../lib/ip.ts'
 import type { CommandContext } from './command/command-module.ts'
 import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
 
@@ -47,8 +47,7 @@ function entryText(entry: Entry): string {
 }
 
 function frontendText({ kind, ip, port, pool, shortCircuit, sourceRanges, admitsAll }: Frontend) {
-  const at =
-    ip === 'node' ? `every node port address, port ${port}` : hostPort(ip as IpAddress, port)
+  const at = ip === 'node' ? `every node port address, port ${port}` : hostPort(ip, port)
   const policy = pool === 'local' ? ', only backends of this node' : ''
   const short = shortCircuit ? ' (from the cluster: all)' : ''
   const ranges = admitsAll ? '' : `, only from ${sourceRanges.join(' ') || 'nowhere'}`
@@ -58,5 +57,5 @@ function frontendText({ kind, ip, port, pool, shortCircuit, sourceRanges, admits
 function backendText({ ip, port, weight, isLocal, drainingUntil }: Backend): string {
   const state =
     drainingUntil === 0n ? '' : `, drains until ${new Date(Number(drainingUntil)).toISOString()}`
-  return `${hostPort(ip as IpAddress, port)}${weight === 1 ? '' : `, weight ${weight}`}${isLocal ? ', on this node' : ''}${state}`
+  return `${hostPort(ip, port)}${weight === 1 ? '' : `, weight ${weight}`}${isLocal ? ', on this node' : ''}${state}`
 }

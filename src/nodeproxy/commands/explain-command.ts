@@ -164,7 +164,7 @@ function backendLines(backends: ExplainResponse['backends']): readonly string[] 
   return backends.map(({ ip, port, weight, isLocal, node }) => {
     const share = total === 0 ? '' : percent(weight / total)
     const where = isLocal ? ', on this node' : node === '' ? '' : `, on node ${node}`
-    return `  ${share.padStart(6)}  ${hostPort(ip as IpAddress, port)}${where}`
+    return `  ${share.padStart(6)}  ${hostPort(ip, port)}${where}`
   })
 }
 
@@ -176,7 +176,7 @@ function poolLines(pool: ExplainResponse['pool']): readonly string[] {
   return [
     ...reasons.map((reason) => `  ${reason}`),
     ...(leftOutCount === 0 ? [] : ['  endpoints that get no new connections from here:']),
-    ...shown.map(({ ip, port, text }) => `    ${hostPort(ip as IpAddress, port)}: ${text}`),
+    ...shown.map(({ ip, port, text }) => `    ${hostPort(ip, port)}: ${text}`),
     ...(leftOutCount > shown.length ? [`    and ${leftOutCount - shown.length} more`] : []),
   ]
 }

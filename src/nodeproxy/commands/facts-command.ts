@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { NodeFacts, WalkFacts } from '../../doctor/evidence/node-facts.ts'
-import { hostPort, type IpAddress } from '../../lib/ip.ts'
+import { hostPort } from '../../lib/ip.ts'
 import type { CommandContext } from './command/command-module.ts'
 import { addFactsFlags, type FactsFlags, readFacts } from './facts-flags.ts'
 
@@ -52,5 +52,5 @@ function factsText(facts: NodeFacts): string {
 function walkText({ src, inInterface, dst, port, outcomes }: WalkFacts): string {
   const from = src === '' ? 'a process of this node' : `${src} by ${inInterface}`
   const ends = outcomes.map(({ kind, text }) => `${kind} (${text})`)
-  return `${from} to ${hostPort(dst as IpAddress, port)}: ${ends.join(', ')}`
+  return `${from} to ${hostPort(dst, port)}: ${ends.join(', ')}`
 }

@@ -7,7 +7,7 @@ import {
   type Traffic,
 } from '../../inspection/generated/inspection_pb.ts'
 import { openInspection } from '../../inspection/inspection-client.ts'
-import { hostPort, type IpAddress } from '../../lib/ip.ts'
+import { hostPort } from '../../lib/ip.ts'
 import type { CommandContext } from './command/command-module.ts'
 import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
 
@@ -80,5 +80,5 @@ function numbersOf(traffic: Traffic | undefined): readonly string[] {
 /** `10.0.0.1:80`, and the port of the Service by which it is reached: `http/TCP`. */
 function backendName({ entry, ip, port }: BackendTraffic, service: string): string {
   const [name = '', protocol = ''] = entry.slice(service.length + 1).split('/')
-  return `${hostPort(ip as IpAddress, port)} ${name}${name === '' ? '' : '/'}${protocol}`
+  return `${hostPort(ip, port)} ${name}${name === '' ? '' : '/'}${protocol}`
 }

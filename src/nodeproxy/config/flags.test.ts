@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { describeProblem } from '../../settings/problem.ts'
+import { describeFault } from '../../lib/yaml/located.ts'
 import { parseFlags } from './flags.ts'
 
 function line(...args: string[]) {
   const result = parseFlags(args)
-  if (!result.ok) throw new Error(describeProblem(result.problem))
+  if (!result.ok) throw new Error(describeFault(result.problem))
   return result.line
 }
 

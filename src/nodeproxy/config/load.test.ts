@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { describeFault } from '../../lib/yaml/located.ts'
 import { compareConfigurations } from '../../settings/compare.ts'
-import { describeProblem } from '../../settings/problem.ts'
 import { configurationObject, configurationYaml, configzBody } from '../../settings/render.ts'
 import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
@@ -11,14 +11,14 @@ const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfigur
 
 async function load(text: string | undefined, ...args: string[]) {
   const flags = parseFlags(args)
-  if (!flags.ok) throw new Error(describeProblem(flags.problem))
+  if (!flags.ok) throw new Error(describeFault(flags.problem))
   const file = text === undefined ? undefined : { name: 'c.yaml', text }
   return loadConfiguration(file, flags.line)
 }
 
 async function loaded(text: string | undefined, ...args: string[]) {
   const result = await load(text, ...args)
-  if (!result.ok) throw new Error(result.problems.map(describeProblem).join('\n'))
+  if (!result.ok) throw new Error(result.problems.map(describeFault).join('\n'))
   return result
 }
 
@@ -117,7 +117,7 @@ describe('loadConfiguration', () => {
     expect(ports(await loaded(text, '--userspace-entry=bind'))).toEqual([80])
     expect(ports(await loaded(text, flag, `${flag}:http/UDP`))).toEqual([81, 81])
     const wrong = await load(undefined, '--userspace-bind-map=127.0.0.1:80')
-    expect(wrong.ok ? [] : wrong.problems.map(describeProblem)).toEqual([
+    expect(wrong.ok ? [] : wrong.problems.map(describeFault)).toEqual([
       expect.stringMatching(/^--userspace-bind-map: "127\.0\.0\.1:80": .*write ADDRESS=SERVICE/),
     ])
   })
@@ -138,14 +138,14 @@ describe('loadConfiguration', () => {
     ['metricsBindAddress: "[::]:10256"', /want the same port/],
   ])('refuses %j with the message %s', async (text, message) => {
     const result = await load(`${HEAD}${text}\n`)
-    expect(result.ok ? [] : result.problems.map(describeProblem)).toEqual([
+    expect(result.ok ? [] : result.problems.map(describeFault)).toEqual([
       expect.stringMatching(message),
     ])
   })
 
   it('names the flag whose value conflicts with another setting', async () => {
     const result = await load(undefined, '--iptables-min-sync-period=1m')
-    expect(result.ok ? [] : result.problems.map(describeProblem)).toEqual([
+    expect(result.ok ? [] : result.problems.map(describeFault)).toEqual([
       expect.stringMatching(/^--iptables-min-sync-period: "1m"/),
     ])
   })
@@ -157,7 +157,7 @@ describe('loadConfiguration', () => {
 
   it('warns of ignored and deprecated flags', async () => {
     const { warnings } = await loaded(undefined, '--logtostderr', '--metrics-port=9')
-    expect(warnings.map(describeProblem)).toEqual([
+    expect(warnings.map(describeFault)).toEqual([
       '--metrics-port: deprecated; use --metrics-bind-address',
       expect.stringMatching(/^--logtostderr: ignored/),
     ])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { describeFault } from '../../lib/yaml/located.ts'
 import * as settings from '../../settings/decode-file.ts'
-import { describeProblem } from '../../settings/problem.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 
 const OWN = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
@@ -11,7 +11,7 @@ function decodeFile(name: string, text: string) {
 }
 
 function problems(text: string): string[] {
-  return decodeFile('c.yaml', text).problems.map(describeProblem)
+  return decodeFile('c.yaml', text).problems.map(describeFault)
 }
 
 function values(text: string): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { quote } from '../../lib/quote.ts'
+import { describeFault } from '../../lib/yaml/located.ts'
 import { compareConfigurations } from '../../settings/compare.ts'
-import { describeProblem } from '../../settings/problem.ts'
 import type { ConfigurationFile } from '../../settings/read-file.ts'
 import { configzBody } from '../../settings/render.ts'
 import { type ConfigWatch, watchConfig } from '../../settings/watch-config.ts'
@@ -83,7 +83,7 @@ export class Configuration {
   async #take(file: ConfigurationFile): Promise<boolean> {
     const { launch, consider } = this.#parts
     const loaded = await launch.reload(file)
-    if (!loaded.ok) return this.#refuse(loaded.problems.map(describeProblem))
+    if (!loaded.ok) return this.#refuse(loaded.problems.map(describeFault))
     const reasons = this.#needsRestart(loaded.config)
     if (reasons.length > 0) return this.#refuse(reasons)
     const verdict = await consider(loaded.config)
@@ -98,7 +98,7 @@ export class Configuration {
     this.#current = config
     this.#settings = settings
     for (const warning of warnings) {
-      launch.log.warn({ code: warning.code }, describeProblem(warning))
+      launch.log.warn({ code: warning.code }, describeFault(warning))
     }
     conditions.clear(REFUSED)
     metrics.configReloads.inc({ result: 'applied' })

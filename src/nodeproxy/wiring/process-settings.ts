@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { NodeProxyError } from '../../lib/error.ts'
+import { NodeProxyError, systemCode } from '../../lib/error.ts'
 import { type Logger, levelOf } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 
@@ -41,7 +41,7 @@ export async function setOomScore(
     if (Number(await readFile(file, 'utf8')) !== score) await writeFile(file, String(score))
     return undefined
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const code = systemCode(cause)
     return new NodeProxyError('NP_NODEPROXY_OOM_SCORE', `cannot set ${file} to ${score}: ${code}`, {
       object: file,
       hint: 'add CAP_SYS_RESOURCE, or set oomScoreAdj to what the process has',

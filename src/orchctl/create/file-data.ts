@@ -1,7 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
-import { quote } from '../../lib/quote.ts'
+import { systemCode } from '../../lib/error.ts'
+import { quote, unquoted } from '../../lib/quote.ts'
 import { usageError } from '../usage/exit-code.ts'
 import { collect } from '../usage/global-flags.ts'
 
@@ -38,6 +39,7 @@ export async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buff
     const at = text.indexOf('=')
     // The text without its value would be the value itself if the key is missing.
     if (at <= 0) throw usageError(`--from-literal number ${index + 1} is not KEY=VALUE`)
+    // As kubectl: quotes that a shell did not take.
     add(text.slice(0, at), Buffer.from(unquoted(text.slice(at + 1))))
   }
   for (const text of flags.fromFile ?? []) {
@@ -59,11 +61,6 @@ function addLine(line: string, place: string, add: (key: string, value: Buffer) 
   add(text.slice(0, at), Buffer.from(text.slice(at + 1)))
 }
 
-/** As kubectl: quotes around a literal that a shell did not take. */
-function unquoted(text: string): string {
-  return text.replace(/^(["'])(.*)\1$/su, '$2')
-}
-
 async function filesOf(path: string, key: string | undefined) {
   const found = await stat(path).catch((error: unknown) => unreadable(path, error))
   if (!found.isDirectory()) return [{ key: key ?? basename(path), path }]
@@ -78,6 +75,6 @@ async function bytesOf(path: string): Promise<Buffer> {
 }
 
 function unreadable(path: string, error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+  const code = systemCode(error)
   throw usageError(`the file ${quote(path)} cannot be read: ${code}`)
 }

@@ -1,3 +1,4 @@
+import { hostPort } from '../../lib/ip.ts'
 import {
   arrayAt,
   type Json,
@@ -96,8 +97,7 @@ function endpointsOf(port: Json, slices: readonly JsonObject[]) {
     if (number === undefined) continue
     for (const endpoint of arrayAt(slice, 'endpoints')) {
       for (const address of arrayAt(endpoint, 'addresses').map(scalarText)) {
-        const host = address.includes(':') ? `[${address}]` : address
-        const text = `${host}:${scalarText(valueAt(number, 'port'))}`
+        const text = hostPort(address, scalarText(valueAt(number, 'port')))
         if (valueAt(endpoint, 'conditions', 'ready') !== false) ready.add(text)
         else if (valueAt(endpoint, 'conditions', 'terminating') === true) leaving.add(text)
         else waiting.add(text)

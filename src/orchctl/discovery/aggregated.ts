@@ -1,4 +1,4 @@
-import { arrayAt, type Json, stringAt } from '../../lib/json.ts'
+import { arrayAt, type Json, stringAt, stringsAt } from '../../lib/json.ts'
 import type { ApiResource, Subresource } from './api-resource.ts'
 
 /** The Accept header of aggregated discovery (KEP-3352), with the plain documents as the last choice. */
@@ -27,10 +27,10 @@ function readResource(entry: Json, group: string, version: string): ApiResource 
     kind,
     plural: stringAt(entry, 'resource'),
     singular: stringAt(entry, 'singularResource') || kind.toLowerCase(),
-    shortNames: texts(entry, 'shortNames'),
+    shortNames: stringsAt(entry, 'shortNames'),
     namespaced: stringAt(entry, 'scope') === 'Namespaced',
-    verbs: texts(entry, 'verbs'),
-    categories: texts(entry, 'categories'),
+    verbs: stringsAt(entry, 'verbs'),
+    categories: stringsAt(entry, 'categories'),
     subresources: arrayAt(entry, 'subresources').map(readSubresource),
   }
 }
@@ -39,13 +39,8 @@ function readSubresource(entry: Json): Subresource {
   return {
     name: stringAt(entry, 'subresource'),
     kind: stringAt(entry, 'responseKind', 'kind'),
-    verbs: texts(entry, 'verbs'),
+    verbs: stringsAt(entry, 'verbs'),
   }
-}
-
-/** The strings of a list. */
-export function texts(entry: Json, field: string): readonly string[] {
-  return arrayAt(entry, field).filter((item) => typeof item === 'string')
 }
 
 /**

@@ -1,7 +1,7 @@
-import { arrayAt, type Json, stringAt, valueAt } from '../../lib/json.ts'
+import { arrayAt, type Json, stringAt, stringsAt, valueAt } from '../../lib/json.ts'
 import type { Api } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
-import { DISCOVERY_ACCEPT, readAggregated, texts } from './aggregated.ts'
+import { DISCOVERY_ACCEPT, readAggregated } from './aggregated.ts'
 import type { ApiResource } from './api-resource.ts'
 
 /**
@@ -31,7 +31,7 @@ function groupVersionsOf(core: Json, groups: Json): readonly string[] {
     const all = arrayAt(group, 'versions').map((version) => stringAt(version, 'groupVersion'))
     return [...new Set([preferred, ...all])].filter((one) => one !== '')
   })
-  return [...texts(core, 'versions'), ...others]
+  return [...stringsAt(core, 'versions'), ...others]
 }
 
 /** The path of the APIResourceList of a group and version. */
@@ -50,7 +50,7 @@ function readResourceList(document: Json, groupVersion: string): readonly ApiRes
       .map((entry) => ({
         name: named(entry).slice(plural.length + 1),
         kind: stringAt(entry, 'kind'),
-        verbs: texts(entry, 'verbs'),
+        verbs: stringsAt(entry, 'verbs'),
       }))
   return entries
     .filter((entry) => !named(entry).includes('/'))
@@ -60,10 +60,10 @@ function readResourceList(document: Json, groupVersion: string): readonly ApiRes
       kind: stringAt(entry, 'kind'),
       plural: named(entry),
       singular: stringAt(entry, 'singularName') || stringAt(entry, 'kind').toLowerCase(),
-      shortNames: texts(entry, 'shortNames'),
+      shortNames: stringsAt(entry, 'shortNames'),
       namespaced: valueAt(entry, 'namespaced') === true,
-      verbs: texts(entry, 'verbs'),
-      categories: texts(entry, 'categories'),
+      verbs: stringsAt(entry, 'verbs'),
+      categories: stringsAt(entry, 'categories'),
       subresources: subresourcesOf(named(entry)),
     }))
 }

@@ -1,7 +1,6 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { arrayAt, isJsonObject, type Json, stringAt, valueAt } from '../../lib/json.ts'
-import { texts } from './aggregated.ts'
+import { arrayAt, isJsonObject, type Json, stringAt, stringsAt, valueAt } from '../../lib/json.ts'
 import type { ApiResource } from './api-resource.ts'
 
 export interface CacheOptions {
@@ -63,16 +62,16 @@ function readResource(entry: Json): ApiResource {
     kind: text('kind'),
     plural: text('plural'),
     singular: text('singular'),
-    shortNames: texts(entry, 'shortNames'),
+    shortNames: stringsAt(entry, 'shortNames'),
     namespaced: valueAt(entry, 'namespaced') === true,
-    verbs: texts(entry, 'verbs'),
-    categories: texts(entry, 'categories'),
+    verbs: stringsAt(entry, 'verbs'),
+    categories: stringsAt(entry, 'categories'),
     subresources: arrayAt(entry, 'subresources')
       .filter(isJsonObject)
       .map((one) => ({
         name: stringAt(one, 'name'),
         kind: stringAt(one, 'kind'),
-        verbs: texts(one, 'verbs'),
+        verbs: stringsAt(one, 'verbs'),
       })),
   }
 }

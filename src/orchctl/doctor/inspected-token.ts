@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { judgeToken } from '../../doctor/judge-token.ts'
+import { systemCode } from '../../lib/error.ts'
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/command-module.ts'
@@ -62,7 +63,7 @@ async function readToken(file: string, { host }: CommandContext): Promise<string
 
 async function fileBytes(file: string): Promise<AsyncIterable<Uint8Array | string>> {
   const opened = await open(file).catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    const code = systemCode(error)
     throw usageError(`--token-file ${quote(file)} cannot be read: ${code}`)
   })
   return opened.createReadStream()

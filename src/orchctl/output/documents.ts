@@ -95,7 +95,8 @@ function itemsOf(document: JsonObject): readonly JsonObject[] {
     : [document]
 }
 
-function withoutManagedFields(document: JsonObject): JsonObject {
+/** Without `metadata.managedFields`; of a list, its items. */
+export function withoutManagedFields(document: JsonObject): JsonObject {
   const items = document['items']
   if (Array.isArray(items)) {
     return { ...document, items: items.map((item) => withoutManagedFields(item as JsonObject)) }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { systemCode } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { parseTemplate } from '../jsonpath/parse-template.ts'
 import { TemplateError } from '../jsonpath/scanner.ts'
@@ -54,7 +55,7 @@ function columnsOfFile(text: string): readonly CustomColumn[] {
 
 async function fileText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    const code = systemCode(error)
     throw usageError(`the file ${quote(path)} cannot be read: ${code}`)
   })
 }

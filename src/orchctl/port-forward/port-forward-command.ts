@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, isIP, type Server, type Socket } from '
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
-import { NodeProxyError } from '../../lib/error.ts'
-import { hostPort, type IpAddress } from '../../lib/ip.ts'
+import { messageOf, NodeProxyError, systemCode } from '../../lib/error.ts'
+import { hostPort } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { type CommandContext, runs } from '../command/command-module.ts'
 import { podsOf } from '../pods/pods-of.ts'
@@ -74,7 +74,7 @@ function readiness({ ip, port }: Listener, remote: number, output: string | unde
   if (output === 'json') {
     return `${JSON.stringify({ address: ip, port, remotePort: remote })}\n`
   }
-  return `Forwarding from ${ip.includes(':') ? `[${ip}]` : ip}:${port} -> ${remote}\n`
+  return `Forwarding from ${hostPort(ip, port)} -> ${remote}\n`
 }
 
 /** Resolves when the user interrupts the program, or the only Pod is gone. */
@@ -128,10 +128,6 @@ function isRefusal(error: unknown): boolean {
   return error instanceof NodeProxyError && error.code === 'NP_STREAMS_FORWARD'
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** A port of this machine that listens. */
 interface Listener {
   readonly server: Server
@@ -179,10 +175,10 @@ async function listen(ip: string, port: number): Promise<Server | undefined> {
     await once(server, 'listening')
     return server
   } catch (cause) {
-    const { code = 'unknown error' } = cause as NodeJS.ErrnoException
+    const code = systemCode(cause)
     if (ip === '::1' && code === 'EADDRNOTAVAIL') return undefined
     const hint = 'choose another local port, or 0 for any free one'
-    const message = `cannot listen on ${hostPort(ip as IpAddress, port)}: ${code}`
+    const message = `cannot listen on ${hostPort(ip, port)}: ${code}`
     throw new NodeProxyError('NP_ORCHCTL_LISTEN', message, { cause, hint })
   }
 }

@@ -1,3 +1,4 @@
+import { plainName } from '../../dns/wire/name.ts'
 import { ipBytes, parseIp } from '../../lib/ip.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
@@ -47,7 +48,7 @@ export function readQuestion(word: string, type: string | undefined): Question {
     throw usageError(`${quote(word)} is no name of DNS`, 'write a name such as web or web.shop')
   }
   return {
-    name: word.replace(/\.$/, '').toLowerCase(),
+    name: plainName(word),
     isAbsolute: word.endsWith('.'),
     types: wanted === undefined ? ['A', 'AAAA'] : [wanted],
   }

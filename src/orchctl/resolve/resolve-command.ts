@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { parseUpstream, type Upstream } from '../../dns/forward/upstream/upstream.ts'
+import { plainName } from '../../dns/wire/name.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { isDnsName } from '../../resources/names.ts'
@@ -96,7 +97,7 @@ function readSettings({ output, dnsServer, clusterDomain }: ResolveFlags): Setti
   if (!isDnsName(clusterDomain)) {
     throw usageError(`--cluster-domain ${quote(clusterDomain)} is no name of DNS`)
   }
-  return { server, domain: clusterDomain.replace(/\.$/, '').toLowerCase() }
+  return { server, domain: plainName(clusterDomain) }
 }
 
 interface Lookup extends Settings {

@@ -1,4 +1,5 @@
 import type { Upstream } from '../../dns/forward/upstream/upstream.ts'
+import { plainName } from '../../dns/wire/name.ts'
 import type { ResolvConf } from '../../resources/resolver/resolv-conf.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
 import { evaluate } from './evaluate.ts'
@@ -125,6 +126,6 @@ export function searchList(question: Question, file: ResolvConf): readonly strin
 
 /** `.` is the root, so the name as it is. */
 function joined(name: string, domain: string): string {
-  const end = domain.replace(/\.$/, '').toLowerCase()
+  const end = plainName(domain)
   return end === '' ? name : `${name}.${end}`
 }

@@ -5,7 +5,7 @@ import { networkFailure, timeoutFailure } from '../../client/http/network-failur
 import { type Query, queryText } from '../../client/http/query.ts'
 import type { HttpResponse, Transport } from '../../client/http/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json.ts'
 import { type CallFailure, failureError, refused, unanswered } from './call-failure.ts'
 
 /** One request. */
@@ -110,7 +110,7 @@ class HttpApi implements Api {
     if (!opened.ok) return opened
     const read = await this.#content(opened)
     if (!read.ok) return read
-    const body = parsed(read.text)
+    const body = parseJson(read.text)
     if (isJsonObject(body)) return { ok: true, value: { status: opened.value.status, body } }
     const message = `${this.server} is no API server: its answer is not a JSON object`
     return failed(localFailure('NP_CLIENT_GARBAGE', 'Garbage', message))
@@ -151,7 +151,7 @@ class HttpApi implements Api {
       const body = await this.#content(opened)
       const seconds = Number(headers['retry-after'] ?? '1')
       if (status !== 429 || retry >= MAX_RETRIES || !(seconds <= 10)) {
-        return { ok: false, failure: refused(status, body.ok ? parsed(body.text) : undefined) }
+        return { ok: false, failure: refused(status, body.ok ? parseJson(body.text) : undefined) }
       }
       await delay(seconds * 1_000)
     }
@@ -212,14 +212,6 @@ function transportRequest(call: Call, { headers }: ApiOptions, signal: AbortSign
 
 function isDone(status: number): boolean {
   return status >= 200 && status < 300
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }
 
 /** The texts of `Warning` headers (RFC 9111 5.5) that were not shown before. */

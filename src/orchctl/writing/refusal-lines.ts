@@ -1,5 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import { type Manifest, positionText } from '../../manifests/manifests.ts'
+import { positionText } from '../../lib/yaml/parse-yaml.ts'
+import type { Manifest } from '../../manifests/manifests.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'
 
 /**

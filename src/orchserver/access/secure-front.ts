@@ -2,7 +2,7 @@ import type { ApiServer } from '../../apiserver/api-server.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { follow } from '../../lib/follow.ts'
-import { familyOf, type IpAddress } from '../../lib/ip.ts'
+import { hostPort, type IpAddress } from '../../lib/ip.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { ADMIN } from '../certificates/admin-certificate.ts'
 import type { ClientCertificateSource } from '../certificates/client-certificate.ts'
@@ -60,7 +60,7 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     clientAuthorities: clientAuthorities.current(),
   })
   clientAuthorities.onChange((next) => listener.replaceClientAuthorities(next))
-  const url = `https://${hostOf(advertised)}:${listener.port}`
+  const url = `https://${hostPort(advertised, listener.port)}`
   const publish = ({ serving, admin: credential }: typeof first): Promise<void> =>
     writeKubeconfig(kubeconfig, {
       server: url,
@@ -107,11 +107,6 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     return advertisement.stop()
   }
   return { url, authority: first.serving.authority, close }
-}
-
-/** As URLs have it. */
-function hostOf(address: IpAddress): string {
-  return familyOf(address) === 6 ? `[${address}]` : address
 }
 
 /** What a source says, or said last: that one certificate cannot be renewed keeps no other from it. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { parseAddressPool } from '../../controllers/address-pool.ts'
 import { knownControllers } from '../../controllers/known-controllers.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { type Cidr, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { type Cidr, type IpAddress, networkAddress, parseIp } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 import { cidrPair, portRange, splitCommas } from '../../settings/network-types.ts'
@@ -103,7 +103,7 @@ function oneOrTwo(raw: Raw): ReturnType<typeof cidrPair.decode> {
 
 function isSameAddress(written: string, cidr: Cidr): boolean {
   const [address = ''] = written.split('/')
-  return parseIp(address) === cidr.slice(0, cidr.indexOf('/'))
+  return parseIp(address) === networkAddress(cidr)
 }
 
 /** A network's own address, the gateway and the last one are no Pod's. */

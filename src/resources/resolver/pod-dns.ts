@@ -1,4 +1,4 @@
-import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, stringsAt, valueAt } from '../../lib/json.ts'
 import { mergeResolvConf, type ResolvConf } from './resolv-conf.ts'
 
 /** What a Pod wants of its resolver. */
@@ -31,8 +31,8 @@ export function readPodDns(object: JsonObject): PodDns {
     policy: policyOf(stringAt(spec, 'dnsPolicy'), valueAt(spec, 'hostNetwork') === true),
     namespace: stringAt(objectAt(object, 'metadata'), 'namespace'),
     config: {
-      nameservers: textsAt(config, 'nameservers'),
-      searches: textsAt(config, 'searches'),
+      nameservers: stringsAt(config, 'nameservers'),
+      searches: stringsAt(config, 'searches'),
       options: new Map(
         arrayAt(config, 'options').map((one) => [stringAt(one, 'name'), stringAt(one, 'value')]),
       ),
@@ -44,10 +44,6 @@ function policyOf(policy: string, isOnHost: boolean): PodDns['policy'] {
   if (policy === 'None') return 'none'
   if (policy === 'Default') return 'node'
   return isOnHost && policy !== 'ClusterFirstWithHostNet' ? 'node' : 'cluster'
-}
-
-function textsAt(object: JsonObject, key: string): readonly string[] {
-  return arrayAt(object, key).filter((item) => typeof item === 'string')
 }
 
 /** Whether the file of the Pod is another one than that of the node. */

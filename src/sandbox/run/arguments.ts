@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { messageOf } from '../../lib/error.ts'
 
 export interface SandboxOptions {
   /** Passed to the daemon unchecked: the daemon knows which modes exist. */
@@ -62,6 +63,6 @@ export function readArguments(
 }
 
 function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
+  const text = messageOf(error)
   return text.split('\n')[0] ?? text
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { curlOf, type SandboxAccess } from '../environment/by-hand.ts'
 import { type Reply, type Request, readApiReply, readReply } from '../environment/request.ts'
@@ -63,7 +64,7 @@ async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<
     }
     await acted
   } catch (error) {
-    return result(replies, [error instanceof Error ? error.message : String(error)])
+    return result(replies, [messageOf(error)])
   }
   const addressOf = (pod: string): string => sandbox.cluster.pods.state(pod).ip
   return result(replies, judge(step.expected, replies, addressOf))

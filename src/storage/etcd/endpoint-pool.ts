@@ -10,6 +10,7 @@ import {
   experimental,
 } from '@grpc/grpc-js'
 import type { NodeProxyError } from '../../lib/error.ts'
+import { splitHostPort } from '../../lib/ip.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Endpoint } from './endpoint.ts'
 import { remedyOfTls, unreachable, wordsOf } from './failure.ts'
@@ -171,7 +172,7 @@ function channelSecurity(
   if (!secure) return { credentials: credentials.createInsecure(), options: {} }
   const { createCertificateProviderChannelCredentials: follow } = experimental
   const identity = tls.hasIdentity ? tls : null
-  const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '')
+  const host = splitHostPort(address)?.host ?? address
   if (isIP(host) === 0) return { credentials: follow(tls, identity), options: {} }
   // grpc-js would send the address as the server name, which Node refuses.
   const verify = (_name: string, peer: PeerCertificate) => checkServerIdentity(host, peer)

@@ -1,4 +1,4 @@
-import { ownBuffer } from '../../lib/own-buffer.ts'
+import { bufferOver, ownBuffer } from '../../lib/own-buffer.ts'
 import type { StoredEntry } from '../store.ts'
 import type { KeyValue } from './generated/etcd_pb.ts'
 
@@ -33,9 +33,7 @@ export class KeySpace {
 
   /** The key in the store. */
   decode(bytes: Uint8Array): string {
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      .toString()
-      .slice(this.#root.length)
+    return bufferOver(bytes).toString().slice(this.#root.length)
   }
 
   /** The keys under `prefix` that are greater than `after`. */

@@ -9,6 +9,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { type Client, type ClientDuplexStream, Metadata } from '@grpc/grpc-js'
+import { bufferOver } from '../../lib/own-buffer.ts'
 
 /** Requests and responses of one method, as a stream. */
 export type Duplex<I extends DescMessage, O extends DescMessage> = ClientDuplexStream<
@@ -80,10 +81,7 @@ function pathOf(method: Method): string {
 }
 
 function encoder<T extends DescMessage>(schema: T) {
-  return (message: MessageShape<T>): Buffer => {
-    const bytes = toBinary(schema, message)
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  }
+  return (message: MessageShape<T>): Buffer => bufferOver(toBinary(schema, message))
 }
 
 function decoder<T extends DescMessage>(schema: T) {

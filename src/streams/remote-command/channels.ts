@@ -1,4 +1,4 @@
-import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, type JsonObject, parseJson, stringAt } from '../../lib/json.ts'
 
 /** How a command ended, or why it could not be run. */
 export type CommandResult = { readonly exitCode: number } | { readonly problem: string }
@@ -40,7 +40,7 @@ export function statusOf(result: CommandResult): JsonObject {
 
 /** The result that such a Status describes. */
 export function resultOf(text: string): CommandResult {
-  const status = parse(text)
+  const status = parseJson(text)
   if (!isJsonObject(status)) return { problem: 'the server named no result' }
   if (status['status'] === 'Success') return { exitCode: 0 }
   const causes = arrayAt(status, 'details', 'causes')
@@ -49,12 +49,4 @@ export function resultOf(text: string): CommandResult {
   const isCode = Number.isInteger(exitCode) && exitCode > 0 && exitCode <= MAX_EXIT_CODE
   if (isCode && status['reason'] === 'NonZeroExitCode') return { exitCode }
   return { problem: stringAt(status, 'message') || 'the server named no reason' }
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }

@@ -11,6 +11,7 @@ import {
   serviceKey,
   slice,
 } from '../../forwarding/testing/fixtures.ts'
+import { messageOf } from '../../lib/error.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { DeltaTracker } from '../delta-tracker.ts'
 import { NodeModel } from '../node-model.ts'
@@ -85,7 +86,7 @@ function recorder(reported: Reported): SyncObserver {
     drifted: (drift, by) =>
       reported.drifted.push(...drift.map(({ key, kind }) => `${by}: ${kind} ${key}`)),
     normalised: (keys) => reported.normalised.push(...keys),
-    failed: (error) => reported.failed.push(error instanceof Error ? error.message : String(error)),
+    failed: (error) => reported.failed.push(messageOf(error)),
     flowsCut: (count) => reported.flowsCut.push(count),
     flowsFailed: (error) => reported.flowsFailed.push(error instanceof Error ? error.message : ''),
   }

@@ -1,5 +1,12 @@
 import { nearest } from '../../../lib/nearest.ts'
 import { quote } from '../../../lib/quote.ts'
+import {
+  describeFault,
+  type Fields,
+  type Located,
+  unknownField,
+} from '../../../lib/yaml/located.ts'
+import type { Fault } from '../../../lib/yaml/parse-yaml.ts'
 import { canonicalGroup } from '../../../resources/api-groups.ts'
 import {
   type AuditPolicy,
@@ -9,7 +16,6 @@ import {
   STAGES,
   type Stage,
 } from './audit-policy.ts'
-import type { Located } from './located-yaml.ts'
 
 const MAX_PROBLEMS = 10
 
@@ -54,7 +60,7 @@ export function decodePolicy(file: Located, problems: Problems): AuditPolicy {
   }
   const rules = required(file, fields.get('rules'), 'rules')
   const items = readItems(rules, problems)
-  if (items.length === 0 && (Array.isArray(rules.value) || rules.value === null)) {
+  if (items.length === 0 && ('items' in rules.value || present(rules) === undefined)) {
     problems.add(rules, 'write at least one rule: without rules nothing is audited')
   }
   return { rules: items.flatMap((item) => decodeRule(item, common) ?? []) }
@@ -63,7 +69,7 @@ export function decodePolicy(file: Located, problems: Problems): AuditPolicy {
 /** The field, or an absent value at the place where it should be. */
 function required(parent: Located, found: Located | undefined, name: string): Located {
   const path = parent.path === '' ? name : `${parent.path}.${name}`
-  return found ?? { ...parent, path, value: null }
+  return found ?? { ...parent, path, value: { scalar: null } }
 }
 
 function decodeRule(at: Located, common: Common): AuditRule | undefined {
@@ -111,10 +117,11 @@ function decodeSelector(at: Located, problems: Problems): ResourceSelector {
 }
 
 /** Canonical; absent: the core group. */
-function decodeGroup(at: Located | undefined, problems: Problems): string {
-  if (at === undefined || at.value === null) return ''
-  if (typeof at.value === 'string' && /^[a-z0-9.-]*$/.test(at.value))
-    return canonicalGroup(at.value)
+function decodeGroup(field: Located | undefined, problems: Problems): string {
+  const at = present(field)
+  if (at === undefined) return ''
+  const group = scalarOf(at)
+  if (typeof group === 'string' && /^[a-z0-9.-]*$/.test(group)) return canonicalGroup(group)
   problems.add(at, 'write one group without its version, such as "apps"; "" is the core group')
   return ''
 }
@@ -151,30 +158,23 @@ function checkResource(text: string): string | undefined {
   return 'write resources in plural as in URLs: pods, pods/log, pods/*, */status or *'
 }
 
-type Fields = ReadonlyMap<string, Located>
-
 /** The fields of a map. One that is not known is a problem: its rule would not do what it says. */
 function readFields(at: Located, known: readonly string[], problems: Problems): Fields {
-  if (!(at.value instanceof Map)) {
+  if (!('fields' in at.value)) {
     problems.add(at, `write a map of ${known.join(', ')}`)
     return NO_FIELDS
   }
-  const fields = at.value as Fields
-  for (const [name, field] of fields) {
-    if (known.includes(name)) continue
-    const meant = nearest(name, known)
-    problems.add(
-      { ...field, value: null },
-      `unknown field; ${meant === undefined ? 'remove it' : `did you mean ${meant}?`}`,
-    )
+  for (const [name, field] of at.value.fields) {
+    if (!known.includes(name)) problems.addUnknown(field, nearest(name, known))
   }
-  return fields
+  return at.value.fields
 }
 
 /** The items of a list; absent or null: none. */
-function readItems(at: Located | undefined, problems: Problems): readonly Located[] {
-  if (at === undefined || at.value === null) return []
-  if (Array.isArray(at.value)) return at.value as readonly Located[]
+function readItems(field: Located | undefined, problems: Problems): readonly Located[] {
+  const at = present(field)
+  if (at === undefined) return []
+  if ('items' in at.value) return at.value.items
   problems.add(at, 'write a list')
   return []
 }
@@ -189,10 +189,10 @@ function readTexts(
   check: TextCheck,
 ): readonly string[] {
   return readItems(at, problems).flatMap((item) => {
-    const { value } = item
-    const fault = typeof value === 'string' ? check(value) : 'write text, in quotes'
+    const text = scalarOf(item)
+    const fault = typeof text === 'string' ? check(text) : 'write text, in quotes'
     if (fault !== undefined) problems.add(item, fault)
-    return fault === undefined ? [value as string] : []
+    return fault === undefined ? [text as string] : []
   })
 }
 
@@ -203,38 +203,56 @@ function readChoice<T extends string>(
   problems: Problems,
 ): T | undefined {
   if (at === undefined) return undefined
-  const found = choices.find((choice) => choice === at.value)
+  const found = choices.find((choice) => choice === scalarOf(at))
   if (found === undefined) problems.add(at, `write ${choices.join(' or ')}`)
   return found
 }
 
 /** Absent or null: undefined. */
-function readFlag(at: Located | undefined, problems: Problems): boolean | undefined {
-  if (at === undefined || at.value === null) return undefined
-  if (typeof at.value === 'boolean') return at.value
+function readFlag(field: Located | undefined, problems: Problems): boolean | undefined {
+  const at = present(field)
+  if (at === undefined) return undefined
+  const flag = scalarOf(at)
+  if (typeof flag === 'boolean') return flag
   problems.add(at, 'write true or false')
   return undefined
 }
 
+/** Undefined for a field that is left out, or null. */
+function present(at: Located | undefined): Located | undefined {
+  return at === undefined || scalarOf(at) === null ? undefined : at
+}
+
+/** Undefined: it is a map, a list, or cannot be read. */
+function scalarOf({ value }: Located): string | number | boolean | null | undefined {
+  return 'scalar' in value ? value.scalar : undefined
+}
+
 /** What is wrong with a file, in its order; of many the first ten. */
 export class Problems {
-  readonly #file: string
   readonly #all: string[] = []
-
-  constructor(file: string) {
-    this.#file = file
-  }
 
   get all(): readonly string[] {
     return this.#all
   }
 
   /** `audit.yaml:3:10: rules[0].level: "metadata": write None, …` */
-  add({ line, column, path, value }: Located, remedy: string): void {
-    const shown = value === null || typeof value === 'object' ? '' : quote(value)
-    const parts = [`${this.#file}:${line}:${column}`, path, shown, remedy]
+  add({ at, path: field, value }: Located, remedy: string): void {
+    const shown = 'scalar' in value && value.scalar !== null ? quote(value.scalar) : undefined
+    const message = 'unreadable' in value ? value.unreadable : remedy
+    this.#add(describeFault({ at, field, value: shown, message }))
+  }
+
+  addUnknown({ fieldAt: at, path: field }: Located, meant: string | undefined): void {
+    this.#add(describeFault({ at, field, value: undefined, message: unknownField(meant) }))
+  }
+
+  addFault({ at, message }: Fault): void {
+    this.#add(describeFault({ at, field: '', value: undefined, message }))
+  }
+
+  #add(text: string): void {
     if (this.#all.length === MAX_PROBLEMS) this.#all.push('there is more; correct these first')
-    if (this.#all.length > MAX_PROBLEMS) return
-    this.#all.push(parts.filter((part) => part !== '').join(': '))
+    if (this.#all.length <= MAX_PROBLEMS) this.#all.push(text)
   }
 }

@@ -68,7 +68,10 @@ describe('a rule is refused with its place, its value and the remedy', () => {
   test.each([
     ['level: metadata', 'p.yaml:4:10: rules[0].level: "metadata": write None or Metadata or'],
     ['users: [ann]', 'p.yaml:4:3: rules[0].level: write None or'],
-    ['{level: None, user: [ann]}', 'rules[0].user: unknown field; did you mean users?'],
+    [
+      '{level: None, user: [ann]}',
+      'p.yaml:4:17: rules[0].user: unknown field; did you mean users?',
+    ],
     ['{level: None, users: ann}', 'p.yaml:4:24: rules[0].users: "ann": write a list'],
     ['{level: None, users: [1]}', 'rules[0].users[0]: 1: write text, in quotes'],
     ['{level: None, users: ["*"]}', 'rules[0].users[0]: "*": names are compared as they are'],
@@ -111,7 +114,8 @@ describe('a file is refused', () => {
     [`${HEAD}kind: Policy`, 'p.yaml:3:1: the field stands here for the second time'],
     ['\tapiVersion: x', 'p.yaml:1:1'],
     [`${HEAD}---\n${HEAD}`, 'a second document starts here'],
-    ['a: *b', 'an alias without its anchor'],
+    ['*b', 'an alias without its anchor'],
+    [`${HEAD}rules: *b`, 'p.yaml:3:8: rules: an alias without its anchor'],
     [`${HEAD}rules: ${'['.repeat(5000)}`, 'p.yaml:'],
     [`${HEAD}rules: &a [*a]`, 'p.yaml:'],
     ['#'.repeat(1_100_000), 'larger than 1 MiB'],
@@ -127,10 +131,11 @@ describe('a file is refused', () => {
   })
 
   test('when anchors would grow', () => {
-    const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]']
+    const bomb = [`${HEAD}metadata:`, '  a: &a [x,x,x,x,x,x,x,x,x]']
     for (const [from, to] of ['ab', 'bc', 'cd', 'de', 'ef', 'fg']) {
-      bomb.push(`${to}: &${to} [${Array(9).fill(`*${from}`).join(',')}]`)
+      bomb.push(`  ${to}: &${to} [${Array(9).fill(`*${from}`).join(',')}]`)
     }
+    bomb.push('rules: [{level: None, users: *e}]')
     expect(faultOf(bomb.join('\n'))).toContain('too many values')
   })
 })

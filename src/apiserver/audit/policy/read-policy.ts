@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
-import { NodeProxyError } from '../../../lib/error.ts'
+import { NodeProxyError, systemCode } from '../../../lib/error.ts'
+import { locateYaml } from '../../../lib/yaml/located.ts'
 import type { AuditPolicy } from './audit-policy.ts'
 import { decodePolicy, Problems } from './decode-policy.ts'
-import { isYamlFault, locateYaml } from './located-yaml.ts'
 
 /** One byte more than a policy may have, so that a longer file is refused. */
 const MAX_BYTES = (1 << 20) + 1
@@ -17,16 +17,12 @@ export async function readAuditPolicy(path: string): Promise<AuditPolicy> {
 
 /** The same for its text; `file` is for messages. */
 export function parseAuditPolicy(text: string, file: string): AuditPolicy {
-  const problems = new Problems(file)
-  const located = locateYaml(text)
-  const policy = isYamlFault(located)
-    ? fail({ ...located, path: '', value: null }, located.message)
-    : decodePolicy(located, problems)
-  function fail(...problem: Parameters<Problems['add']>): AuditPolicy {
-    problems.add(...problem)
-    return { rules: [] }
-  }
-  if (problems.all.length === 0) return policy
+  const problems = new Problems()
+  const located = locateYaml({ file, text })
+  if (located.ok) {
+    const policy = decodePolicy(located.root, problems)
+    if (problems.all.length === 0) return policy
+  } else for (const fault of located.faults) problems.addFault(fault)
   throw refused(`the audit policy cannot be used: ${problems.all.join('; ')}`, file)
 }
 
@@ -37,7 +33,7 @@ async function readText(path: string): Promise<string> {
       chunks.push(chunk as Buffer)
     }
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const code = systemCode(cause)
     throw refused(`the audit policy ${path} cannot be read: ${code}`, path, cause)
   }
   return Buffer.concat(chunks).toString()

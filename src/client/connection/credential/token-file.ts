@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../../lib/clock.ts'
-import { NodeProxyError } from '../../../lib/error.ts'
+import { NodeProxyError, systemCode } from '../../../lib/error.ts'
 import type { Credential, CredentialSource } from './credential.ts'
 import { bearer } from './credential.ts'
 
@@ -42,7 +42,7 @@ async function readToken(path: string): Promise<string> {
     return checkToken((await readFile(path, 'utf8')).trim(), path)
   } catch (cause) {
     if (cause instanceof NodeProxyError) throw cause
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+    const code = systemCode(cause)
     const message = `the token file ${JSON.stringify(path)} cannot be read: ${code}`
     throw new NodeProxyError('NP_CLIENT_CREDENTIAL', message, { object: path, cause })
   }

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
+import { parseJson } from '../../../lib/json.ts'
 import type { JsonRecord } from '../../json.ts'
-import { isRecord, parseJson } from '../../json.ts'
+import { isRecord } from '../../json.ts'
 
 /** When a credential is valid, in epoch milliseconds. */
 export interface Validity {

@@ -1,6 +1,7 @@
+import { comparable } from '../../wire/name.ts'
+import { RCODE } from '../../wire/numbers.ts'
 import type { Query } from './query.ts'
 import { type HeaderQuestion, type ReplyHeader, readHeader } from './read-records.ts'
-import { comparable } from './wire-name.ts'
 
 /** Why a message is no reply to a query. */
 export type DiscardReason =
@@ -13,8 +14,8 @@ export type DiscardReason =
   /** Of another name, type or class. */
   | 'question'
 
-/** FORMERR and NOTIMP: servers that do not understand a query may leave its question out. */
-const MAY_LEAVE_QUESTION_OUT = new Set([1, 4])
+/** Servers that do not understand a query may leave its question out. */
+const MAY_LEAVE_QUESTION_OUT = new Set<number>([RCODE.formatError, RCODE.notImplemented])
 
 /** The header of `message` if it replies to the query sent with `id`, else why it does not. */
 export function matchReply(message: Buffer, query: Query, id: number): ReplyHeader | DiscardReason {

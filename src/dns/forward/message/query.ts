@@ -1,4 +1,14 @@
-import { nameToWire } from './wire-name.ts'
+import { nameToWire } from '../../wire/name.ts'
+import {
+  CLASS,
+  DNSSEC_OK,
+  FLAG,
+  HEADER_LENGTH,
+  MAX_DATAGRAM,
+  OPT_LENGTH,
+  QUESTION_TAIL,
+  TYPE,
+} from '../../wire/numbers.ts'
 
 /** A question to forward. */
 export interface ForwardQuestion {
@@ -14,20 +24,19 @@ export interface ForwardQuestion {
   readonly checkingDisabled: boolean
 }
 
-/**
- * The UDP payload that is offered to upstreams, in bytes: fits the smallest MTU of IPv6, so that no answer arrives
- * in fragments (DNS Flag Day 2020).
- */
-export const UDP_PAYLOAD_BYTES = 1232
-
-const RECURSION_DESIRED = 0x0100
-const CHECKING_DISABLED = 0x0010
-const DNSSEC_OK = 0x8000
-const TYPE_OPT = 41
 /** OPT, TKEY, TSIG and transfers belong to one connection and cannot be forwarded or cached. */
-const UNFORWARDABLE = new Set([0, TYPE_OPT, 249, 250, 251, 252, 253, 254])
+const UNFORWARDABLE = new Set<number>([
+  0,
+  TYPE.opt,
+  249,
+  250,
+  TYPE.incrementalTransfer,
+  TYPE.transfer,
+  253,
+  254,
+])
 /** IN, CH, HS and ANY: the classes that have names in the codec. */
-const CLASSES = new Set([1, 3, 4, 255])
+const CLASSES = new Set<number>([CLASS.internet, 3, 4, CLASS.any])
 
 /** A question as upstreams receive it; the id is added for each exchange. */
 export interface Query {
@@ -49,21 +58,24 @@ export function queryOf(question: ForwardQuestion): Query | undefined {
 
 /** The message of a query, with EDNS(0) (RFC 6891) or without. */
 export function encodeQuery(query: Query, id: number, edns: boolean): Buffer {
-  const header = Buffer.alloc(12)
+  const header = Buffer.alloc(HEADER_LENGTH)
   header.writeUInt16BE(id, 0)
-  header.writeUInt16BE(RECURSION_DESIRED | (query.checkingDisabled ? CHECKING_DISABLED : 0), 2)
+  header.writeUInt16BE(
+    FLAG.recursionDesired | (query.checkingDisabled ? FLAG.checkingDisabled : 0),
+    2,
+  )
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(edns ? 1 : 0, 10)
-  const fields = Buffer.alloc(4)
+  const fields = Buffer.alloc(QUESTION_TAIL)
   fields.writeUInt16BE(query.type, 0)
   fields.writeUInt16BE(query.klass, 2)
   return Buffer.concat([header, query.name, fields, ...(edns ? [optRecord(query)] : [])])
 }
 
 function optRecord({ dnssecOk }: Query): Buffer {
-  const record = Buffer.alloc(11)
-  record.writeUInt16BE(TYPE_OPT, 1)
-  record.writeUInt16BE(UDP_PAYLOAD_BYTES, 3)
+  const record = Buffer.alloc(OPT_LENGTH)
+  record.writeUInt16BE(TYPE.opt, 1)
+  record.writeUInt16BE(MAX_DATAGRAM, 3)
   record.writeUInt16BE(dnssecOk ? DNSSEC_OK : 0, 7)
   return record
 }

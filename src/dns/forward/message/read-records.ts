@@ -1,6 +1,5 @@
-import { readName } from './wire-name.ts'
-
-const HEADER_BYTES = 12
+import { readName } from '../../wire/name.ts'
+import { FLAG, HEADER_LENGTH } from '../../wire/numbers.ts'
 
 /** The header of a reply with its question (RFC 1035 §4.1.1). */
 export interface ReplyHeader {
@@ -153,11 +152,11 @@ function readRdata(message: Buffer, { type, start, end }: RdataRange): Buffer | 
 
 /** Header and question of a message; undefined when they are malformed or there are several questions. */
 export function readHeader(message: Buffer): ReplyHeader | undefined {
-  if (message.length < HEADER_BYTES) return undefined
+  if (message.length < HEADER_LENGTH) return undefined
   const questions = message.readUInt16BE(4)
   if (questions > 1) return undefined
-  const name = questions === 0 ? undefined : readName(message, HEADER_BYTES)
-  const end = name === undefined ? HEADER_BYTES : name.end + 4
+  const name = questions === 0 ? undefined : readName(message, HEADER_LENGTH)
+  const end = name === undefined ? HEADER_LENGTH : name.end + 4
   if ((questions === 1 && name === undefined) || end > message.length) return undefined
   const question = name && {
     name: name.wire,
@@ -171,10 +170,10 @@ function flagsOf(message: Buffer): Omit<ReplyHeader, 'question' | 'end'> {
   const flags = message.readUInt16BE(2)
   return {
     id: message.readUInt16BE(0),
-    isResponse: (flags & 0x8000) !== 0,
+    isResponse: (flags & FLAG.response) !== 0,
     opcode: (flags >> 11) & 0xf,
-    isTruncated: (flags & 0x0200) !== 0,
-    isAuthentic: (flags & 0x0020) !== 0,
+    isTruncated: (flags & FLAG.truncated) !== 0,
+    isAuthentic: (flags & FLAG.authenticData) !== 0,
     rcode: flags & 0xf,
     counts: {
       answers: message.readUInt16BE(6),

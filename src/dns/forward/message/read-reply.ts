@@ -1,5 +1,7 @@
 import { type Answer, decode, encode } from 'dns-packet'
 import { ownBuffer } from '../../../lib/own-buffer.ts'
+import { comparable, readName } from '../../wire/name.ts'
+import { CLASS, HEADER_LENGTH, MAX_MESSAGE, RCODE, TYPE } from '../../wire/numbers.ts'
 import type { Query } from './query.ts'
 import {
   encodeRecord,
@@ -9,41 +11,22 @@ import {
   type WireRecord,
   wireLength,
 } from './read-records.ts'
-import { comparable, readName } from './wire-name.ts'
 
-const TYPE = {
-  NS: 2,
-  CNAME: 5,
-  SOA: 6,
-  DNAME: 39,
-  DS: 43,
-  RRSIG: 46,
-  NSEC: 47,
-  NSEC3: 50,
-  ANY: 255,
-}
-const CLASS_ANY = 255
 /** Names of a chain of CNAME records; resolvers follow about as many. */
 const MAX_CHAIN = 16
-const OF_AUTHORITY = new Set([TYPE.NS, TYPE.SOA, TYPE.DS, TYPE.RRSIG, TYPE.NSEC, TYPE.NSEC3])
-
-const HEADER_BYTES = 12
+const OF_AUTHORITY = new Set<number>([
+  TYPE.ns,
+  TYPE.soa,
+  TYPE.ds,
+  TYPE.rrsig,
+  TYPE.nsec,
+  TYPE.nsec3,
+])
 
 /** A type of private use (RFC 6895 §3.1): the codec does not know it, so it keeps its data as bytes. */
 const UNNAMED_TYPE = 0xff00
 
-/** The largest message, in bytes: its length over TCP has 16 bits. */
-const MAX_MESSAGE_BYTES = 65_535
-const TYPE_OPT = 41
-const RCODE = {
-  NOERROR: 0,
-  FORMERR: 1,
-  SERVFAIL: 2,
-  NXDOMAIN: 3,
-  NOTIMP: 4,
-  REFUSED: 5,
-  BADVERS: 16,
-}
+const WITHOUT_EDNS = new Set<number>([RCODE.formatError, RCODE.notImplemented, RCODE.badVersion])
 
 /** What an upstream says about a question, checked and without what the question did not request. */
 export interface UpstreamAnswer {
@@ -79,13 +62,13 @@ export function readReply(
   query: Query,
 ): UpstreamAnswer | ReplyFault {
   const sections = readSections(message, header)
-  if (sections === undefined) return header.rcode === RCODE.FORMERR ? 'edns' : 'undecodable'
+  if (sections === undefined) return header.rcode === RCODE.formatError ? 'edns' : 'undecodable'
   const rcode = fullRcode(header, sections)
   const fault = faultOf(rcode)
   if (fault !== undefined) return fault
   const { answers, authorities, isNegative, soa } = relevantRecords(query, sections)
   const wireBytes = [...answers, ...authorities].reduce((sum, each) => sum + wireLength(each), 0)
-  if (wireBytes + header.end > MAX_MESSAGE_BYTES) return 'oversized'
+  if (wireBytes + header.end > MAX_MESSAGE) return 'oversized'
   const decoded = decodeRecords([...answers, ...authorities])
   if (decoded === undefined) return 'undecodable'
   return {
@@ -93,7 +76,7 @@ export function readReply(
     isAuthentic: header.isAuthentic,
     answers: decoded.slice(0, answers.length),
     authorities: decoded.slice(answers.length),
-    negativeTtl: isNegative || rcode === RCODE.NXDOMAIN ? negativeTtlOf(soa) : undefined,
+    negativeTtl: isNegative || rcode === RCODE.noSuchName ? negativeTtlOf(soa) : undefined,
     wireBytes,
   }
 }
@@ -106,16 +89,15 @@ function negativeTtlOf(soa: WireRecord | undefined): number {
 
 /** With the upper bits that the OPT record adds (RFC 6891 §6.1.3). */
 function fullRcode(header: ReplyHeader, { additionals }: Sections): number {
-  const opt = additionals.find(({ type }) => type === TYPE_OPT)
+  const opt = additionals.find(({ type }) => type === TYPE.opt)
   return opt === undefined ? header.rcode : ((opt.ttl >>> 24) << 4) | header.rcode
 }
 
 function faultOf(rcode: number): ReplyFault | undefined {
-  if (rcode === RCODE.NOERROR || rcode === RCODE.NXDOMAIN) return undefined
-  if (rcode === RCODE.SERVFAIL) return 'servfail'
-  if (rcode === RCODE.REFUSED) return 'refused'
-  const { FORMERR, NOTIMP, BADVERS } = RCODE
-  return [FORMERR, NOTIMP, BADVERS].includes(rcode) ? 'edns' : 'rcode'
+  if (rcode === RCODE.noError || rcode === RCODE.noSuchName) return undefined
+  if (rcode === RCODE.serverFailure) return 'servfail'
+  if (rcode === RCODE.refused) return 'refused'
+  return WITHOUT_EDNS.has(rcode) ? 'edns' : 'rcode'
 }
 
 /**
@@ -137,7 +119,7 @@ function decodeRecords(records: readonly WireRecord[]): readonly Answer[] | unde
 }
 
 function decodeExactly(records: readonly WireRecord[]): readonly Answer[] | undefined {
-  const header = Buffer.alloc(HEADER_BYTES)
+  const header = Buffer.alloc(HEADER_LENGTH)
   header.writeUInt16BE(records.length, 6)
   const message = ownBuffer(header, ...records.map(encodeRecord))
   try {
@@ -161,7 +143,7 @@ function opaqueType(type: number): string {
 
 function isEncodedAs(answers: readonly Answer[], message: Buffer): boolean {
   const again = encode({ answers: [...answers] })
-  return again.subarray(HEADER_BYTES).equals(message.subarray(HEADER_BYTES))
+  return again.subarray(HEADER_LENGTH).equals(message.subarray(HEADER_LENGTH))
 }
 
 /** What of a reply belongs to its question. */
@@ -188,10 +170,10 @@ function relevantRecords(
   const authorities = sections.authorities.filter(
     (record) => isOfClass(record, query) && OF_AUTHORITY.has(record.type),
   )
-  const isNegative = !answers.some(({ type }) => query.type === TYPE.ANY || type === query.type)
+  const isNegative = !answers.some(({ type }) => query.type === TYPE.any || type === query.type)
   const last = [...chain].at(-1) ?? ''
   const soa = authorities.find(
-    ({ type, owner }) => type === TYPE.SOA && isWithin(last, comparable(owner)),
+    ({ type, owner }) => type === TYPE.soa && isWithin(last, comparable(owner)),
   )
   return { answers, authorities, isNegative, soa: isNegative ? soa : undefined }
 }
@@ -201,12 +183,12 @@ function chainOf(query: Query, answers: readonly WireRecord[]): ReadonlySet<stri
   const targets = new Map<string, string>()
   for (const record of answers) {
     const owner = comparable(record.owner)
-    const follows = record.type === TYPE.CNAME && isOfClass(record, query) && !targets.has(owner)
+    const follows = record.type === TYPE.cname && isOfClass(record, query) && !targets.has(owner)
     if (follows) targets.set(owner, comparable(readName(record.rdata, 0)?.wire ?? record.owner))
   }
   const chain = new Set<string>()
   let name: string | undefined = comparable(query.name)
-  const follows = query.type !== TYPE.CNAME && query.type !== TYPE.ANY
+  const follows = query.type !== TYPE.cname && query.type !== TYPE.any
   while (name !== undefined && !chain.has(name) && chain.size < MAX_CHAIN) {
     chain.add(name)
     name = follows ? targets.get(name) : undefined
@@ -218,15 +200,15 @@ function isOfChain(record: WireRecord, query: Query, chain: ReadonlySet<string>)
   const { type } = record
   if (!isOfClass(record, query)) return false
   const owner = comparable(record.owner)
-  if (type === TYPE.DNAME || type === TYPE.RRSIG) {
+  if (type === TYPE.dname || type === TYPE.rrsig) {
     if ([...chain].some((name) => isWithin(name, owner))) return true
   }
-  const isWanted = query.type === TYPE.ANY || type === query.type || type === TYPE.CNAME
+  const isWanted = query.type === TYPE.any || type === query.type || type === TYPE.cname
   return isWanted && chain.has(owner)
 }
 
 function isOfClass({ klass }: WireRecord, query: Query): boolean {
-  return query.klass === CLASS_ANY || klass === query.klass
+  return query.klass === CLASS.any || klass === query.klass
 }
 
 /** Whether a name is `zone` or below it; both as comparable text. */

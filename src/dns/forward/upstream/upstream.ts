@@ -1,8 +1,6 @@
-import { type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { hostPort, type IpAddress, parseIp, splitHostPort } from '../../../lib/ip.ts'
 
 const DNS_PORT = 53
-const BRACKETED = /^\[([^\]]+)\](?::(\d{1,5}))?$/
-const WITH_PORT = /^([\d.]+):(\d{1,5})$/
 /** A link-local address with the interface through which it is reached (RFC 4007 §11). */
 const ZONED = /^(fe[89ab][0-9a-f]:[0-9a-f:.]*)%([\w.-]{1,15})$/i
 /** Addresses of no single host: unspecified, multicast and broadcast. */
@@ -20,8 +18,7 @@ export interface Upstream {
  * The port is 53 unless given. Undefined when it has another form, or is not the address of a single host.
  */
 export function parseUpstream(text: string): Upstream | undefined {
-  const [, host = text, digits = String(DNS_PORT)] =
-    BRACKETED.exec(text) ?? WITH_PORT.exec(text) ?? []
+  const { host = '', port: digits = DNS_PORT } = splitHostPort(text) ?? {}
   const address = parseAddress(host)
   const port = Number(digits)
   if (address === undefined || port < 1 || port > 65_535) return undefined
@@ -30,7 +27,7 @@ export function parseUpstream(text: string): Upstream | undefined {
 
 /** `10.0.0.1:53` or `[fd00::1]:53`. */
 export function upstreamName({ address, port }: Upstream): string {
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+  return hostPort(address, port)
 }
 
 function parseAddress(text: string): string | undefined {

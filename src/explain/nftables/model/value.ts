@@ -1,4 +1,5 @@
-import { familyOf, type IpAddress, ipBytes, parseIp } from '../../../lib/ip.ts'
+import { familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { addressNumber } from '../../../lib/ip-range.ts'
 import type { Json } from './json.ts'
 
 /** What a value means, which decides how a literal beside it is read. */
@@ -34,11 +35,6 @@ export function numberPart(value: number | bigint, kind: Kind = 'number'): Part 
 
 export function textPart(value: string): Part {
   return { kind: 'text', value }
-}
-
-/** An address as an unsigned number of 32 or 128 bits. */
-export function addressNumber(ip: IpAddress): bigint {
-  return BigInt(`0x${ipBytes(ip).toHex()}`)
 }
 
 /** The address of a number; `like` has its family. */

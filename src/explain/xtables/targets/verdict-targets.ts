@@ -1,6 +1,6 @@
 import { parseIp } from '../../../lib/ip.ts'
 import { ACCEPT, branchOf } from '../../packet/branch.ts'
-import type { PacketState } from '../../packet/packet-state.ts'
+import { untracked } from '../../packet/translate.ts'
 import { hasOption, optionValue } from '../model/rule.ts'
 import { result, type TargetEffect, unclear, unknownOption } from './target-effect.ts'
 
@@ -41,8 +41,4 @@ export const transparentProxy: TargetEffect = (input) => {
   ).split('/')
   const marked = ((packet.mark & ~Number(mask)) ^ Number(value)) >>> 0
   return result({ ...packet, mark: marked, socket }, 'accept')
-}
-
-function untracked(packet: PacketState): PacketState {
-  return { ...packet, connection: { ...packet.connection, status: 'untracked' } }
 }

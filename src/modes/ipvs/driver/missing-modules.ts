@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { LoadReport, ModuleState } from '../../../kernel/kernel-modules.ts'
-import { NodeProxyError } from '../../../lib/error.ts'
+import { NodeProxyError, messageOf } from '../../../lib/error.ts'
+import type { LoadReport, ModuleState } from '../../../kernel/modules/kernel-modules.ts'
 import type { Missing, MissingRequirement } from '../../mode.ts'
 
 const MISSING = 'NP_IPVS_MODULE_MISSING'
@@ -54,7 +55,7 @@ export function missingRequirements(
 
 /** What is missing where the probe itself failed. */
 export function unanswered(error: unknown): Missing {
-  const what = error instanceof Error ? error.message : String(error)
+  const what = messageOf(error)
   const hint = error instanceof NodeProxyError ? error.hint : undefined
   return { what, remedy: hint ?? 'run with CAP_NET_ADMIN on a kernel with IPVS and IP sets' }
 }

@@ -3,7 +3,7 @@ import {
   type VirtualServerId,
   virtualServerKey,
 } from '../../../kernel/ipvs/ipvs.ts'
-import type { IpAddress } from '../../../lib/ip.ts'
+import { type IpAddress, splitHostPort } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
 
 /** `vs/4/tcp/10.96.0.1:80`, `vs/6/tcp/[fd00::1]:80` or `vs/4/mark/2751463428`. */
@@ -26,7 +26,11 @@ export function serverIdOf(key: ObjectKey): VirtualServerId {
   const [, family, protocol = '', name = ''] = /^vs\/([46])\/(\w+)\/(.+)$/.exec(key) ?? []
   const of = { family: family === '6' ? 6 : 4 } as const
   if (protocol === 'mark') return { ...of, mark: Number(name) }
-  const [, six, four, port] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(name) ?? []
-  const ip = (six ?? four ?? '') as IpAddress
-  return { ...of, protocol: protocol.toUpperCase() as IpvsProtocol, ip, port: Number(port) }
+  return { ...of, protocol: protocol.toUpperCase() as IpvsProtocol, ...addressOf(name) }
+}
+
+/** The address of a name: `10.0.0.1:80` or `[fd00::1]:80`. */
+export function addressOf(name: string): { readonly ip: IpAddress; readonly port: number } {
+  const { host = '', port } = splitHostPort(name) ?? {}
+  return { ip: host as IpAddress, port: Number(port) }
 }

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import type { IpvsCommand, RealServer, VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
 import { FakeIpvs } from '../../../kernel/ipvs/testing/fake-ipvs.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
-import { addressOf, planHold, planServer, quiescentIn, withoutServers } from './server-commands.ts'
+import { addressOf } from '../objects/object.ts'
+import { planHold, planServer, quiescentIn, withoutServers } from './server-commands.ts'
 import { canDrain, digestText, flagsOf, type ServerSpec, specText } from './server-spec.ts'
 
 const id: VirtualServerId = { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 }

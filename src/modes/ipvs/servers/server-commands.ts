@@ -1,5 +1,5 @@
 import type { IpvsCommand, RealServer, VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
-import type { IpAddress } from '../../../lib/ip.ts'
+import { addressOf } from '../objects/object.ts'
 import {
   canDrain,
   type ServerSpec,
@@ -72,13 +72,6 @@ export function withoutServers(text: string, names: ReadonlySet<string>): string
   const [settings] = splitText(text)
   const rest = [...serversIn(text)].flatMap(([name, server]) => (names.has(name) ? [] : [server]))
   return `${settings}|${rest.join(' ')}`
-}
-
-/** The address behind a name: `10.0.0.1:80` or `[fd00::1]:80`. */
-export function addressOf(name: string): { readonly ip: IpAddress; readonly port: number } {
-  const colon = name.lastIndexOf(':')
-  const ip = name.slice(0, colon).replace(/^\[|\]$/g, '') as IpAddress
-  return { ip, port: Number(name.slice(colon + 1)) }
 }
 
 function settingsCommands(

@@ -15,8 +15,9 @@ import {
   stringAt,
 } from '../../../lib/json.ts'
 import { type Random, systemRandom as random } from '../../../lib/random.ts'
+import { describeFault } from '../../../lib/yaml/located.ts'
 import type { Manifest } from '../../../manifests/manifests.ts'
-import { describeProblem, type Problem } from '../../../settings/problem.ts'
+import type { Problem } from '../../../settings/problem.ts'
 import { readConfigurationFile } from '../../../settings/read-file.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import { createClusterWatcher } from '../../../watch/cluster-watcher.ts'
@@ -288,6 +289,6 @@ function wrongFlag(problem: Problem): NodeProxyError {
 }
 
 function wrong(problems: readonly Problem[]): NodeProxyError {
-  const message = problems.map((one) => `${describeProblem(one)} (${one.code})`).join('; ')
+  const message = problems.map((one) => `${describeFault(one)} (${one.code})`).join('; ')
   return new NodeProxyError('NP_NODEPROXY_USAGE', message)
 }

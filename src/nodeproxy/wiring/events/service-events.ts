@@ -1,7 +1,8 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { FrontendProblem } from '../../../forwarding/problems.ts'
 import type { Listener, Listeners } from '../../../kernel/listeners.ts'
-import type { IpAddress } from '../../../lib/ip.ts'
+import { type IpAddress, hostPort } from '../../../lib/ip.ts'
+import type { Listener, Listeners } from '../../../kernel/listener/listeners.ts'
 import type { Protocol, Service } from '../../../resources/types.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeEvents } from './node-events.ts'
@@ -57,7 +58,7 @@ export class ServiceEvents {
     const { service, ip, port, protocol, code, message, winner, status } = problem
     this.#parts.log.warn({ service, ip, port, protocol, code, winner }, message)
     const regarding = serviceReference(service, this.#parts.store.service(service)?.uid)
-    const frontend = `${ip}:${port}/${protocol}`
+    const frontend = `${hostPort(ip, port)}/${protocol}`
     this.#parts.events.warn(
       status === 'Conflict' && winner !== undefined
         ? frontendConflict(regarding, { frontend, winner: winner.split(':')[0] as ServiceKey })

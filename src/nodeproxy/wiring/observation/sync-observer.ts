@@ -1,6 +1,6 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { NodeProxyError } from '../../../lib/error.ts'
+import { messageOf, NodeProxyError } from '../../../lib/error.ts'
 import type { KernelError, ObjectDescription, ObjectKey } from '../../../modes/mode.ts'
 import type { AppliedRun, SyncObserver } from '../../../sync/sync-loop.ts'
 import type { FamilyName, Health } from '../../../telemetry/health/health.ts'
@@ -76,7 +76,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
       )
     },
     failed(error) {
-      health.failed(messageOf(error))
+      health.failed(failureText(error))
       const message = 'reading or writing the kernel failed; trying again'
       log.error({ err: error, at: clock.now() }, message)
       parts.onFailure()
@@ -155,7 +155,7 @@ function firstRefusal({ failed }: AppliedRun): string {
     : `${refusal.code}: ${refusal.message}`
 }
 
-function messageOf(error: unknown): string {
+function failureText(error: unknown): string {
   if (error instanceof NodeProxyError) return `${error.code}: ${error.message}`
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }

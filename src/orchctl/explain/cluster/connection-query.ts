@@ -1,4 +1,4 @@
-import { familyOf, hostPort, type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { familyOf, hostPort, type IpAddress, parseIp, splitHostPort } from '../../../lib/ip.ts'
 import { type JsonObject, stringAt, valueAt } from '../../../lib/json.ts'
 import { quote } from '../../../lib/quote.ts'
 import { nodeAddresses } from '../../nodes/node-inspection.ts'
@@ -184,8 +184,8 @@ function podAddress(pod: JsonObject, family: 4 | 6 | undefined): IpAddress {
 }
 
 function familyIn(destination: string): 4 | 6 | undefined {
-  if (destination.startsWith('[')) return 6
-  return parseIp(destination.split(':', 1)[0] ?? '') === undefined ? undefined : 4
+  const ip = parseIp(splitHostPort(destination)?.host ?? '')
+  return ip && familyOf(ip)
 }
 
 /** One end of a connection, as it is written. */
@@ -208,10 +208,8 @@ function parseOperand(text: string): Operand | undefined {
 }
 
 function parseAddress(text: string): Operand | undefined {
-  const alone = parseIp(text.replaceAll(/^\[|\]$/g, ''))
-  if (alone !== undefined) return { kind: 'address', ip: alone, port: undefined }
-  const [, six, four, port] = /^(?:\[([^\]]+)\]|([^:/]+)):(\d{1,5})$/.exec(text) ?? []
-  const ip = parseIp(six ?? four ?? '')
+  const { host = '', port } = splitHostPort(text) ?? {}
+  const ip = parseIp(host)
   return ip === undefined ? undefined : { kind: 'address', ip, port }
 }
 

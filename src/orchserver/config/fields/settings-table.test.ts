@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '../../../apiserver/context/limits.ts'
+import { describeFault } from '../../../lib/yaml/located.ts'
 import { parseFlags } from '../../../settings/flags.ts'
 import { loadConfiguration } from '../../../settings/load.ts'
-import { describeProblem } from '../../../settings/problem.ts'
 import { configurationYaml } from '../../../settings/render.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 
@@ -11,20 +11,20 @@ const HEAD = 'apiVersion: server.config.orch.io/v1alpha1\nkind: OrchServerConfig
 
 async function load(text: string | undefined, ...args: string[]) {
   const flags = parseFlags(SETTINGS_TABLE, args)
-  if (!flags.ok) throw new Error(describeProblem(flags.problem))
+  if (!flags.ok) throw new Error(describeFault(flags.problem))
   const file = text === undefined ? undefined : { name: 's.yaml', text }
   return loadConfiguration(SETTINGS_TABLE, file, flags.line)
 }
 
 async function loaded(text: string | undefined, ...args: string[]) {
   const result = await load(text, ...args)
-  if (!result.ok) throw new Error(result.problems.map(describeProblem).join('\n'))
+  if (!result.ok) throw new Error(result.problems.map(describeFault).join('\n'))
   return result.config
 }
 
 async function problems(...args: string[]) {
   const result = await load(undefined, ...args)
-  return result.ok ? [] : result.problems.map((one) => `${one.code} ${describeProblem(one)}`)
+  return result.ok ? [] : result.problems.map((one) => `${one.code} ${describeFault(one)}`)
 }
 
 describe('the configuration of orch-server', () => {

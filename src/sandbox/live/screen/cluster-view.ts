@@ -1,3 +1,4 @@
+import { hostPort } from '../../../lib/ip.ts'
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../../lib/json.ts'
 
 /** A Service as the screen shows it. */
@@ -31,7 +32,7 @@ function addressesOf(service: JsonObject): readonly string[] {
   ].filter((ip) => ip !== '' && ip !== 'None')
   return arrayAt(service, 'spec', 'ports').flatMap((port) => {
     const nodePort = scalarText(valueAt(port, 'nodePort'))
-    const own = ips.map((ip) => `${ip}:${scalarText(valueAt(port, 'port'))}`)
+    const own = ips.map((ip) => hostPort(ip, scalarText(valueAt(port, 'port'))))
     return nodePort === '' || nodePort === '0' ? own : [...own, `node:${nodePort}`]
   })
 }

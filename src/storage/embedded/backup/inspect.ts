@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { messageOf } from '../../../lib/error.ts'
 import type { StoredEntry } from '../../store.ts'
 import { isIntact, logRow } from '../database/row-checksum.ts'
 import { checkSeal } from '../database/seal.ts'
@@ -79,8 +80,4 @@ function* presentEntries(database: DatabaseSync): Generator<StoredEntry> {
 
 function ofTheFile(cause: string): Finding {
   return { key: '', cause }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { NodeProxyError } from '../../../lib/error.ts'
+import { messageOf, NodeProxyError } from '../../../lib/error.ts'
 import { quote } from '../../../lib/quote.ts'
 import { isMetaIntact } from './meta.ts'
 import { hasOurTables } from './schema.ts'
@@ -21,7 +21,7 @@ export function structuralFaults(database: DatabaseSync): readonly string[] {
     if (!hasOurTables(database)) return ['its tables are not those that this program makes']
     return isMetaIntact(database) ? [] : ['the row of revision counters (meta) is damaged']
   } catch (error) {
-    return [error instanceof Error ? error.message : String(error)]
+    return [messageOf(error)]
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { bufferOver } from '../../../lib/own-buffer.ts'
 import type { StoredEntry, StoreEvent } from '../../store.ts'
 import { isIntact, logRow } from '../database/row-checksum.ts'
 import type { RevisionPoint } from './revision-line.ts'
@@ -126,7 +127,7 @@ function entryOf(row: Record<string, unknown>): StoredEntry | undefined {
   const bytes = (value ?? new Uint8Array()) as Uint8Array<ArrayBuffer>
   return {
     key,
-    value: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    value: bufferOver(bytes),
     createRevision: created,
     modRevision: revision,
     ...(isIntact(row) ? {} : { damaged: true }),

@@ -1,6 +1,13 @@
 import { isDeepEqual } from '../../../../lib/equal.ts'
 import { type Family, familyOf, parseIp } from '../../../../lib/ip.ts'
-import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../../../lib/json.ts'
+import {
+  arrayAt,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  stringsAt,
+  without,
+} from '../../../../lib/json.ts'
 import { canonicalAddress, isSameAddress, parseLegacyIp } from '../../../../lib/legacy-address.ts'
 import type { AddressRange } from '../../../allocation/address-range.ts'
 import { addressKey } from '../../../allocation/allocation-keys.ts'
@@ -163,10 +170,6 @@ function clusterIPsCause(
   message: string,
 ): { readonly cause: StatusCause } {
   return { cause: invalidValue('spec.clusterIPs', requested, message) }
-}
-
-function stringsAt(object: JsonObject, field: string): string[] {
-  return arrayAt(object, field).filter((value) => typeof value === 'string')
 }
 
 /** The families of a Service, the primary one first, or what is wrong with those that it names. */

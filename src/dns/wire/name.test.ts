@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { comparable, nameToWire, readName } from './wire-name.ts'
+import { question } from '../testing/query-server.ts'
+import { comparable, nameOfKey, nameToWire, readName } from './name.ts'
+import { readQuery } from './query.ts'
 
 const label = fc.stringMatching(/^[a-z0-9_-]{1,20}$/)
 const name = fc.array(label, { maxLength: 8 }).map((labels) => labels.join('.'))
@@ -56,4 +58,23 @@ test('names compare without the case of ASCII letters, and with that of others',
   expect(comparable(kelvin)).toBe(kelvin.toString('latin1'))
   expect(nameToWire('K.\u212a')).toEqual(Buffer.from('\x01k\x03\u212a\x00'))
   expect(comparable(umlaut)).not.toBe(comparable(Buffer.from('ä')))
+})
+
+test('the text of a name on the wire is that of the same name', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 6 }),
+      (labels) => {
+        const parts = labels.flatMap((label) => [Buffer.of(label.length), label])
+        const key = comparable(Buffer.concat([...parts, Buffer.of(0)]))
+        expect(nameToWire(nameOfKey(key))?.toString('latin1')).toBe(key)
+      },
+    ),
+  )
+})
+
+test('of the name of a question ASCII letters alone are folded', () => {
+  const message = question('A', 'WwW')
+  message[13] = 0xc4
+  expect(readQuery(message)).toMatchObject({ key: '\x03\xc4ww\x00' })
 })
