@@ -11,8 +11,14 @@ import type { TrackedConnection, TrackedConnections } from '../../explain/read-c
 import type { WalkOutcome } from '../../explain/walk/walk-outcome.ts'
 import { type WalkWorld, walkPacket } from '../../explain/walk/walk-packet.ts'
 import { arrivalInterface } from '../../explain/world/first-hop.ts'
+import type {
+  ExplanationDocument,
+  OutcomeDocument,
+  StepDocument,
+} from '../../inspection/answers.ts'
 import {
   type ExplainResponse,
+  type ExplainResponseJson,
   ExplainResponseSchema,
 } from '../../inspection/generated/inspection_pb.ts'
 import { NodeProxyError } from '../../lib/error.ts'
@@ -220,7 +226,7 @@ function explanationJson(explanation: Explanation): string {
   const known =
     typeof desired === 'string'
       ? { desired: null, desiredUnknown: desired }
-      : { desired: toJson(ExplainResponseSchema, desired, { alwaysEmitImplicit: true }) }
+      : { desired: desiredJson(desired) }
   const existing =
     typeof connections === 'string'
       ? { connections: null, connectionsUnknown: connections }
@@ -234,16 +240,23 @@ function explanationJson(explanation: Explanation): string {
     ...existing,
     observed: observed.map(outcomeJson),
     ...words,
-  }
+  } satisfies ExplanationDocument
   return `${JSON.stringify(json, null, 2)}\n`
 }
 
-function outcomeJson({ steps, ...outcome }: WalkOutcome) {
+/** With every field, for which the library types any JSON. */
+function desiredJson(desired: ExplainResponse): ExplainResponseJson {
+  return toJson(ExplainResponseSchema, desired, {
+    alwaysEmitImplicit: true,
+  }) as ExplainResponseJson
+}
+
+function outcomeJson({ steps, ...outcome }: WalkOutcome): OutcomeDocument {
   return { ...outcome, steps: steps.map(stepJson) }
 }
 
 /** Counters are 64 bits wide: JSON has them as text, as protobuf does. */
-function stepJson({ counter, ...step }: Step) {
+function stepJson({ counter, ...step }: Step): StepDocument {
   if (counter === undefined) return step
   return { ...step, counter: { packets: `${counter.packets}`, bytes: `${counter.bytes}` } }
 }

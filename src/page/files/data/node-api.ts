@@ -1,12 +1,7 @@
+import type { ExplanationDocument } from '../../../inspection/answers.ts'
+import type { ChangeJson, StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
 import type { Connection } from './connection.ts'
-import type { ExplanationMessage } from './explanation.ts'
-import type {
-  ChangeMessage,
-  EntryMessage,
-  ServiceMessage,
-  ServiceTrafficMessage,
-  StatusMessage,
-} from './messages.ts'
+import type { EntryMessage, ServiceMessage, ServiceTrafficMessage } from './messages.ts'
 
 /** The packet that is to be explained, as a person writes it. */
 export interface ExplainQuery {
@@ -21,14 +16,14 @@ export interface ExplainQuery {
 
 /** What a node-proxy answers: see docs/operate/page.md. Each throws RequestError. */
 export interface NodeApi {
-  status(signal: AbortSignal): Promise<StatusMessage>
+  status(signal: AbortSignal): Promise<StatusResponseJson>
   services(signal: AbortSignal): AsyncGenerator<readonly ServiceMessage[]>
   entries(service: string, signal: AbortSignal): AsyncGenerator<readonly EntryMessage[]>
   /** Empty: of all Services. */
   traffic(service: string, signal: AbortSignal): AsyncGenerator<readonly ServiceTrafficMessage[]>
   /** The last ones, and then each further one until it is stopped. */
-  changes(signal: AbortSignal): AsyncGenerator<readonly ChangeMessage[]>
-  explain(query: ExplainQuery, signal: AbortSignal): Promise<ExplanationMessage>
+  changes(signal: AbortSignal): AsyncGenerator<readonly ChangeJson[]>
+  explain(query: ExplainQuery, signal: AbortSignal): Promise<ExplanationDocument>
 }
 
 export function nodeApi(connection: Connection): NodeApi {

@@ -1,4 +1,4 @@
-import type { ChangeMessage } from '../data/messages.ts'
+import type { ChangeJson } from '../../../inspection/generated/inspection_pb.ts'
 
 /** One change that reached the kernel. */
 export interface LatencyPoint {
@@ -19,12 +19,12 @@ const MIN_MS = 0.5
 /** Adds changes to points; the oldest are left out. */
 export function addChanges(
   points: readonly LatencyPoint[],
-  changes: readonly ChangeMessage[],
+  changes: readonly ChangeJson[],
 ): readonly LatencyPoint[] {
   return [...points, ...changes.map(pointOf)].slice(-MAX_POINTS)
 }
 
-function pointOf(change: ChangeMessage): LatencyPoint {
+function pointOf(change: ChangeJson): LatencyPoint {
   const { service = '', objects = 0, hasFailures = false } = change
   const at = Number(change.appliedAt ?? 0)
   return { service, at, ms: Math.max(0, at - Number(change.compiledAt ?? 0)), objects, hasFailures }

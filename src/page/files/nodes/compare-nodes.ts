@@ -1,4 +1,4 @@
-import type { StatusMessage } from '../data/messages.ts'
+import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
 import { formatCount } from '../text/format.ts'
 import { type Agreement, agreementOf, groupsWords, shareWords } from './agreement.ts'
 import type { NodeReading } from './node-reading.ts'
@@ -9,7 +9,7 @@ interface Field {
   readonly name: string
   /** A value with the name of the field. */
   readonly words: (value: Value) => string
-  readonly valueOf: (status: StatusMessage) => Value
+  readonly valueOf: (status: StatusResponseJson) => Value
 }
 
 const FIELDS: readonly Field[] = [

@@ -1,10 +1,10 @@
-import type { StatusMessage } from '../data/messages.ts'
+import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
 
 /** What is known of the node-proxy of one node. */
 export interface NodeReading {
   /** Of the last answer, and of the one before. */
-  readonly status: StatusMessage | undefined
-  readonly before: StatusMessage | undefined
+  readonly status: StatusResponseJson | undefined
+  readonly before: StatusResponseJson | undefined
   /** Why the last request failed; undefined: it was answered. */
   readonly failure: NodeFailure | undefined
   /** Requests that failed since the last answer. */
@@ -22,7 +22,7 @@ export interface NodeFailure {
 export type NodeReadings = ReadonlyMap<string, NodeReading>
 
 /** A reading after one more answer. */
-export function answered(old: NodeReading | undefined, status: StatusMessage): NodeReading {
+export function answered(old: NodeReading | undefined, status: StatusResponseJson): NodeReading {
   return { status, before: old?.status, failure: undefined, failures: 0 }
 }
 

@@ -1,5 +1,5 @@
+import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
 import type { NodeObject } from '../data/kubernetes.ts'
-import type { StatusMessage } from '../data/messages.ts'
 import { type Comparison, compareNodes, differencesOf } from './compare-nodes.ts'
 import type { NodeFailure, NodeReading, NodeReadings } from './node-reading.ts'
 
@@ -24,7 +24,7 @@ export interface NodeRow {
   /** Where it is otherwise than most nodes, or the nodes disagree. */
   readonly differences: readonly string[]
   /** What was read last; undefined: nothing yet. */
-  readonly status: StatusMessage | undefined
+  readonly status: StatusResponseJson | undefined
   readonly failure: NodeFailure | undefined
 }
 
@@ -83,7 +83,7 @@ function conditionProblems({ status }: NodeObject): readonly string[] {
 }
 
 /** What a node-proxy reports of itself. */
-function statusProblems(status: StatusMessage): readonly string[] {
+function statusProblems(status: StatusResponseJson): readonly string[] {
   const { reasons = [], warnings = [], refusals = [], problems = [] } = status
   return [
     ...reasons,

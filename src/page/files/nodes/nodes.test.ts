@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
 import { newestNode } from '../cluster/follow-services.ts'
-import type { StatusMessage } from '../data/messages.ts'
 import { ALL_NODES, firstWords, frequencies, selectNodes } from '../views/nodes-view.ts'
 import { compareNodes, disagreements } from './compare-nodes.ts'
 import { answered, failed, type NodeReading } from './node-reading.ts'
 import { nodeRemedy } from './node-remedy.ts'
 import { nodeRows } from './node-row.ts'
 
-const WELL: StatusMessage = {
+const WELL: StatusResponseJson = {
   isReady: true,
   mode: 'a',
   version: '0.1.0',
@@ -17,7 +17,7 @@ const WELL: StatusMessage = {
 }
 const REFUSED = { message: 'connection refused', code: '', status: 503 }
 
-function reading(change: StatusMessage = {}): NodeReading {
+function reading(change: StatusResponseJson = {}): NodeReading {
   return answered(undefined, { ...WELL, ...change })
 }
 
@@ -91,12 +91,14 @@ describe('differences', () => {
     expect(rows['a']).toMatchObject({ state: 'ready', differences: [] })
   })
 
-  test.each<StatusMessage>([{ mode: 'b' }, { version: '0.2.0' }, { services: 5 }, { entries: 8 }])(
-    'are of each of the fields: %j',
-    (change) => {
-      expect(rowsOf({ ...others, d: reading(change) })['d']?.differences).toHaveLength(1)
-    },
-  )
+  test.each<StatusResponseJson>([
+    { mode: 'b' },
+    { version: '0.2.0' },
+    { services: 5 },
+    { entries: 8 },
+  ])('are of each of the fields: %j', (change) => {
+    expect(rowsOf({ ...others, d: reading(change) })['d']?.differences).toHaveLength(1)
+  })
 
   test('Nodes that are gone have no vote', () => {
     const gone = ['x', 'y', 'z', 'w'].map((name) => [name, reading({ mode: 'b' })] as const)
@@ -205,7 +207,11 @@ describe('the table', () => {
   })
 
   test('is sorted by numbers as numbers', () => {
-    const status = (waitingMs: string, driftRepaired: string, p50Ms: number): StatusMessage => ({
+    const status = (
+      waitingMs: string,
+      driftRepaired: string,
+      p50Ms: number,
+    ): StatusResponseJson => ({
       waitingMs,
       driftRepaired,
       programming: { count: 1, p50Ms, p99Ms: 50 },

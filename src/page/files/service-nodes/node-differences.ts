@@ -1,4 +1,5 @@
-import type { BackendMessage, EntryMessage } from '../data/messages.ts'
+import type { BackendJson } from '../../../inspection/generated/inspection_pb.ts'
+import type { EntryMessage } from '../data/messages.ts'
 import { agreementOf, groupsWords, type NodeValue, shareWords } from '../nodes/agreement.ts'
 import { hostPort } from '../text/format.ts'
 import type { ReadService } from './node-service.ts'
@@ -142,7 +143,7 @@ function backendsKey({ backends = [] }: EntryMessage): string {
 }
 
 /** With its weight, unless that is the usual one: it depends on no other backend, which another node may not have. */
-function backendWords({ ip = '', port, weight = 0 }: BackendMessage): string {
+function backendWords({ ip = '', port, weight = 0 }: BackendJson): string {
   const address = hostPort(ip, port)
   return weight === 1 ? address : `${address}×${weight}`
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { BackendMessage, EntryMessage, ServiceMessage } from '../data/messages.ts'
+import type { BackendJson } from '../../../inspection/generated/inspection_pb.ts'
+import type { EntryMessage, ServiceMessage } from '../data/messages.ts'
 import { answered, failed } from '../nodes/node-reading.ts'
 import { backendSample } from '../services/service-entries.ts'
 import { nodeServiceRows, sumEntries } from '../views/service-over-nodes-detail.ts'
@@ -10,7 +11,7 @@ import { type NodeService, readServices } from './node-service.ts'
 const ID = 'shop/web:http/TCP/4'
 
 function entry(ips: readonly string[], change: Partial<EntryMessage> = {}): EntryMessage {
-  const backends: readonly BackendMessage[] = ips.map((ip) => ({
+  const backends: BackendJson[] = ips.map((ip) => ({
     ip,
     port: 80,
     weight: 1,

@@ -1,4 +1,8 @@
-import type { BackendMessage, BackendTrafficMessage, EntryMessage } from '../data/messages.ts'
+import type {
+  BackendJson,
+  BackendTrafficJson,
+} from '../../../inspection/generated/inspection_pb.ts'
+import type { EntryMessage } from '../data/messages.ts'
 import { hostPort } from '../text/format.ts'
 import {
   bytesOf,
@@ -23,10 +27,7 @@ export interface BackendRow {
 }
 
 /** The counters of backends at one moment. */
-export function backendSample(
-  at: number,
-  backends: readonly BackendTrafficMessage[],
-): TrafficSample {
+export function backendSample(at: number, backends: readonly BackendTrafficJson[]): TrafficSample {
   const counts = backends.map(
     ({ entry = '', ip = '', port, traffic }) =>
       [nameOf(entry, ip, port), trafficCounts(traffic)] as const,
@@ -64,7 +65,7 @@ function nameOf(entry: string, ip: string, port: number | undefined): string {
   return `${entry} ${ip} ${port ?? 0}`
 }
 
-function marksOf(backend: BackendMessage): readonly string[] {
+function marksOf(backend: BackendJson): readonly string[] {
   const { isLocal = false, inClusterPool = false, inLocalPool = false, drainingUntil } = backend
   const isDraining = Number(drainingUntil ?? 0) > 0
   return [

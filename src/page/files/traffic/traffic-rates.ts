@@ -1,4 +1,5 @@
-import type { ServiceTrafficMessage, TrafficMessage } from '../data/messages.ts'
+import type { TrafficJson } from '../../../inspection/generated/inspection_pb.ts'
+import type { ServiceTrafficMessage } from '../data/messages.ts'
 
 /** What was counted, as numbers; undefined: the mode does not count it. */
 export interface TrafficCounts {
@@ -23,7 +24,7 @@ export interface TrafficRates {
 
 export const NO_RATES: TrafficRates = { connections: undefined, bytes: undefined }
 
-export function trafficCounts(message: TrafficMessage = {}): TrafficCounts {
+export function trafficCounts(message: TrafficJson = {}): TrafficCounts {
   const { connections, connectionsNow, bytesIn, bytesOut } = message
   return {
     connections: numberOf(connections),

@@ -1,12 +1,14 @@
 import { html } from 'htm/preact'
 import { useEffect, useState } from 'preact/hooks'
 import type {
-  DesiredMessage,
-  ExplanationMessage,
-  OutcomeMessage,
-  PoolMessage,
-  StepMessage,
-} from '../data/explanation.ts'
+  ExplanationDocument,
+  OutcomeDocument,
+  StepDocument,
+} from '../../../inspection/answers.ts'
+import type {
+  ExplainResponseJson,
+  PoolExplanationJson,
+} from '../../../inspection/generated/inspection_pb.ts'
 import type { ExplainQuery } from '../data/node-api.ts'
 import { RequestError } from '../data/request-error.ts'
 import { formatShare, hostPort } from '../text/format.ts'
@@ -34,12 +36,16 @@ const LISTED = 8
 
 type Answer =
   | { readonly kind: 'none' | 'waiting' }
-  | { readonly kind: 'explained'; readonly explanation: ExplanationMessage; readonly words: string }
+  | {
+      readonly kind: 'explained'
+      readonly explanation: ExplanationDocument
+      readonly words: string
+    }
   | { readonly kind: 'failed'; readonly error: unknown }
 
 /** An explanation, and what was found out before it; empty: nothing. */
 export interface FoundExplanation {
-  readonly explanation: ExplanationMessage
+  readonly explanation: ExplanationDocument
   readonly words: string
 }
 
@@ -91,7 +97,7 @@ function useAnswer(query: ExplainQuery, explain: Props['explain'], again: number
 }
 
 /** An explanation: whether kernel and node-proxy agree, what each of them says, and the way. */
-function ExplainedPacket({ explanation }: { readonly explanation: ExplanationMessage }) {
+function ExplainedPacket({ explanation }: { readonly explanation: ExplanationDocument }) {
   const { observed, differences, desired, desiredUnknown = '' } = explanation
   return html`<h2>${packetWords(explanation)}</h2>
     <${Verdict} explanation=${explanation} />
@@ -122,7 +128,7 @@ function ExplainedPacket({ explanation }: { readonly explanation: ExplanationMes
     <${WayText} observed=${observed} />`
 }
 
-function Verdict({ explanation: { observed, differences } }: { explanation: ExplanationMessage }) {
+function Verdict({ explanation: { observed, differences } }: { explanation: ExplanationDocument }) {
   if (differences.length > 0) {
     return html`<p class="verdict bad">The kernel does otherwise than node-proxy wants:</p>`
   }
@@ -133,7 +139,7 @@ function Verdict({ explanation: { observed, differences } }: { explanation: Expl
 }
 
 /** The way as text: what the picture shows, with every rule in full. */
-function WayText({ observed }: { readonly observed: readonly OutcomeMessage[] }) {
+function WayText({ observed }: { readonly observed: readonly OutcomeDocument[] }) {
   return html`<details class="way-text">
     <summary>The way as text</summary>
     ${observed.slice(0, LISTED).map(
@@ -146,13 +152,13 @@ function WayText({ observed }: { readonly observed: readonly OutcomeMessage[] })
   </details>`
 }
 
-function Step({ step }: { readonly step: StepMessage }) {
+function Step({ step }: { readonly step: StepDocument }) {
   const count = counterWords(step)
   return html`<b>${step.where}</b> <code>${stepWords(step)}</code>${count === '' ? null : html` <small>${count}</small>`}`
 }
 
 /** What node-proxy wants of a packet, and which endpoints of the Service get nothing, with the reasons. */
-function Desired({ desired }: { readonly desired: DesiredMessage }) {
+function Desired({ desired }: { readonly desired: ExplainResponseJson }) {
   const { outcome = '', entry = '', backends = [], hint = '', pool = {} } = desired
   const reasons = [...(desired.reasons ?? []), ...(pool.reasons ?? [])]
   const list = backends.map(({ ip = '', port }) => hostPort(ip, port))
@@ -165,7 +171,11 @@ function Desired({ desired }: { readonly desired: DesiredMessage }) {
     <${LeftOut} pool=${pool} />`
 }
 
-function LeftOut({ pool: { leftOut = [], leftOutCount = 0 } }: { readonly pool: PoolMessage }) {
+function LeftOut({
+  pool: { leftOut = [], leftOutCount = 0 },
+}: {
+  readonly pool: PoolExplanationJson
+}) {
   if (leftOutCount === 0) return null
   return html`<p>Endpoints that get no new connections from this node:</p>
     <ul class="left-out">
@@ -179,7 +189,7 @@ function more(count: number): string {
 }
 
 /** The packet's way as a picture; the text below it says the same. */
-function WayPicture({ explanation }: { readonly explanation: ExplanationMessage }) {
+function WayPicture({ explanation }: { readonly explanation: ExplanationDocument }) {
   const { width, height, boxes, links } = wayLayout(explanation)
   const words = [packetWords(explanation), ...explanation.observed.slice(0, 5).map(outcomeSentence)]
   return html`<div class="way">

@@ -1,6 +1,10 @@
 import { html } from 'htm/preact'
 import { useCallback, useState } from 'preact/hooks'
-import type { ProblemMessage, RefusalMessage, StatusMessage } from '../data/messages.ts'
+import type {
+  ProblemJson,
+  RefusalJson,
+  StatusResponseJson,
+} from '../../../inspection/generated/inspection_pb.ts'
 import type { ExplainQuery, NodeApi } from '../data/node-api.ts'
 import { type LatencyPoint, percentile } from '../latency/latency-series.ts'
 import { countProblems, type NodeState } from '../node/node-state.ts'
@@ -131,7 +135,7 @@ function ProblemsView({ state }: { readonly state: NodeState }) {
   <//>`
 }
 
-function Facts({ status }: { readonly status: StatusMessage | undefined }) {
+function Facts({ status }: { readonly status: StatusResponseJson | undefined }) {
   const drift = Number(status?.driftRepaired ?? 0)
   const waiting = Number(status?.waitingMs ?? 0)
   const figures = [
@@ -149,7 +153,7 @@ function Texts({ title, texts }: { readonly title: string; readonly texts: reado
     <ul class="problem-list">${texts.map((text) => html`<li key=${text}>${text}</li>`)}</ul>`
 }
 
-function Conflicts({ problems }: { readonly problems: readonly ProblemMessage[] }) {
+function Conflicts({ problems }: { readonly problems: readonly ProblemJson[] }) {
   if (problems.length === 0) return null
   return html`<h2>Addresses of Services that are not served</h2>
     <ul class="problem-list">
@@ -161,7 +165,7 @@ function Conflicts({ problems }: { readonly problems: readonly ProblemMessage[] 
     </ul>`
 }
 
-function Refusals({ refusals }: { readonly refusals: readonly RefusalMessage[] }) {
+function Refusals({ refusals }: { readonly refusals: readonly RefusalJson[] }) {
   if (refusals.length === 0) return null
   return html`<h2>What the kernel refuses</h2>
     <ul class="problem-list">

@@ -1,7 +1,11 @@
 import { html } from 'htm/preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type {
+  FrontendJson,
+  StatusResponseJson,
+} from '../../../inspection/generated/inspection_pb.ts'
 import { collect } from '../data/collect.ts'
-import type { EntryMessage, FrontendMessage, StatusMessage } from '../data/messages.ts'
+import { type EntryMessage, latencyOf } from '../data/messages.ts'
 import type { NodeApi } from '../data/node-api.ts'
 import { repeat } from '../data/repeat.ts'
 import { orderedBy } from '../grid/order.ts'
@@ -155,12 +159,13 @@ function ServicesGrid({ rows, selection, select, opened, isLoading }: ServicesGr
 
 /** The node in numbers. */
 function NodeFigures({ state }: { readonly state: NodeState }) {
-  const { services, entries, backends, programming, ...status } = useStore(state.status) ?? {}
+  const status = useStore(state.status) ?? {}
+  const { services, entries, backends } = status
   const [before, after] = useStore(state.traffic)
   const waiting = Number(status.waitingMs ?? 0)
   const { connections, bytes } = sumOfRates(before, after)
-  const { p50Ms, p99Ms, count = 0 } = programming ?? {}
-  const latency = count === 0 ? undefined : (p50Ms ?? 0)
+  const { p50, p99 } = latencyOf(status)
+  const hasChanges = (status.programming?.count ?? 0) > 0
   const startedAt = Number(status.startedAt ?? 0)
   const figures = [
     { name: 'Services', value: formatCount(services), detail: formatCountOf(entries ?? 0, 'port') },
@@ -169,8 +174,8 @@ function NodeFigures({ state }: { readonly state: NodeState }) {
     { name: 'Traffic', value: perSecond(formatBytes(bytes), bytes) },
     {
       name: 'Latency',
-      value: formatMs(latency),
-      detail: `p99 ${formatMs(latency === undefined ? undefined : (p99Ms ?? 0))}`,
+      value: formatMs(hasChanges ? (p50 ?? 0) : undefined),
+      detail: `p99 ${formatMs(hasChanges ? (p99 ?? 0) : undefined)}`,
     },
     {
       name: 'Waiting',
@@ -231,7 +236,13 @@ function ServiceDetail({ api, state, service, close }: ServiceDetailProps) {
   </aside>`
 }
 
-function Conflicts({ status, service }: { status: StatusMessage | undefined; service: string }) {
+function Conflicts({
+  status,
+  service,
+}: {
+  status: StatusResponseJson | undefined
+  service: string
+}) {
   const problems = status?.problems?.filter(({ entry = '' }) => entry.startsWith(`${service}:`))
   return problems?.map(
     ({
@@ -268,7 +279,7 @@ function Entry({ entry, samples }: EntryProps) {
   </section>`
 }
 
-function Frontend({ frontend, protocol }: { frontend: FrontendMessage; protocol: string }) {
+function Frontend({ frontend, protocol }: { frontend: FrontendJson; protocol: string }) {
   const { kind = '', ip = '', port = 0, pool = '', sourceRanges = [], admitsAll = false } = frontend
   const routeHash = useRouteHash()
   const isNode = ip === 'node'

@@ -1,9 +1,13 @@
-import type { ExplanationMessage, OutcomeMessage, StepMessage } from '../data/explanation.ts'
+import type {
+  ExplanationDocument,
+  OutcomeDocument,
+  StepDocument,
+} from '../../../inspection/answers.ts'
 import { formatCount, formatShare, hostPort } from '../text/format.ts'
 
 /** A rectangle with a heading and lines. Lengths are pixels. */
 export interface WayBox {
-  readonly kind: 'packet' | 'stage' | 'rest' | OutcomeMessage['kind']
+  readonly kind: 'packet' | 'stage' | 'rest' | OutcomeDocument['kind']
   readonly x: number
   readonly y: number
   readonly width: number
@@ -54,7 +58,7 @@ const MAX_COLUMNS = 4
 const MAX_LINES = 5
 
 /** Where everything of the picture is. Outcomes that have no space are one box together. */
-export function wayLayout(explanation: ExplanationMessage): WayLayout {
+export function wayLayout(explanation: ExplanationDocument): WayLayout {
   const { trunk, branches } = explainedWay(explanation.observed)
   const start = placed(packetBox(explanation), { x: middle(TRUNK_WIDTH), y: 0, width: TRUNK_WIDTH })
   const trunkBoxes = column(trunk.map(stageBox), below(start, ROW_GAP), TRUNK_WIDTH)
@@ -81,7 +85,7 @@ export function wayLayout(explanation: ExplanationMessage): WayLayout {
 type Content = Pick<WayBox, 'kind' | 'head'> & { readonly texts: readonly Omit<WayLine, 'full'>[] }
 type Column = { readonly share: number; readonly boxes: readonly Content[] }
 
-function packetBox(explanation: ExplanationMessage): Content {
+function packetBox(explanation: ExplanationDocument): Content {
   return { kind: 'packet', head: packetWords(explanation), texts: [] }
 }
 
@@ -89,13 +93,13 @@ function stageBox({ where, steps }: Stage): Content {
   return { kind: 'stage', head: where, texts: steps.flatMap(stepTexts) }
 }
 
-function stepTexts(step: StepMessage): Content['texts'] {
+function stepTexts(step: StepDocument): Content['texts'] {
   const count = counterWords(step)
   const text = { text: stepWords(step), isMuted: false }
   return count === '' ? [text] : [text, { text: count, isMuted: true }]
 }
 
-function outcomeBox(outcome: OutcomeMessage): Content {
+function outcomeBox(outcome: OutcomeDocument): Content {
   const [head, details] = outcomeWords(outcome)
   return { kind: outcome.kind, head, texts: [{ text: details, isMuted: false }] }
 }
@@ -195,13 +199,13 @@ export function wrapText(text: string, width: number, maxLines: number): readonl
 /** Steps at one place: a hook of one table, a routing decision. */
 interface Stage {
   readonly where: string
-  readonly steps: readonly StepMessage[]
+  readonly steps: readonly StepDocument[]
 }
 
 /** What becomes of some of the packets, after what happens to all of them. */
 interface Branch {
   readonly stages: readonly Stage[]
-  readonly outcome: OutcomeMessage
+  readonly outcome: OutcomeDocument
 }
 
 /** The way of the packets: what happens to all of them, and then to each part. */
@@ -211,7 +215,7 @@ interface ExplainedWay {
 }
 
 /** The way that the outcomes of one packet have in common, the likeliest outcome first. */
-export function explainedWay(observed: readonly OutcomeMessage[]): ExplainedWay {
+export function explainedWay(observed: readonly OutcomeDocument[]): ExplainedWay {
   const sorted = observed.toSorted((a, b) => b.probability - a.probability)
   const common = commonSteps(sorted.map(({ steps }) => steps))
   return {
@@ -221,19 +225,19 @@ export function explainedWay(observed: readonly OutcomeMessage[]): ExplainedWay 
 }
 
 /** How many steps all of them begin with. */
-function commonSteps(all: readonly (readonly StepMessage[])[]): number {
+function commonSteps(all: readonly (readonly StepDocument[])[]): number {
   const [first = [], ...others] = all
   const names = others.map((steps) => steps.map(nameOf))
   const end = first.findIndex((step, index) => names.some((one) => one[index] !== nameOf(step)))
   return end === -1 ? first.length : end
 }
 
-function nameOf({ where, object = '', text }: StepMessage): string {
+function nameOf({ where, object = '', text }: StepDocument): string {
   return [where, object, text].join('\n')
 }
 
-function stagesOf(steps: readonly StepMessage[]): readonly Stage[] {
-  const stages: { where: string; steps: StepMessage[] }[] = []
+function stagesOf(steps: readonly StepDocument[]): readonly Stage[] {
+  const stages: { where: string; steps: StepDocument[] }[] = []
   for (const step of steps) {
     const last = stages.at(-1)
     if (last?.where === step.where) last.steps.push(step)
@@ -243,7 +247,7 @@ function stagesOf(steps: readonly StepMessage[]): readonly Stage[] {
 }
 
 /** The packet as a sentence. */
-export function packetWords(explanation: ExplanationMessage): string {
+export function packetWords(explanation: ExplanationDocument): string {
   const { src, dst, port, protocol, inInterface } = explanation
   const from = src ?? 'a process of this node'
   const by = inInterface === null ? '' : `, by ${inInterface}`
@@ -251,7 +255,7 @@ export function packetWords(explanation: ExplanationMessage): string {
 }
 
 /** What becomes of it: a heading, and what is to be known beside it. */
-export function outcomeWords(outcome: OutcomeMessage): readonly [head: string, details: string] {
+export function outcomeWords(outcome: OutcomeDocument): readonly [head: string, details: string] {
   const { kind, dst, src = '', to, outInterface, how = '', by = '', reason = '' } = outcome
   switch (kind) {
     case 'delivered': {
@@ -269,18 +273,18 @@ export function outcomeWords(outcome: OutcomeMessage): readonly [head: string, d
 }
 
 /** An outcome as a sentence. */
-export function outcomeSentence(outcome: OutcomeMessage): string {
+export function outcomeSentence(outcome: OutcomeDocument): string {
   const [head, details] = outcomeWords(outcome)
   return `${formatShare(outcome.probability)}: ${head}${details === '' ? '' : `, ${details}`}`
 }
 
 /** A step in one line: the rule, and what it does where that does not say it already. */
-export function stepWords({ object, text }: StepMessage): string {
+export function stepWords({ object, text }: StepDocument): string {
   if (object === undefined) return text
   return ` ${object} `.includes(` ${text} `) ? object : `${object} → ${text}`
 }
 
 /** What the rule of a step has counted so far; empty: it counts nothing. */
-export function counterWords({ counter }: StepMessage): string {
+export function counterWords({ counter }: StepDocument): string {
   return counter === undefined ? '' : `${formatCount(Number(counter.packets))} packets so far`
 }

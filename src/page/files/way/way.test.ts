@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { ExplanationMessage, OutcomeMessage, StepMessage } from '../data/explanation.ts'
+import type {
+  ExplanationDocument,
+  OutcomeDocument,
+  StepDocument,
+} from '../../../inspection/answers.ts'
 import {
   explainedWay,
   outcomeSentence,
@@ -10,16 +14,16 @@ import {
   wrapText,
 } from './way-layout.ts'
 
-const route: StepMessage = { where: 'route', text: 'to 10.96.0.1 by eth0' }
-const service: StepMessage = {
+const route: StepDocument = { where: 'route', text: 'to 10.96.0.1 by eth0' }
+const service: StepDocument = {
   where: 'nft ip nat',
   object: 'vmap @services',
   text: 'goto svc',
   counter: { packets: '1234', bytes: '5' },
 }
-const toBackend = (ip: string): StepMessage => ({ where: 'nft ip nat', text: `dnat to ${ip}:80` })
+const toBackend = (ip: string): StepDocument => ({ where: 'nft ip nat', text: `dnat to ${ip}:80` })
 
-function delivered(ip: string, probability: number): OutcomeMessage {
+function delivered(ip: string, probability: number): OutcomeDocument {
   return {
     kind: 'delivered',
     probability,
@@ -31,7 +35,7 @@ function delivered(ip: string, probability: number): OutcomeMessage {
   }
 }
 
-function explanation(observed: readonly OutcomeMessage[]): ExplanationMessage {
+function explanation(observed: readonly OutcomeDocument[]): ExplanationDocument {
   return {
     src: '10.0.0.2',
     dst: '10.96.0.1',
