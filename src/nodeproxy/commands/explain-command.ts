@@ -11,14 +11,9 @@ import type { TrackedConnection, TrackedConnections } from '../../explain/read-c
 import type { WalkOutcome } from '../../explain/walk/walk-outcome.ts'
 import { type WalkWorld, walkPacket } from '../../explain/walk/walk-packet.ts'
 import { arrivalInterface } from '../../explain/world/first-hop.ts'
-import type {
-  ExplanationDocument,
-  OutcomeDocument,
-  StepDocument,
-} from '../../inspection/answers.ts'
+import type { ExplanationDocument } from '../../inspection/answers.ts'
 import {
   type ExplainResponse,
-  type ExplainResponseJson,
   ExplainResponseSchema,
 } from '../../inspection/generated/inspection_pb.ts'
 import { NodeProxyError } from '../../lib/error.ts'
@@ -245,18 +240,18 @@ function explanationJson(explanation: Explanation): string {
 }
 
 /** With every field, for which the library types any JSON. */
-function desiredJson(desired: ExplainResponse): ExplainResponseJson {
+function desiredJson(desired: ExplainResponse): ExplanationDocument['desired'] {
   return toJson(ExplainResponseSchema, desired, {
     alwaysEmitImplicit: true,
-  }) as ExplainResponseJson
+  }) as ExplanationDocument['desired']
 }
 
-function outcomeJson({ steps, ...outcome }: WalkOutcome): OutcomeDocument {
+function outcomeJson({ steps, ...outcome }: WalkOutcome) {
   return { ...outcome, steps: steps.map(stepJson) }
 }
 
 /** Counters are 64 bits wide: JSON has them as text, as protobuf does. */
-function stepJson({ counter, ...step }: Step): StepDocument {
+function stepJson({ counter, ...step }: Step) {
   if (counter === undefined) return step
   return { ...step, counter: { packets: `${counter.packets}`, bytes: `${counter.bytes}` } }
 }
