@@ -1,6 +1,6 @@
 import type { StatusResponseJson } from '../../inspection/generated/inspection_pb.ts'
-import type { NodeObject, PodObject } from '../files/data/kubernetes.ts'
-import type { EntryMessage } from '../files/data/messages.ts'
+import type { NodeObject, PodObject } from '../files/data/cluster-api.ts'
+import type { EntryMessage } from '../files/data/node-api.ts'
 
 /** An answer that is no success: a Status of the API server, or an error of a node-proxy. */
 export interface MadeFailure {

@@ -1,6 +1,6 @@
 import type { ExplanationDocument, OutcomeDocument } from '../../inspection/answers.ts'
 import type { ChangeJson, StatusResponseJson } from '../../inspection/generated/inspection_pb.ts'
-import type { EntryMessage, ServiceMessage, ServiceTrafficMessage } from '../files/data/messages.ts'
+import type { EntryMessage, ServiceMessage, ServiceTrafficMessage } from '../files/data/node-api.ts'
 
 const NAMESPACES = ['shop', 'billing', 'search', 'media', 'identity', 'metrics']
 const NAMES = ['web', 'api', 'cart', 'users', 'orders', 'cache', 'mail', 'queue']

@@ -1,8 +1,8 @@
 import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
-import type { ServiceMessage } from '../data/messages.ts'
+import type { ServiceMessage } from '../data/node-api.ts'
 import { Store } from '../data/store.ts'
-import type { LatencyPoint } from '../latency/latency-series.ts'
-import type { TrafficSample } from '../traffic/traffic-rates.ts'
+import type { LatencyPoint } from './latency-series.ts'
+import type { TrafficSample } from './traffic-rates.ts'
 
 /** What the page knows of one node-proxy. Each part changes on its own. */
 export interface NodeState {

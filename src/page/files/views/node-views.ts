@@ -6,17 +6,16 @@ import type {
   StatusResponseJson,
 } from '../../../inspection/generated/inspection_pb.ts'
 import type { ExplainQuery, NodeApi } from '../data/node-api.ts'
-import { type LatencyPoint, percentile } from '../latency/latency-series.ts'
+import { formatAge, formatCount, formatMs } from '../display/format.ts'
+import type { Route } from '../display/route.ts'
+import { type LatencyPoint, percentile } from '../node/latency-series.ts'
 import { countProblems, type NodeState } from '../node/node-state.ts'
-import type { Route } from '../route/route.ts'
-import { formatAge, formatCount, formatMs } from '../text/format.ts'
-import { ExplainAnswer } from './explain-answer.ts'
-import { ExplainForm } from './explain-form.ts'
+import { ExplainAnswer, ExplainForm } from './explain.ts'
+import { Figures } from './figures.ts'
+import { useRouteHash, View } from './frame.ts'
 import { LatencyPlot } from './latency-plot.ts'
-import { Figures } from './parts/figures.ts'
-import { useRouteHash, View } from './parts/frame.ts'
-import { useStore } from './parts/use-store.ts'
 import { ServicesView } from './services-view.ts'
+import { useStore } from './use-store.ts'
 
 /** Changes in the table below the plot. */
 const LAST = 50

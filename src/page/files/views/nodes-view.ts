@@ -2,21 +2,19 @@ import { html } from 'htm/preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
 import type { ClusterState } from '../cluster/cluster-state.ts'
+import { disagreements } from '../cluster/compare-nodes.ts'
 import { followStatuses } from '../cluster/follow-cluster.ts'
-import type { ClusterApi } from '../data/cluster-api.ts'
-import { latencyOf } from '../data/messages.ts'
-import { orderedBy } from '../grid/order.ts'
-import { type RowRules, type Selection, selectRows } from '../grid/selection.ts'
-import { disagreements } from '../nodes/compare-nodes.ts'
-import { nodeRemedy } from '../nodes/node-remedy.ts'
+import { nodeRemedy } from '../cluster/node-reading.ts'
 import {
   compareAll,
   NODE_STATES,
   type NodeRow,
   type NodeRowState,
   nodeRows,
-} from '../nodes/node-row.ts'
-import { clusterHash, NODES, nodeHash } from '../route/cluster-route.ts'
+} from '../cluster/node-row.ts'
+import type { ClusterApi } from '../data/cluster-api.ts'
+import { latencyOf } from '../data/node-api.ts'
+import { clusterHash, NODES, nodeHash } from '../display/cluster-route.ts'
 import {
   formatAge,
   formatBytes,
@@ -24,13 +22,12 @@ import {
   formatMs,
   formatShown,
   NOTHING,
-} from '../text/format.ts'
-import { type Column, Grid } from './grid.ts'
-import { Disagreements } from './parts/disagreements.ts'
-import { Figures } from './parts/figures.ts'
-import { View } from './parts/frame.ts'
-import { Toolbar } from './parts/toolbar.ts'
-import { useFollowing, useStore } from './parts/use-store.ts'
+} from '../display/format.ts'
+import { orderedBy, type RowRules, type Selection, selectRows } from '../display/selection.ts'
+import { Disagreements, Figures } from './figures.ts'
+import { View } from './frame.ts'
+import { type Column, Grid, Toolbar } from './grid.ts'
+import { useFollowing, useStore } from './use-store.ts'
 
 /** What is wrong stands first. */
 export const ALL_NODES: Selection<NodeSortKey> = {

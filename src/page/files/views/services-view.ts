@@ -4,25 +4,9 @@ import type {
   FrontendJson,
   StatusResponseJson,
 } from '../../../inspection/generated/inspection_pb.ts'
-import { collect } from '../data/collect.ts'
-import { type EntryMessage, latencyOf } from '../data/messages.ts'
-import type { NodeApi } from '../data/node-api.ts'
-import { repeat } from '../data/repeat.ts'
-import { orderedBy } from '../grid/order.ts'
-import type { Selection } from '../grid/selection.ts'
-import { messageOf } from '../node/follow-node.ts'
-import type { NodeState } from '../node/node-state.ts'
-import { explainRoute } from '../route/route.ts'
-import {
-  ALL_SERVICES,
-  isProblem,
-  type ServiceRow,
-  type SortKey,
-  selectServices,
-  serviceRows,
-  TEXTS,
-} from '../services/select-services.ts'
-import { backendRows, backendSample } from '../services/service-entries.ts'
+import { collect } from '../data/connection.ts'
+import { type EntryMessage, latencyOf, type NodeApi } from '../data/node-api.ts'
+import { repeat } from '../data/schedule.ts'
 import {
   formatAge,
   formatBytes,
@@ -32,16 +16,29 @@ import {
   formatRate,
   formatShown,
   hostPort,
-} from '../text/format.ts'
-import { ratesBetween, type TrafficSample } from '../traffic/traffic-rates.ts'
+} from '../display/format.ts'
+import { explainRoute } from '../display/route.ts'
+import { orderedBy, type Selection } from '../display/selection.ts'
+import { messageOf } from '../node/follow-node.ts'
+import type { NodeState } from '../node/node-state.ts'
+import {
+  ALL_SERVICES,
+  backendRows,
+  backendSample,
+  isProblem,
+  type ServiceRow,
+  type SortKey,
+  selectServices,
+  serviceRows,
+  TEXTS,
+} from '../node/services.ts'
+import { ratesBetween, type TrafficSample } from '../node/traffic-rates.ts'
 import { BackendsTable } from './backends-table.ts'
-import { type Column, Grid } from './grid.ts'
-import { Figures } from './parts/figures.ts'
-import { useRouteHash, View } from './parts/frame.ts'
-import { StateMark } from './parts/state-mark.ts'
-import { Toolbar } from './parts/toolbar.ts'
-import { useStore } from './parts/use-store.ts'
-import { ServiceName } from './service-name.ts'
+import { Figures } from './figures.ts'
+import { useRouteHash, View } from './frame.ts'
+import { type Column, Grid, Toolbar } from './grid.ts'
+import { ServiceName, StateMark } from './service-label.ts'
+import { useStore } from './use-store.ts'
 
 const EVERY = { everyMs: 2_000, restFactor: 10 }
 const UNREAD: ServiceDetails = { entries: undefined, samples: [undefined, undefined], failure: '' }
