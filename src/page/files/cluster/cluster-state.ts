@@ -1,5 +1,4 @@
 import type { NodeObject } from '../data/cluster-api.ts'
-import { RequestError } from '../data/connection.ts'
 import { Store } from '../data/store.ts'
 import type { NodeFailure, NodeReadings } from './node-reading.ts'
 
@@ -36,13 +35,4 @@ export function listed(
     signal.addEventListener('abort', look)
     look()
   })
-}
-
-/** What went wrong, of anything that was thrown. */
-export function failureOf(error: unknown): NodeFailure {
-  if (error instanceof RequestError) {
-    const { message, code, status } = error
-    return { message, code, status }
-  }
-  return { message: error instanceof Error ? error.message : String(error), code: '', status: 0 }
 }

@@ -98,13 +98,13 @@ export interface NodeValue<T> {
 }
 
 /** Nodes that have the same. */
-export interface NodeGroup<T> {
+interface NodeGroup<T> {
   readonly value: T
   readonly nodes: readonly string[]
 }
 
 /** How far nodes have the same. */
-export interface Agreement<T> {
+interface Agreement<T> {
   /** The most frequent value first; of equally frequent ones that of the node whose name comes first. */
   readonly groups: readonly NodeGroup<T>[]
   /** More than half of the nodes; undefined: no value is that frequent. The rule is that of `orchctl doctor --nodes`. */

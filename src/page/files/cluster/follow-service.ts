@@ -4,7 +4,8 @@ import { eachOf, repeat, type Visibility, within } from '../data/schedule.ts'
 import type { Store } from '../data/store.ts'
 import { backendSample } from '../node/services.ts'
 import type { NodeService } from './cluster-services.ts'
-import { type ClusterState, failureOf, listed } from './cluster-state.ts'
+import { type ClusterState, listed } from './cluster-state.ts'
+import { failureOf } from './node-reading.ts'
 
 /** A Service on every node. */
 export interface ServiceOverNodes {

@@ -1,4 +1,5 @@
 import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
+import { RequestError } from '../data/connection.ts'
 
 /** What is known of the node-proxy of one node. */
 export interface NodeReading {
@@ -30,6 +31,15 @@ export function answered(old: NodeReading | undefined, status: StatusResponseJso
 export function failed(old: NodeReading | undefined, failure: NodeFailure): NodeReading {
   const { status, before, failures = 0 } = old ?? {}
   return { status, before, failure, failures: failures + 1 }
+}
+
+/** What went wrong, of anything that was thrown. */
+export function failureOf(error: unknown): NodeFailure {
+  if (error instanceof RequestError) {
+    const { message, code, status } = error
+    return { message, code, status }
+  }
+  return { message: error instanceof Error ? error.message : String(error), code: '', status: 0 }
 }
 
 /** A command that a reader may run. */

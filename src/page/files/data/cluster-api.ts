@@ -151,7 +151,7 @@ export interface NodeObject {
   }
 }
 
-export interface ConditionMessage {
+interface ConditionMessage {
   readonly type?: string
   /** True, False or Unknown. */
   readonly status?: string
@@ -169,12 +169,12 @@ export interface PodObject {
   }
 }
 
-export interface EndpointSliceObject {
+interface EndpointSliceObject {
   readonly endpoints?: readonly { readonly hints?: object }[]
 }
 
 /** One part of a list. */
-export interface ObjectList<T> {
+interface ObjectList<T> {
   readonly metadata?: { readonly continue?: string }
   readonly items?: readonly T[]
 }

@@ -45,12 +45,6 @@ export function nodeApi(connection: Connection): NodeApi {
   }
 }
 
-/** Without what is empty. */
-function query(fields: Readonly<Record<string, string>>): string {
-  const given = Object.entries(fields).filter(([, value]) => value !== '')
-  return `${new URLSearchParams(given)}`
-}
-
 /** A message of which some fields are always there; a daemon of another version may leave out each of the others. */
 type Having<T, K extends keyof T> = Partial<T> & Required<Pick<T, K>>
 
@@ -59,7 +53,7 @@ export type ServiceMessage = Having<ServiceLine, 'service'>
 export type ServiceTrafficMessage = Having<ServiceTrafficJson, 'service'>
 
 /** Milliseconds in which half and 99 of 100 of the last changes reached the kernel. */
-export interface LatencyFigures {
+interface LatencyFigures {
   /** Undefined: the status does not say. */
   readonly p50: number | undefined
   readonly p99: number | undefined
@@ -73,4 +67,10 @@ export function latencyOf({ programming }: StatusResponseJson): LatencyFigures {
 /** JSON has no number for what is not finite, so protobuf writes that as text. */
 function numberOf(double: number | string | undefined): number | undefined {
   return double === undefined ? undefined : Number(double)
+}
+
+/** Without what is empty. */
+function query(fields: Readonly<Record<string, string>>): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== '')
+  return `${new URLSearchParams(given)}`
 }

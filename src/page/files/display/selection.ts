@@ -44,7 +44,7 @@ export interface Order<Key extends string = string> {
 type Value = string | number
 
 /** Rows in an order; those that are equal keep theirs. */
-export function sortRows<Row, Key extends string>(
+function sortRows<Row, Key extends string>(
   rows: readonly Row[],
   { sort, isDescending }: Order<Key>,
   values: Readonly<Record<Key, (row: Row) => Value>>,

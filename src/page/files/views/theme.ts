@@ -7,13 +7,13 @@ export function ThemeButton() {
   return html`<button type="button" class="theme" onClick=${nextTheme}>Colours: ${theme}</button>`
 }
 
-export type Theme = 'system' | 'light' | 'dark'
+type Theme = 'system' | 'light' | 'dark'
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' }
 const KEY = 'theme'
 
 /** The chosen theme, kept by the browser, and a function that chooses the next one. */
-export function useTheme(): readonly [Theme, () => void] {
+function useTheme(): readonly [Theme, () => void] {
   const [theme, setTheme] = useState<Theme>(readTheme)
   useEffect(() => {
     document.documentElement.dataset['theme'] = theme
