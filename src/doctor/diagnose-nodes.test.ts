@@ -48,7 +48,11 @@ const credential = (kind: string, inMs: number, lateMs = 24 * HOUR) =>
   healthyDaemon({
     credentials: [{ kind, expiresAt: NOW + inMs, lateFrom: NOW + inMs - lateMs }],
   })
-const REFUSED = { isReady: false, reasons: ['no watch on services is open: 401 Unauthorized: x'] }
+const REFUSED = {
+  isReady: false,
+  reasons: ['no watch on services is open: 401 Unauthorized: x'],
+  reasonCodes: ['unauthorized'],
+}
 const manyRules = (own: number, services = 10_000): Partial<NodeFacts> => ({
   daemon: healthyDaemon({ services, changes: { count: 9, p50: 800.4, p99: 900 } }),
   rules: [{ program: 'iptables-legacy', own, others: 0 }],
@@ -139,14 +143,27 @@ const CASES: readonly Case[] = [
         isReady: false,
         startedAt: NOW - 1_000,
         reasons: ['no watch on services is open: refused'],
+        reasonCodes: ['refused'],
       }),
     },
     check: 'not-ready',
     cause: /not ready: no watch on services is open: refused/,
   },
   {
+    what: 'a daemon without codes that starts and is refused',
+    given: { daemon: healthyDaemon({ ...REFUSED, reasonCodes: [], startedAt: NOW - 1_000 }) },
+    check: 'not-ready',
+    cause: /no watch on services is open: 401 Unauthorized/,
+  },
+  {
     what: 'a daemon that is not ready',
-    given: { daemon: healthyDaemon({ isReady: false, reasons: ['no watch on services is open'] }) },
+    given: {
+      daemon: healthyDaemon({
+        isReady: false,
+        reasons: ['no watch on services is open'],
+        reasonCodes: ['not-watched'],
+      }),
+    },
     check: 'not-ready',
     cause: /not ready: no watch on services is open/,
   },
@@ -425,10 +442,28 @@ describe('the first finding', () => {
 })
 
 test('an expired credential explains that the server refuses it: one finding', () => {
-  for (const reason of [...REFUSED.reasons, 'no watch: our client certificate expired at x']) {
-    const given = { ...credential('token', -1), isReady: false, reasons: [reason] }
-    expect(found({ daemon: given }).map(({ check }) => check)).toEqual(['expired-credential'])
+  const [refused = ''] = REFUSED.reasons
+  const late = 'no watch: our client certificate expired at x'
+  for (const [kind, reason, code] of [
+    ['token', refused, 'unauthorized'],
+    ['certificate', refused, 'unauthorized'],
+    ['certificate', late, 'tls'],
+  ] as const) {
+    for (const reasonCodes of [[code], []]) {
+      const given = { ...credential(kind, -1), isReady: false, reasons: [reason], reasonCodes }
+      expect(found({ daemon: given }).map(({ check }) => check)).toEqual(['expired-credential'])
+    }
   }
+})
+
+test('an expired token does not explain that TLS fails', () => {
+  const daemon = {
+    ...credential('token', -1),
+    isReady: false,
+    reasons: ['no watch on services is open: SELF_SIGNED_CERT_IN_CHAIN'],
+    reasonCodes: ['tls'],
+  }
+  expect(found({ daemon }).map(({ check }) => check)).toContain('not-ready')
 })
 
 test('every check has a case', () => {
@@ -452,6 +487,17 @@ const IN_ORDER: readonly (readonly [string, Partial<NodeFacts>])[] = [
   ['a token that is renewed in a minute', { daemon: credential('token-file', 60_000, 0) }],
   [
     'a daemon that starts without an API server',
+    {
+      daemon: healthyDaemon({
+        isReady: false,
+        startedAt: NOW - 29_999,
+        reasons: ['no watch on services is open: refused', 'services are not listed yet'],
+        reasonCodes: ['refused', 'not-listed'],
+      }),
+    },
+  ],
+  [
+    'a daemon without codes that starts without an API server',
     {
       daemon: healthyDaemon({
         isReady: false,

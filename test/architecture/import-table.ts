@@ -4,8 +4,8 @@ import { isTest } from './source-file.ts'
 /**
  * Which module imports which. A module is a folder of `src`; a mode is `modes/<name>`,
  * `modes/<name>/driver` is what the daemon knows of it and may import that mode, and
- * `modes/mode.ts` is the contract that all modes implement. An entry ending
- * in `*` stands for every module whose name starts so.
+ * `modes/mode.ts` is the contract that all modes implement. A part of another module that has
+ * a row of its own is a module, too. An entry ending in `*` stands for every module whose name starts so.
  */
 export const table: Readonly<Record<string, readonly string[]>> = {
   lib: [],
@@ -56,8 +56,10 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   'modes/testing': ['forwarding', 'lib', 'modes/mode.ts', 'modes/netfilter', 'modes/definition'],
   explain: ['forwarding', 'affinity', 'kernel', 'cluster', 'resources', 'telemetry', 'lib'],
   sync: ['forwarding', 'cluster', 'modes/mode.ts', 'telemetry', 'lib'],
-  page: ['lib'],
-  inspection: ['page', 'sync', 'lib'],
+  'inspection/generated': [],
+  'inspection/answers.ts': ['inspection/generated'],
+  page: ['inspection/generated', 'inspection/answers.ts', 'lib'],
+  inspection: ['inspection/generated', 'inspection/answers.ts', 'page', 'sync', 'lib'],
   client: ['resources', 'telemetry', 'lib'],
   watch: ['client', 'cluster', 'resources', 'telemetry', 'lib'],
   nodeproxy: [
@@ -76,6 +78,8 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'explain',
     'page',
     'inspection',
+    'inspection/generated',
+    'inspection/answers.ts',
     'doctor',
     'manifests',
   ],
@@ -116,7 +120,8 @@ export const table: Readonly<Record<string, readonly string[]>> = {
 /** The module that a path of `src` belongs to, in the words of the table. */
 export function moduleOf(path: string): string {
   const [, module = '', second = '', third = ''] = path.split('/')
-  if (module !== 'modes') return module
+  const part = `${module}/${second}`
+  if (module !== 'modes') return Object.hasOwn(table, part) ? part : module
   return third === 'driver' ? `modes/${second}/driver` : `modes/${second}`
 }
 

@@ -55,10 +55,7 @@ test('the end of a failure is logged once for all its resources, after a success
   expect(records.slice(1)).toEqual([
     'info requests to the API server for nodes, services succeed again after 24 s ["nodes","services"]',
   ])
-  expect([failures.describe('services'), failures.describe('nodes')]).toEqual([
-    undefined,
-    undefined,
-  ])
+  expect([failures.present('services'), failures.present('nodes')]).toEqual([undefined, undefined])
   const text = await metrics.text()
   expect(text).toContain('nodeproxy_api_failures_total{resource="services",reason="refused"} 2\n')
   expect(text).toContain('nodeproxy_api_failing{resource="services",reason="refused"} 0\n')
@@ -81,12 +78,14 @@ test('an expired version and an aborted request are not reported, nor is the suc
   failures.failed(watch('services'), localFailure('NP_CLIENT_ABORTED', 'Aborted', 'stopping'))
   failures.succeeded('services')
   await clock.advance(60_000)
-  expect([records, failures.describe('services')]).toEqual([[], undefined])
+  expect([records, failures.present('services')]).toEqual([[], undefined])
 })
 
 test('secrets in a message are in neither the log nor /readyz', () => {
   const { records, failures } = setUp()
   failures.failed(watch('services'), forbidden('token Bearer abcdefgh12345678 is not known'))
   expect(records.join('\n')).toContain('[redacted]')
-  expect(`${records.join('\n')} ${failures.describe('services')}`).not.toContain('abcdefgh')
+  expect(`${records.join('\n')} ${failures.present('services')?.description}`).not.toContain(
+    'abcdefgh',
+  )
 })

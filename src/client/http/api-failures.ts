@@ -31,13 +31,17 @@ export interface ApiFailuresOptions {
   readonly fields?: LogFields
 }
 
-interface Failing {
+/** Why requests for a resource fail at present. */
+export interface PresentFailure {
   readonly reason: FailureReason
+  /** Cause and remedy in one line. */
+  readonly description: string
+}
+
+interface Failing extends PresentFailure {
   readonly kind: string
   /** First failure since the resource last worked, ms since the epoch. */
   readonly since: number
-  /** Cause and remedy in one line. */
-  readonly description: string
   /** Ends the wait that shows whether a success lasts; undefined before one. */
   cancel: (() => void) | undefined
 }
@@ -94,9 +98,9 @@ export class ApiFailures implements RequestReporter {
     failing.cancel = clock.after(SETTLE_MS, () => this.#recover(resource, failing, seconds))
   }
 
-  /** Why a resource fails at present, and the remedy; undefined if it does not. */
-  describe(resource: string): string | undefined {
-    return this.#failing.get(resource)?.description
+  /** Why a resource fails at present; undefined if it does not. */
+  present(resource: string): PresentFailure | undefined {
+    return this.#failing.get(resource)
   }
 
   #recover(resource: string, failing: Failing, seconds: number): void {

@@ -111,6 +111,8 @@ const DAEMON = object({
   /** Milliseconds since the epoch. */
   startedAt: time,
   reasons: list(text, 20),
+  /** The code of each reason, in their order; none: of a daemon that sends no codes. */
+  reasonCodes: list(text, 20),
   warnings: list(text, 50),
   services: number,
   entries: number,

@@ -21,9 +21,11 @@ export const expiredCredential = checkOfEachNode('expired-credential', ({ at, da
     }),
 )
 
-/** Whether the credential of node-proxy has expired, which explains why the server refuses it. */
-export function hasExpired({ at, daemon }: Pick<NodeFacts, 'at' | 'daemon'>): boolean {
-  return (daemon?.credentials ?? []).some(({ expiresAt }) => expiresAt < at)
+/** The kinds of the credentials of node-proxy that have expired: `certificate`, `token`, `token-file` or `exec`. */
+export function expiredKinds({ at, daemon }: Pick<NodeFacts, 'at' | 'daemon'>): readonly string[] {
+  return (daemon?.credentials ?? [])
+    .filter(({ expiresAt }) => expiresAt < at)
+    .map(({ kind }) => kind)
 }
 
 const UNITS = [

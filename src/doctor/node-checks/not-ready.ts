@@ -1,18 +1,23 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
-import { hasExpired } from './expired-credential.ts'
+import type { DaemonFacts, NodeFacts } from '../evidence/node-facts.ts'
+import { expiredKinds } from './expired-credential.ts'
 
 /** Milliseconds in which a node-proxy that starts becomes ready, unless the API server refuses it. */
 const START_MS = 30_000
+
+/** Codes of reasons that a daemon has only until it has been ready once. */
+const STARTING: ReadonlySet<string> = new Set(['not-listed', 'not-connected', 'not-applied'])
 
 /** node-proxy runs and is not ready: the API server does not answer it, or a change does not get into the kernel. */
 export const notReady = checkOfEachNode('not-ready', (facts) => {
   const { at, daemon } = facts
   if (daemon === undefined || daemon.isReady) return []
   const [first = 'no reason is known', ...more] = daemon.reasons
-  const isUnauthorized = first.includes(': 401 ')
-  const isStarting = at - daemon.startedAt < START_MS && !hasBeenReady(daemon.reasons)
+  const codes = codesOf(daemon)
+  const isUnauthorized = codes[0] === 'unauthorized'
+  const isStarting = at - daemon.startedAt < START_MS && !hasBeenReady(codes)
   if (isStarting && !isUnauthorized) return []
-  if (hasExpired(facts) && (isUnauthorized || first.includes('certificate expired'))) return []
+  if (isOfExpired(codes[0], facts)) return []
   return [
     {
       symptom: 'Changes do not arrive',
@@ -33,7 +38,25 @@ export const notReady = checkOfEachNode('not-ready', (facts) => {
   ]
 })
 
-/** Before that, something is not there yet. */
-function hasBeenReady(reasons: readonly string[]): boolean {
-  return reasons.length > 0 && !reasons.some((reason) => reason.endsWith(' yet'))
+function hasBeenReady(codes: readonly string[]): boolean {
+  return codes.length > 0 && !codes.some((code) => STARTING.has(code))
+}
+
+/** Whether an expired credential is why the API server refuses the daemon: TLS fails for a certificate alone. */
+function isOfExpired(code: string | undefined, facts: NodeFacts): boolean {
+  const expired = expiredKinds(facts)
+  if (code === 'unauthorized') return expired.length > 0
+  return code === 'tls' && expired.includes('certificate')
+}
+
+/** The codes of the reasons, in their order. The reasons of a daemon that sends no codes are recognized by their words. */
+function codesOf({ reasons, reasonCodes }: DaemonFacts): readonly string[] {
+  return reasonCodes.length === reasons.length ? reasonCodes : reasons.map(codeOfWords)
+}
+
+/** Daemons that send no codes all have these words. Empty: a code that nothing is decided by. */
+function codeOfWords(reason: string): string {
+  if (reason.includes(': 401 ')) return 'unauthorized'
+  if (reason.includes('certificate expired')) return 'tls'
+  return reason.endsWith(' yet') ? 'not-listed' : ''
 }

@@ -120,6 +120,7 @@ export function healthyDaemon(
     isReady: true,
     startedAt: NOW - 3_600_000,
     reasons: [],
+    reasonCodes: [],
     warnings: [],
     changes: { count: 0, p50: 0, p99: 0 },
     services: 2,

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { create, type DescMessage, type MessageInitShape, toJsonString } from '@bufbuild/protobuf'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
+import type { ServiceLine } from '../answers.ts'
 import {
   ChangeSchema,
   EntrySchema,
@@ -199,26 +200,16 @@ function isCut(error: unknown): boolean {
   return ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'].includes(code)
 }
 
-/** One line of the list of Services. */
-interface ServiceLine {
-  /** namespace/name */
-  readonly service: string
-  readonly entries: number
-  /** Of all entries, each once. */
-  readonly backends: number
-  /** The worst of its entries: Error, Pending, Conflict or Done. */
-  readonly status: string
-  /** The first problem of its entries, with its code. */
-  readonly problem?: { readonly code: string; readonly message: string }
-}
-
 type Entry = MessageInitShape<typeof EntrySchema>
+type LineProblem = NonNullable<ServiceLine['problem']>
 
 /**
  * The Services of the entries, in their order, each made when it is taken; then those that have problems and no entry.
  */
-function* serviceLines(source: Pick<InspectionSource, 'entries' | 'status'>) {
-  const problems = new Map<string, ServiceLine['problem']>()
+function* serviceLines(
+  source: Pick<InspectionSource, 'entries' | 'status'>,
+): Generator<ServiceLine> {
+  const problems = new Map<string, LineProblem>()
   for (const { entry = '', code = '', message = '' } of source.status().problems ?? []) {
     const service = entry.split(':', 1)[0] ?? ''
     if (!problems.has(service)) problems.set(service, { code, message })
@@ -239,10 +230,7 @@ function* serviceLines(source: Pick<InspectionSource, 'entries' | 'status'>) {
   }
 }
 
-function lineOf(
-  group: readonly Entry[],
-  problems: ReadonlyMap<string, ServiceLine['problem']>,
-): ServiceLine {
+function lineOf(group: readonly Entry[], problems: ReadonlyMap<string, LineProblem>): ServiceLine {
   const service = group[0]?.service ?? ''
   const backends = group.flatMap((entry) => entry.backends ?? [])
   const problem = problems.get(service)

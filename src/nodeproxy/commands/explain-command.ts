@@ -11,6 +11,7 @@ import type { TrackedConnection, TrackedConnections } from '../../explain/read-c
 import type { WalkOutcome } from '../../explain/walk/walk-outcome.ts'
 import { type WalkWorld, walkPacket } from '../../explain/walk/walk-packet.ts'
 import { arrivalInterface } from '../../explain/world/first-hop.ts'
+import type { ExplanationDocument } from '../../inspection/answers.ts'
 import {
   type ExplainResponse,
   ExplainResponseSchema,
@@ -220,7 +221,7 @@ function explanationJson(explanation: Explanation): string {
   const known =
     typeof desired === 'string'
       ? { desired: null, desiredUnknown: desired }
-      : { desired: toJson(ExplainResponseSchema, desired, { alwaysEmitImplicit: true }) }
+      : { desired: desiredJson(desired) }
   const existing =
     typeof connections === 'string'
       ? { connections: null, connectionsUnknown: connections }
@@ -234,8 +235,15 @@ function explanationJson(explanation: Explanation): string {
     ...existing,
     observed: observed.map(outcomeJson),
     ...words,
-  }
+  } satisfies ExplanationDocument
   return `${JSON.stringify(json, null, 2)}\n`
+}
+
+/** With every field, for which the library types any JSON. */
+function desiredJson(desired: ExplainResponse): ExplanationDocument['desired'] {
+  return toJson(ExplainResponseSchema, desired, {
+    alwaysEmitImplicit: true,
+  }) as ExplanationDocument['desired']
 }
 
 function outcomeJson({ steps, ...outcome }: WalkOutcome) {

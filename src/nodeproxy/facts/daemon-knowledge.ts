@@ -83,6 +83,7 @@ function factsOf(status: StatusResponse): Omit<DaemonFacts, 'credentials'> {
       p99: programming?.p99Ms ?? 0,
     },
     reasons: status.reasons,
+    reasonCodes: status.reasonCodes,
     warnings: status.warnings,
     refusals: status.refusals.map(({ object, code, message }) => ({ object, code, message })),
     problems: status.problems.map(({ entry, code, message }) => ({ entry, code, message })),

@@ -52,7 +52,7 @@ async function start(
   const blocked: NodeProxyError[] = []
   const pages: string[] = []
   const errors: unknown[] = []
-  const ready = { ready: false, reasons: ['because'], warnings: [] }
+  const ready = { ready: false, reasons: [{ code: 'x', message: 'because' }], warnings: [] }
   const servers: StatusServers = await startStatusServers({
     config: {
       healthzBindAddress: address('127.0.0.1'),

@@ -264,7 +264,7 @@ interface StatusParts {
   readonly metrics: Metrics
   readonly configuration: Configuration
   readonly conditions: Pick<Conditions, 'current'>
-  readonly apiFailures: Pick<ApiFailures, 'describe'>
+  readonly apiFailures: Pick<ApiFailures, 'present'>
   /** The iptables variant; `none`: there is no iptables, or no right to use it. */
   readonly backend: IptablesVariant | 'none'
   readonly watch: () => WatchState
@@ -314,21 +314,21 @@ function modeText({ modeName, running }: Pick<NodeProxy, 'modeName' | 'running'>
 /** What readiness depends on of the watches. A Node that can only be fetched, not watched, counts as connected. */
 export function watchReadiness(
   watch: WatchState,
-  apiFailures: Pick<ApiFailures, 'describe'>,
+  apiFailures: Pick<ApiFailures, 'present'>,
 ): Pick<ReadinessFacts, 'connected' | 'synced' | 'apiFailures' | 'silence'> {
   const resources = watchedResources(watch)
   const of = (has: (feed: ReflectorState) => boolean) =>
     new Map(resources.map(({ resource, state }) => [resource, state !== undefined && has(state)]))
-  const causes = resources.flatMap(({ resource }) => {
+  const failures = resources.flatMap(({ resource }) => {
     // A failure before the discovery of the endpoints API counts for either of them.
-    const either = resource === 'endpoints' ? apiFailures.describe('endpointslices') : undefined
-    const cause = apiFailures.describe(resource) ?? either
-    return cause === undefined ? [] : [[resource, cause] as const]
+    const either = resource === 'endpoints' ? apiFailures.present('endpointslices') : undefined
+    const failure = apiFailures.present(resource) ?? either
+    return failure === undefined ? [] : [[resource, failure] as const]
   })
   return {
     connected: of((feed) => feed.connected || feed.polled),
     synced: of((feed) => feed.listedAt !== undefined),
-    apiFailures: new Map(causes),
-    silence: apiFailures.describe(PROBE.resource),
+    apiFailures: new Map(failures),
+    silence: apiFailures.present(PROBE.resource),
   }
 }

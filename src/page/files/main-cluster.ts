@@ -2,12 +2,12 @@ import { html, render } from 'htm/preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { clusterState } from './cluster/cluster-state.ts'
 import { followNodes } from './cluster/follow-cluster.ts'
+import { GRANT } from './cluster/node-reading.ts'
 import { clusterApi } from './data/cluster-api.ts'
-import { GRANT } from './nodes/node-remedy.ts'
-import { Session } from './session.ts'
+import { Session } from './data/session.ts'
 import { ClusterApp } from './views/cluster-app.ts'
-import { ThemeButton } from './views/parts/theme-button.ts'
-import { useStore } from './views/parts/use-store.ts'
+import { ThemeButton } from './views/theme.ts'
+import { useStore } from './views/use-store.ts'
 
 const parent = document.querySelector<HTMLElement>('#page')
 if (parent !== null) {

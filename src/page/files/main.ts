@@ -1,15 +1,14 @@
 import { html, render } from 'htm/preact'
 import { Connection } from './data/connection.ts'
 import { type NodeApi, nodeApi } from './data/node-api.ts'
+import { parseRoute, type Route } from './display/route.ts'
 import { followNode } from './node/follow-node.ts'
 import { type NodeState, nodeState } from './node/node-state.ts'
-import { parseRoute, type Route } from './route/route.ts'
-import { NodeBrand, Readiness } from './views/node-brand.ts'
-import { NodeLinks } from './views/node-links.ts'
+import { SkipLink } from './views/frame.ts'
+import { NodeBrand, NodeLinks, Readiness } from './views/node-header.ts'
 import { NodeViews } from './views/node-views.ts'
-import { SkipLink } from './views/parts/frame.ts'
-import { ThemeButton } from './views/parts/theme-button.ts'
-import { useHash } from './views/parts/use-store.ts'
+import { ThemeButton } from './views/theme.ts'
+import { useHash } from './views/use-store.ts'
 
 const parent = document.querySelector<HTMLElement>('#page')
 if (parent !== null) {

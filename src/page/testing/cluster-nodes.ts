@@ -1,5 +1,6 @@
-import type { NodeObject, PodObject } from '../files/data/kubernetes.ts'
-import type { EntryMessage, StatusMessage } from '../files/data/messages.ts'
+import type { StatusResponseJson } from '../../inspection/generated/inspection_pb.ts'
+import type { NodeObject, PodObject } from '../files/data/cluster-api.ts'
+import type { EntryMessage } from '../files/data/node-api.ts'
 
 /** An answer that is no success: a Status of the API server, or an error of a node-proxy. */
 export interface MadeFailure {
@@ -10,7 +11,7 @@ export interface MadeFailure {
 /** How one node of a cluster that is made up is other than the rest. */
 export interface Peculiarity {
   readonly failure?: MadeFailure
-  readonly status?: StatusMessage
+  readonly status?: StatusResponseJson
   readonly object?: NodeObject['status']
   /** What it has of the first Service. */
   readonly entry?: (entry: EntryMessage) => EntryMessage
@@ -90,13 +91,13 @@ export function podIp(number: number): string {
 
 /** The status of a node with a number, made from that of any. */
 export function nodeStatus(
-  status: StatusMessage,
+  status: StatusResponseJson,
   {
     number,
     name,
     own,
   }: { readonly number: number; readonly name: string; readonly own: Peculiarity },
-): StatusMessage {
+): StatusResponseJson {
   const programming = {
     count: 600,
     p50Ms: 40 + ((number * 7) % 31),

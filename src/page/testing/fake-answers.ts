@@ -1,11 +1,6 @@
-import type { ExplanationMessage, OutcomeMessage } from '../files/data/explanation.ts'
-import type {
-  ChangeMessage,
-  EntryMessage,
-  ServiceMessage,
-  ServiceTrafficMessage,
-  StatusMessage,
-} from '../files/data/messages.ts'
+import type { ExplanationDocument, OutcomeDocument } from '../../inspection/answers.ts'
+import type { ChangeJson, StatusResponseJson } from '../../inspection/generated/inspection_pb.ts'
+import type { EntryMessage, ServiceMessage, ServiceTrafficMessage } from '../files/data/node-api.ts'
 
 const NAMESPACES = ['shop', 'billing', 'search', 'media', 'identity', 'metrics']
 const NAMES = ['web', 'api', 'cart', 'users', 'orders', 'cache', 'mail', 'queue']
@@ -24,7 +19,7 @@ export function serviceOf(index: number): ServiceMessage {
   return { service, entries: 1, backends, status: index % 1_409 === 20 ? 'Pending' : 'Done' }
 }
 
-export function statusOf(services: number): StatusMessage {
+export function statusOf(services: number): StatusResponseJson {
   const indexes = Array.from({ length: services }, (_, index) => index)
   return {
     version: '0.1.0',
@@ -100,7 +95,7 @@ function countsOf(connections: number) {
   }
 }
 
-export function changeOf(service: string, at: number, latencyMs: number): ChangeMessage {
+export function changeOf(service: string, at: number, latencyMs: number): ChangeJson {
   const appliedAt = Math.round(at)
   return {
     service,
@@ -111,7 +106,7 @@ export function changeOf(service: string, at: number, latencyMs: number): Change
   }
 }
 
-export function explanationOf(query: URLSearchParams): ExplanationMessage {
+export function explanationOf(query: URLSearchParams): ExplanationDocument {
   const dst = (query.get('destination') ?? '').split(':')[0] ?? ''
   const source = query.get('source') ?? 'node'
   const backends = Array.from({ length: backendCount(0) }, (_, backend) => backendIp(0, backend))
@@ -138,7 +133,7 @@ export function explanationOf(query: URLSearchParams): ExplanationMessage {
   }
 }
 
-function outcomeOf(dst: string, ip: string, probability: number): OutcomeMessage {
+function outcomeOf(dst: string, ip: string, probability: number): OutcomeDocument {
   return {
     kind: 'delivered',
     probability,

@@ -36,7 +36,9 @@ export function livezAnswer(report: HealthReport): HealthAnswer {
 
 /** /readyz: does everything work, the connection to the API server included? */
 export function readyzAnswer(readiness: Readiness): HealthAnswer {
-  return { code: readiness.ready ? 200 : 503, body: { ...readiness } }
+  const { ready, reasons, warnings } = readiness
+  const messages = reasons.map(({ message }) => message)
+  return { code: ready ? 200 : 503, body: { ready, reasons: messages, warnings } }
 }
 
 function common(report: HealthReport): Record<string, string> {

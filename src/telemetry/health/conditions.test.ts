@@ -49,6 +49,8 @@ describe('Conditions', () => {
       'load is high',
     ])
     conditions.clear('disk')
-    expect(conditions.current()).toEqual([{ message: 'load is high', blocksReadiness: false }])
+    expect(conditions.current()).toEqual([
+      { reason: 'load', message: 'load is high', blocksReadiness: false },
+    ])
   })
 })

@@ -9,6 +9,11 @@ export interface Condition {
   readonly blocksReadiness: boolean
 }
 
+/** A condition that lasts, with the reason that alerts select it by. */
+export interface PresentCondition extends Condition {
+  readonly reason: string
+}
+
 export interface ConditionsParts {
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly metrics: Pick<Metrics, 'conditions'>
@@ -43,8 +48,8 @@ export class Conditions {
     this.#parts.log.info({ reason }, 'the condition ended')
   }
 
-  /** The present conditions, in the order in which they began. */
-  current(): readonly Condition[] {
-    return [...this.#present.values()]
+  /** The present conditions with their reasons, in the order in which they began. */
+  current(): readonly PresentCondition[] {
+    return [...this.#present].map(([reason, condition]) => ({ reason, ...condition }))
   }
 }

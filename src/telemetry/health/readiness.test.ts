@@ -5,7 +5,9 @@ import { assessReadiness, type ReadinessFacts } from './readiness.ts'
 const READY: ReadinessFacts = {
   connected: new Map([['services', true]]),
   synced: new Map([['services', true]]),
-  apiFailures: new Map([['services', 'refused; check the port']]),
+  apiFailures: new Map([
+    ['services', { reason: 'refused', description: 'refused; check the port' }],
+  ]),
   silence: undefined,
   applied: true,
   conditions: [],
@@ -23,17 +25,24 @@ describe('assessReadiness', () => {
   it.each([
     [
       { connected: new Map([['services', false]]) },
+      'refused',
       'no watch on services is open: refused; check the port',
     ],
-    [{ connected: new Map([['nodes', false]]) }, 'no watch on nodes is open'],
-    [{ silence: 'no answer within 8 s' }, 'the API server is silent: no answer within 8 s'],
-    [{ connected: new Map() }, 'not connected to the API server yet'],
-    [{ synced: new Map([['nodes', false]]) }, 'nodes are not listed yet'],
-    [{ applied: false }, 'the rules are not in the kernel yet'],
-  ])('says why not: %j', (change, reason) => {
-    expect(readyzAnswer(assessReadiness({ ...READY, ...change }))).toEqual({
+    [{ connected: new Map([['nodes', false]]) }, 'not-watched', 'no watch on nodes is open'],
+    [
+      { silence: { reason: 'timeout', description: 'no answer within 8 s' } },
+      'timeout',
+      'the API server is silent: no answer within 8 s',
+    ],
+    [{ connected: new Map() }, 'not-connected', 'not connected to the API server yet'],
+    [{ synced: new Map([['nodes', false]]) }, 'not-listed', 'nodes are not listed yet'],
+    [{ applied: false }, 'not-applied', 'the rules are not in the kernel yet'],
+  ])('says why not: %j', (change, code, message) => {
+    const readiness = assessReadiness({ ...READY, ...change })
+    expect(readiness.reasons).toEqual([{ code, message }])
+    expect(readyzAnswer(readiness)).toEqual({
       code: 503,
-      body: { ready: false, reasons: [reason], warnings: [] },
+      body: { ready: false, reasons: [message], warnings: [] },
     })
   })
 
@@ -56,15 +65,18 @@ describe('assessReadiness', () => {
     const kernel = { now: 90_400, healthy: false, status, failure }
     const reason = ['a change has waited 75 s to be written to the kernel', why]
     expect(assessReadiness({ ...READY, kernel }).reasons).toEqual([
-      reason.filter((part) => part !== undefined).join(': '),
+      { code: 'change-waits', message: reason.filter((part) => part !== undefined).join(': ') },
     ])
   })
 
   it.each([
-    [true, { ready: false, reasons: ['the lock is held'], warnings: [] }],
+    [
+      true,
+      { ready: false, reasons: [{ code: 'lock', message: 'the lock is held' }], warnings: [] },
+    ],
     [false, { ready: true, reasons: [], warnings: ['the lock is held'] }],
   ])('lists a condition as its reason or as a warning: %j', (blocksReadiness, readiness) => {
-    const conditions = [{ message: 'the lock is held', blocksReadiness }]
+    const conditions = [{ reason: 'lock', message: 'the lock is held', blocksReadiness }]
     expect(assessReadiness({ ...READY, conditions })).toEqual(readiness)
   })
 })

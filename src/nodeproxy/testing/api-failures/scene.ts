@@ -109,7 +109,9 @@ export class Scene {
   reasons(): readonly string[] {
     const watch = watchReadiness(this.#watcher.state(), this.#failures)
     const kernel = { now: 0, healthy: true, status: new Map(), failure: undefined }
-    return assessReadiness({ ...watch, applied: true, kernel, conditions: [] }).reasons
+    return assessReadiness({ ...watch, applied: true, kernel, conditions: [] }).reasons.map(
+      ({ message }) => message,
+    )
   }
 
   /** Lines of /metrics about failures. */

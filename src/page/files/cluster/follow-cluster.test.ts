@@ -1,13 +1,11 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ClusterApi } from '../data/cluster-api.ts'
+import { RequestError } from '../data/connection.ts'
 import type { NodeApi } from '../data/node-api.ts'
-import { pause } from '../data/repeat.ts'
-import { RequestError } from '../data/request-error.ts'
-import { answered } from '../nodes/node-reading.ts'
-import { clusterState } from './cluster-state.ts'
-import { eachOf } from './each-of.ts'
+import { eachOf, pause } from '../data/schedule.ts'
+import { clusterState, listed } from './cluster-state.ts'
 import { followNodes, followStatuses, ReadingsWriter, roundMs } from './follow-cluster.ts'
-import { listed } from './listed.ts'
+import { answered } from './node-reading.ts'
 
 const VISIBLE = { hidden: false, addEventListener() {}, removeEventListener() {} }
 const HIDDEN = { ...VISIBLE, hidden: true }

@@ -1,11 +1,8 @@
 import type { ClusterApi } from '../data/cluster-api.ts'
-import { repeat, type Visibility } from '../data/repeat.ts'
+import { eachOf, LateError, repeat, type Visibility, within } from '../data/schedule.ts'
 import type { Store } from '../data/store.ts'
-import { LateError, within } from '../data/within.ts'
-import { answered, failed, type NodeReading, type NodeReadings } from '../nodes/node-reading.ts'
-import type { ClusterState } from './cluster-state.ts'
-import { eachOf } from './each-of.ts'
-import { failureOf, listed } from './listed.ts'
+import { type ClusterState, listed } from './cluster-state.ts'
+import { answered, failed, failureOf, type NodeReading, type NodeReadings } from './node-reading.ts'
 
 /** Answers of hundreds of nodes that arrive within such a time, in milliseconds, are one change of the page. */
 const TOGETHER_MS = 400

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ClusterApi } from '../data/cluster-api.ts'
+import { RequestError } from '../data/connection.ts'
 import type { NodeApi } from '../data/node-api.ts'
-import { pause } from '../data/repeat.ts'
-import { RequestError } from '../data/request-error.ts'
+import { pause } from '../data/schedule.ts'
 import { Store } from '../data/store.ts'
-import { answered, failed } from '../nodes/node-reading.ts'
 import { clusterState } from './cluster-state.ts'
 import { followService, type ServiceOverNodes, UNREAD } from './follow-service.ts'
 import { followServices, NO_SERVICES, type ServiceList } from './follow-services.ts'
+import { answered, failed } from './node-reading.ts'
 
 const VISIBLE = { hidden: false, addEventListener() {}, removeEventListener() {} }
 const REFUSED = { message: 'connection refused', code: '', status: 503 }

@@ -1,13 +1,11 @@
 import type { ClusterApi } from '../data/cluster-api.ts'
-import { collect } from '../data/collect.ts'
-import { repeat, type Visibility } from '../data/repeat.ts'
+import { collect } from '../data/connection.ts'
+import { eachOf, repeat, type Visibility, within } from '../data/schedule.ts'
 import type { Store } from '../data/store.ts'
-import { within } from '../data/within.ts'
-import type { NodeService } from '../service-nodes/node-service.ts'
-import { backendSample } from '../services/service-entries.ts'
-import type { ClusterState } from './cluster-state.ts'
-import { eachOf } from './each-of.ts'
-import { failureOf, listed } from './listed.ts'
+import { backendSample } from '../node/services.ts'
+import type { NodeService } from './cluster-services.ts'
+import { type ClusterState, listed } from './cluster-state.ts'
+import { failureOf } from './node-reading.ts'
 
 /** A Service on every node. */
 export interface ServiceOverNodes {

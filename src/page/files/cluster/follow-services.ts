@@ -1,11 +1,10 @@
 import type { ClusterApi } from '../data/cluster-api.ts'
-import { collect } from '../data/collect.ts'
-import type { ServiceMessage } from '../data/messages.ts'
-import { repeat, type Visibility } from '../data/repeat.ts'
+import { collect } from '../data/connection.ts'
+import type { ServiceMessage } from '../data/node-api.ts'
+import { repeat, type Visibility } from '../data/schedule.ts'
 import type { Store } from '../data/store.ts'
-import type { NodeReadings } from '../nodes/node-reading.ts'
 import type { ClusterState } from './cluster-state.ts'
-import { failureOf } from './listed.ts'
+import { failureOf, type NodeReadings } from './node-reading.ts'
 
 /** A node that is not ready comes after all that are. */
 const NOT_READY_MS = Number.MAX_SAFE_INTEGER / 2

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { clusterApi } from './cluster-api.ts'
-import { RequestError } from './request-error.ts'
+import { RequestError } from './connection.ts'
 
 const { signal } = new AbortController()
 afterEach(() => void vi.unstubAllGlobals())

@@ -1,6 +1,5 @@
-import { BY_NAME } from '../text/by-name.ts'
+import { BY_NAME } from '../display/format.ts'
 import { Connection, type ConnectionParts } from './connection.ts'
-import type { EndpointSliceObject, NodeObject, ObjectList, PodObject } from './kubernetes.ts'
 import { type NodeApi, nodeApi } from './node-api.ts'
 
 /** What orch-server answers of the cluster. Each throws RequestError. */
@@ -141,4 +140,41 @@ export class RequestLimit {
     this.#waiting.delete(next)
     next()
   }
+}
+
+/** What the page reads of objects of the API. */
+export interface NodeObject {
+  readonly metadata: { readonly name: string }
+  readonly status?: {
+    readonly conditions?: readonly ConditionMessage[]
+    readonly addresses?: readonly { readonly type?: string; readonly address?: string }[]
+  }
+}
+
+interface ConditionMessage {
+  readonly type?: string
+  /** True, False or Unknown. */
+  readonly status?: string
+  readonly reason?: string
+  readonly message?: string
+}
+
+export interface PodObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly spec?: { readonly nodeName?: string; readonly hostNetwork?: boolean }
+  readonly status?: {
+    readonly phase?: string
+    readonly podIP?: string
+    readonly podIPs?: readonly { readonly ip?: string }[]
+  }
+}
+
+interface EndpointSliceObject {
+  readonly endpoints?: readonly { readonly hints?: object }[]
+}
+
+/** One part of a list. */
+interface ObjectList<T> {
+  readonly metadata?: { readonly continue?: string }
+  readonly items?: readonly T[]
 }

@@ -1,5 +1,3 @@
-import { RequestError } from './request-error.ts'
-
 /** How paths of a server become requests. */
 export interface ConnectionParts {
   /** With its slash at the end; relative: to the page. */
@@ -78,4 +76,26 @@ export async function* readLines<T>(
     if (objects.length > 0) yield objects
   }
   if (rest.trim() !== '') yield [JSON.parse(rest) as T]
+}
+
+/** A request that was refused, or that got no answer. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError'
+  /** `NP_…` of docs/errors.md where the server gave one; empty: none. */
+  readonly code: string
+  /** 0: no answer. */
+  readonly status: number
+
+  constructor(message: string, { code = '', status = 0 } = {}) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
+
+/** All items of a stream that has several at a time. */
+export async function collect<T>(batches: AsyncIterable<readonly T[]>): Promise<readonly T[]> {
+  const found: T[] = []
+  for await (const batch of batches) found.push(...batch)
+  return found
 }

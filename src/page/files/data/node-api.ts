@@ -1,12 +1,11 @@
-import type { Connection } from './connection.ts'
-import type { ExplanationMessage } from './explanation.ts'
+import type { ExplanationDocument, ServiceLine } from '../../../inspection/answers.ts'
 import type {
-  ChangeMessage,
-  EntryMessage,
-  ServiceMessage,
-  ServiceTrafficMessage,
-  StatusMessage,
-} from './messages.ts'
+  ChangeJson,
+  EntryJson,
+  ServiceTrafficJson,
+  StatusResponseJson,
+} from '../../../inspection/generated/inspection_pb.ts'
+import type { Connection } from './connection.ts'
 
 /** The packet that is to be explained, as a person writes it. */
 export interface ExplainQuery {
@@ -21,14 +20,14 @@ export interface ExplainQuery {
 
 /** What a node-proxy answers: see docs/operate/page.md. Each throws RequestError. */
 export interface NodeApi {
-  status(signal: AbortSignal): Promise<StatusMessage>
+  status(signal: AbortSignal): Promise<StatusResponseJson>
   services(signal: AbortSignal): AsyncGenerator<readonly ServiceMessage[]>
   entries(service: string, signal: AbortSignal): AsyncGenerator<readonly EntryMessage[]>
   /** Empty: of all Services. */
   traffic(service: string, signal: AbortSignal): AsyncGenerator<readonly ServiceTrafficMessage[]>
   /** The last ones, and then each further one until it is stopped. */
-  changes(signal: AbortSignal): AsyncGenerator<readonly ChangeMessage[]>
-  explain(query: ExplainQuery, signal: AbortSignal): Promise<ExplanationMessage>
+  changes(signal: AbortSignal): AsyncGenerator<readonly ChangeJson[]>
+  explain(query: ExplainQuery, signal: AbortSignal): Promise<ExplanationDocument>
 }
 
 export function nodeApi(connection: Connection): NodeApi {
@@ -44,6 +43,30 @@ export function nodeApi(connection: Connection): NodeApi {
         signal,
       ),
   }
+}
+
+/** A message of which some fields are always there; a daemon of another version may leave out each of the others. */
+type Having<T, K extends keyof T> = Partial<T> & Required<Pick<T, K>>
+
+export type EntryMessage = Having<EntryJson, 'id'>
+export type ServiceMessage = Having<ServiceLine, 'service'>
+export type ServiceTrafficMessage = Having<ServiceTrafficJson, 'service'>
+
+/** Milliseconds in which half and 99 of 100 of the last changes reached the kernel. */
+interface LatencyFigures {
+  /** Undefined: the status does not say. */
+  readonly p50: number | undefined
+  readonly p99: number | undefined
+}
+
+export function latencyOf({ programming }: StatusResponseJson): LatencyFigures {
+  const { p50Ms, p99Ms } = programming ?? {}
+  return { p50: numberOf(p50Ms), p99: numberOf(p99Ms) }
+}
+
+/** JSON has no number for what is not finite, so protobuf writes that as text. */
+function numberOf(double: number | string | undefined): number | undefined {
+  return double === undefined ? undefined : Number(double)
 }
 
 /** Without what is empty. */

@@ -1,9 +1,8 @@
-import type { ServiceMessage } from '../data/messages.ts'
-import type { NodeApi } from '../data/node-api.ts'
-import { pause, repeat, seen, type Visibility } from '../data/repeat.ts'
-import { addChanges } from '../latency/latency-series.ts'
-import { serviceCounts, type TrafficCounts } from '../traffic/traffic-rates.ts'
+import type { NodeApi, ServiceMessage } from '../data/node-api.ts'
+import { pause, repeat, seen, type Visibility } from '../data/schedule.ts'
+import { addChanges } from './latency-series.ts'
 import type { NodeState } from './node-state.ts'
+import { serviceCounts, type TrafficCounts } from './traffic-rates.ts'
 
 const STATUS = { everyMs: 2_000 }
 /** The list of ten thousand Services is a megabyte: after a change it is read again, and seldom without one. */

@@ -1,12 +1,13 @@
-import type { ServiceMessage, StatusMessage } from '../data/messages.ts'
+import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
+import type { ServiceMessage } from '../data/node-api.ts'
 import { Store } from '../data/store.ts'
-import type { LatencyPoint } from '../latency/latency-series.ts'
-import type { TrafficSample } from '../traffic/traffic-rates.ts'
+import type { LatencyPoint } from './latency-series.ts'
+import type { TrafficSample } from './traffic-rates.ts'
 
 /** What the page knows of one node-proxy. Each part changes on its own. */
 export interface NodeState {
   /** Undefined: it has not answered yet. */
-  readonly status: Store<StatusMessage | undefined>
+  readonly status: Store<StatusResponseJson | undefined>
   /** Undefined: they are not read yet. */
   readonly services: Store<readonly ServiceMessage[] | undefined>
   /** Totals of the last two readings. */
@@ -20,7 +21,7 @@ export interface NodeState {
 
 export function nodeState(): NodeState {
   return {
-    status: new Store<StatusMessage | undefined>(undefined),
+    status: new Store<StatusResponseJson | undefined>(undefined),
     services: new Store<readonly ServiceMessage[] | undefined>(undefined),
     traffic: new Store<readonly [TrafficSample | undefined, TrafficSample | undefined]>([
       undefined,
@@ -33,7 +34,7 @@ export function nodeState(): NodeState {
 }
 
 /** How many things an operator has to look at. */
-export function countProblems(status: StatusMessage | undefined): number {
+export function countProblems(status: StatusResponseJson | undefined): number {
   const { reasons = [], warnings = [], refusals = [], problems = [] } = status ?? {}
   return reasons.length + warnings.length + refusals.length + problems.length
 }

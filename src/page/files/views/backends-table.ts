@@ -1,6 +1,5 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
-import type { BackendRow } from '../services/service-entries.ts'
 import {
   formatBytes,
   formatCount,
@@ -8,7 +7,8 @@ import {
   formatShare,
   formatShort,
   NOTHING,
-} from '../text/format.ts'
+} from '../display/format.ts'
+import type { BackendRow } from '../node/services.ts'
 
 /** Backends that are shown before the others are wanted. */
 const FIRST = 100

@@ -1,28 +1,5 @@
 import { html } from 'htm/preact'
 import { useCallback, useMemo, useState } from 'preact/hooks'
-import type { ClusterState } from '../cluster/cluster-state.ts'
-import { followStatuses } from '../cluster/follow-cluster.ts'
-import { followServices, NO_SERVICES, type ServiceList } from '../cluster/follow-services.ts'
-import { listed } from '../cluster/listed.ts'
-import { findConnection } from '../connection/find-connection.ts'
-import type { ClusterApi } from '../data/cluster-api.ts'
-import type { ExplainQuery } from '../data/node-api.ts'
-import { Store } from '../data/store.ts'
-import { orderedBy } from '../grid/order.ts'
-import type { Selection } from '../grid/selection.ts'
-import { followNode } from '../node/follow-node.ts'
-import { nodeState } from '../node/node-state.ts'
-import type { NodeFailure } from '../nodes/node-reading.ts'
-import { GRANT } from '../nodes/node-remedy.ts'
-import {
-  type ClusterExplainRoute,
-  type ClusterRoute,
-  clusterHash,
-  NODES,
-  nodePath,
-  parseClusterRoute,
-} from '../route/cluster-route.ts'
-import type { Route } from '../route/route.ts'
 import {
   ALL_CLUSTER_SERVICES,
   CLUSTER_TEXTS,
@@ -30,23 +7,39 @@ import {
   type ClusterServiceRow,
   clusterServiceRows,
   selectClusterServices,
-} from '../service-nodes/cluster-service-row.ts'
-import { isProblem } from '../services/select-services.ts'
-import { formatCount, formatCountOf, formatShown } from '../text/format.ts'
-import { ExplainAnswer } from './explain-answer.ts'
-import { ExplainForm } from './explain-form.ts'
-import { type Column, Grid } from './grid.ts'
-import { NodeBrand, Readiness } from './node-brand.ts'
-import { NodeLinks } from './node-links.ts'
+} from '../cluster/cluster-services.ts'
+import { type ClusterState, listed } from '../cluster/cluster-state.ts'
+import { findConnection } from '../cluster/find-connection.ts'
+import { followStatuses } from '../cluster/follow-cluster.ts'
+import { followServices, NO_SERVICES, type ServiceList } from '../cluster/follow-services.ts'
+import { GRANT, type NodeFailure } from '../cluster/node-reading.ts'
+import type { ClusterApi } from '../data/cluster-api.ts'
+import type { ExplainQuery } from '../data/node-api.ts'
+import { Store } from '../data/store.ts'
+import {
+  type ClusterExplainRoute,
+  type ClusterRoute,
+  clusterHash,
+  NODES,
+  nodePath,
+  parseClusterRoute,
+} from '../display/cluster-route.ts'
+import { formatCount, formatCountOf, formatShown } from '../display/format.ts'
+import type { Route } from '../display/route.ts'
+import { orderedBy, type Selection } from '../display/selection.ts'
+import { followNode } from '../node/follow-node.ts'
+import { nodeState } from '../node/node-state.ts'
+import { isProblem } from '../node/services.ts'
+import { ExplainAnswer, ExplainForm } from './explain.ts'
+import { PageBaseContext, SkipLink, View } from './frame.ts'
+import { type Column, Grid, Toolbar } from './grid.ts'
+import { NodeBrand, NodeLinks, Readiness } from './node-header.ts'
 import { NodeViews } from './node-views.ts'
 import { NodesView } from './nodes-view.ts'
-import { PageBaseContext, SkipLink, View } from './parts/frame.ts'
-import { StateMark } from './parts/state-mark.ts'
-import { ThemeButton } from './parts/theme-button.ts'
-import { Toolbar } from './parts/toolbar.ts'
-import { useFollowing, useHash, useStore } from './parts/use-store.ts'
-import { ServiceName } from './service-name.ts'
+import { ServiceName, StateMark } from './service-label.ts'
 import { ServiceOverNodesDetail } from './service-over-nodes-detail.ts'
+import { ThemeButton } from './theme.ts'
+import { useFollowing, useHash, useStore } from './use-store.ts'
 
 const COLUMNS: readonly (Column<ClusterServiceRow> & { readonly key: ClusterServiceKey })[] = [
   {

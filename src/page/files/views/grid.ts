@@ -1,6 +1,7 @@
 import { html } from 'htm/preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Order } from '../grid/order.ts'
+import { formatCount } from '../display/format.ts'
+import type { Order, Selection } from '../display/selection.ts'
 
 /** Rows beyond each edge, so that scrolling shows no gap before the next frame. */
 const SPARE = 10
@@ -273,4 +274,37 @@ export function scrollTo(row: number, { scrollTop, height, rowHeight }: Viewport
   const top = row * rowHeight
   if (top < scrollTop) return top
   return Math.max(scrollTop, top + rowHeight - height)
+}
+
+interface ToolbarProps {
+  readonly selection: Selection
+  readonly select: (change: Partial<Pick<Selection, 'text' | 'onlyProblems'>>) => void
+  /** What is filtered, such as `Services`, and by what. */
+  readonly name: string
+  readonly placeholder: string
+  /** How many rows have a problem. */
+  readonly problems: number
+}
+
+/** Chooses which rows of a table are shown. */
+export function Toolbar({ selection, select, name, placeholder, problems }: ToolbarProps) {
+  const filter = (event: InputEvent) => select({ text: (event.target as HTMLInputElement).value })
+  const restrict = (event: Event) =>
+    select({ onlyProblems: (event.target as HTMLInputElement).checked })
+  return html`<search class="toolbar">
+    <label for="filter" class="visually-hidden">Filter the ${name}</label>
+    <input
+      id="filter"
+      type="search"
+      placeholder=${placeholder}
+      autocomplete="off"
+      spellcheck="false"
+      value=${selection.text}
+      onInput=${filter}
+    />
+    <label class="check">
+      <input type="checkbox" checked=${selection.onlyProblems} onChange=${restrict} />
+      Only problems (${formatCount(problems)})
+    </label>
+  </search>`
 }

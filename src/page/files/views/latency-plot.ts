@@ -1,9 +1,9 @@
 import { html } from 'htm/preact'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { type LatencyPoint, latencyColumns, percentile } from '../latency/latency-series.ts'
-import { formatMs } from '../text/format.ts'
-import { watchTheme } from './parts/theme.ts'
+import { formatMs } from '../display/format.ts'
+import { type LatencyPoint, latencyColumns, percentile } from '../node/latency-series.ts'
+import { watchTheme } from './theme.ts'
 
 const HEIGHT = 320
 const TIME = new Intl.DateTimeFormat('en', { timeStyle: 'short', hourCycle: 'h23' })

@@ -1,18 +1,21 @@
 import { html } from 'htm/preact'
 import { useCallback, useState } from 'preact/hooks'
-import type { ProblemMessage, RefusalMessage, StatusMessage } from '../data/messages.ts'
+import type {
+  ProblemJson,
+  RefusalJson,
+  StatusResponseJson,
+} from '../../../inspection/generated/inspection_pb.ts'
 import type { ExplainQuery, NodeApi } from '../data/node-api.ts'
-import { type LatencyPoint, percentile } from '../latency/latency-series.ts'
+import { formatAge, formatCount, formatMs } from '../display/format.ts'
+import type { Route } from '../display/route.ts'
+import { type LatencyPoint, percentile } from '../node/latency-series.ts'
 import { countProblems, type NodeState } from '../node/node-state.ts'
-import type { Route } from '../route/route.ts'
-import { formatAge, formatCount, formatMs } from '../text/format.ts'
-import { ExplainAnswer } from './explain-answer.ts'
-import { ExplainForm } from './explain-form.ts'
+import { ExplainAnswer, ExplainForm } from './explain.ts'
+import { Figures } from './figures.ts'
+import { useRouteHash, View } from './frame.ts'
 import { LatencyPlot } from './latency-plot.ts'
-import { Figures } from './parts/figures.ts'
-import { useRouteHash, View } from './parts/frame.ts'
-import { useStore } from './parts/use-store.ts'
 import { ServicesView } from './services-view.ts'
+import { useStore } from './use-store.ts'
 
 /** Changes in the table below the plot. */
 const LAST = 50
@@ -131,7 +134,7 @@ function ProblemsView({ state }: { readonly state: NodeState }) {
   <//>`
 }
 
-function Facts({ status }: { readonly status: StatusMessage | undefined }) {
+function Facts({ status }: { readonly status: StatusResponseJson | undefined }) {
   const drift = Number(status?.driftRepaired ?? 0)
   const waiting = Number(status?.waitingMs ?? 0)
   const figures = [
@@ -149,7 +152,7 @@ function Texts({ title, texts }: { readonly title: string; readonly texts: reado
     <ul class="problem-list">${texts.map((text) => html`<li key=${text}>${text}</li>`)}</ul>`
 }
 
-function Conflicts({ problems }: { readonly problems: readonly ProblemMessage[] }) {
+function Conflicts({ problems }: { readonly problems: readonly ProblemJson[] }) {
   if (problems.length === 0) return null
   return html`<h2>Addresses of Services that are not served</h2>
     <ul class="problem-list">
@@ -161,7 +164,7 @@ function Conflicts({ problems }: { readonly problems: readonly ProblemMessage[] 
     </ul>`
 }
 
-function Refusals({ refusals }: { readonly refusals: readonly RefusalMessage[] }) {
+function Refusals({ refusals }: { readonly refusals: readonly RefusalJson[] }) {
   if (refusals.length === 0) return null
   return html`<h2>What the kernel refuses</h2>
     <ul class="problem-list">

@@ -1,21 +1,20 @@
 import { html } from 'htm/preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
 import type { ClusterState } from '../cluster/cluster-state.ts'
+import { disagreements } from '../cluster/compare-nodes.ts'
 import { followStatuses } from '../cluster/follow-cluster.ts'
-import type { ClusterApi } from '../data/cluster-api.ts'
-import type { StatusMessage } from '../data/messages.ts'
-import { orderedBy } from '../grid/order.ts'
-import { type RowRules, type Selection, selectRows } from '../grid/selection.ts'
-import { disagreements } from '../nodes/compare-nodes.ts'
-import { nodeRemedy } from '../nodes/node-remedy.ts'
+import { nodeRemedy } from '../cluster/node-reading.ts'
 import {
   compareAll,
   NODE_STATES,
   type NodeRow,
   type NodeRowState,
   nodeRows,
-} from '../nodes/node-row.ts'
-import { clusterHash, NODES, nodeHash } from '../route/cluster-route.ts'
+} from '../cluster/node-row.ts'
+import type { ClusterApi } from '../data/cluster-api.ts'
+import { latencyOf } from '../data/node-api.ts'
+import { clusterHash, NODES, nodeHash } from '../display/cluster-route.ts'
 import {
   formatAge,
   formatBytes,
@@ -23,13 +22,12 @@ import {
   formatMs,
   formatShown,
   NOTHING,
-} from '../text/format.ts'
-import { type Column, Grid } from './grid.ts'
-import { Disagreements } from './parts/disagreements.ts'
-import { Figures } from './parts/figures.ts'
-import { View } from './parts/frame.ts'
-import { Toolbar } from './parts/toolbar.ts'
-import { useFollowing, useStore } from './parts/use-store.ts'
+} from '../display/format.ts'
+import { orderedBy, type RowRules, type Selection, selectRows } from '../display/selection.ts'
+import { Disagreements, Figures } from './figures.ts'
+import { View } from './frame.ts'
+import { type Column, Grid, Toolbar } from './grid.ts'
+import { useFollowing, useStore } from './use-store.ts'
 
 /** What is wrong stands first. */
 export const ALL_NODES: Selection<NodeSortKey> = {
@@ -51,8 +49,8 @@ const RULES: RowRules<NodeRow, NodeSortKey> = {
     problem: (row) => firstWords(row),
     mode: ({ status }) => status?.mode ?? '',
     waiting: ({ status }) => Number(status?.waitingMs ?? 0),
-    p50: ({ status }) => status?.programming?.p50Ms ?? -1,
-    p99: ({ status }) => status?.programming?.p99Ms ?? -1,
+    p50: ({ status }) => latencyOf(status ?? {}).p50 ?? -1,
+    p99: ({ status }) => latencyOf(status ?? {}).p99 ?? -1,
     drift: ({ status }) => Number(status?.driftRepaired ?? 0),
     services: ({ status }) => status?.services ?? -1,
     entries: ({ status }) => status?.entries ?? -1,
@@ -92,8 +90,8 @@ const FIRST: readonly NodeColumn[] = [
 
 const COLUMNS: readonly NodeColumn[] = [
   ...FIRST,
-  numbers('p50', 'p50', (status) => formatMs(status.programming?.p50Ms)),
-  numbers('p99', 'p99', (status) => formatMs(status.programming?.p99Ms)),
+  numbers('p50', 'p50', (status) => formatMs(latencyOf(status).p50)),
+  numbers('p99', 'p99', (status) => formatMs(latencyOf(status).p99)),
   numbers('drift', 'Drift', ({ driftRepaired }) => formatCount(Number(driftRepaired ?? 0))),
   numbers('services', 'Services', ({ services = 0 }) => formatCount(services)),
   numbers('entries', 'Ports', ({ entries = 0 }) => formatCount(entries)),
@@ -162,7 +160,7 @@ function NodesFigures({ rows }: { readonly rows: readonly NodeRow[] }) {
   const silent = count('no answer')
   const unready = count('not ready')
   const waiting = Math.max(0, ...statuses.map(({ waitingMs = '0' }) => Number(waitingMs)))
-  const slowest = Math.max(-1, ...statuses.map(({ programming }) => programming?.p99Ms ?? -1))
+  const slowest = Math.max(-1, ...statuses.map((status) => latencyOf(status).p99 ?? -1))
   const figures = [
     {
       name: 'Ready',
@@ -228,7 +226,7 @@ function NodesGrid({ rows, selection, select, opened, isLoading }: NodesGridProp
 function numbers(
   key: NodeSortKey,
   name: string,
-  show: (status: StatusMessage) => string,
+  show: (status: StatusResponseJson) => string,
 ): NodeColumn {
   const cell = ({ status }: NodeRow) => (status === undefined ? NOTHING : show(status))
   return { key, name, isNumber: true, show: cell }
@@ -286,16 +284,23 @@ function Texts({ title, texts }: { readonly title: string; readonly texts: reado
     <ul class="problem-list">${texts.map((text) => html`<li key=${text}>${text}</li>`)}</ul>`
 }
 
-function Facts({ status, isOld }: { readonly status: StatusMessage; readonly isOld: boolean }) {
-  const { programming, startedAt, residentMemory } = status
+function Facts({
+  status,
+  isOld,
+}: {
+  readonly status: StatusResponseJson
+  readonly isOld: boolean
+}) {
+  const { startedAt, residentMemory } = status
+  const { p50, p99 } = latencyOf(status)
   const figures = [
     { name: 'Mode', value: status.mode ?? '' },
     { name: 'Version', value: status.version ?? '' },
     { name: 'Sync', value: syncWords(status) },
     {
       name: 'Latency',
-      value: formatMs(programming?.p50Ms),
-      detail: `p99 ${formatMs(programming?.p99Ms)}`,
+      value: formatMs(p50),
+      detail: `p99 ${formatMs(p99)}`,
     },
     { name: 'Drift repaired', value: formatCount(Number(status.driftRepaired ?? 0)) },
     { name: 'Services', value: formatCount(status.services ?? 0) },
@@ -313,7 +318,7 @@ function Facts({ status, isOld }: { readonly status: StatusMessage; readonly isO
 }
 
 /** Whether every change is in the kernel, or how long the oldest one has waited. */
-function syncWords(status: StatusMessage | undefined): string {
+function syncWords(status: StatusResponseJson | undefined): string {
   if (status === undefined) return NOTHING
   const waitingMs = Number(status.waitingMs ?? 0)
   return waitingMs === 0 ? 'in sync' : `waits ${formatAge(waitingMs)}`

@@ -1,20 +1,19 @@
 import { html } from 'htm/preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { ClusterState } from '../cluster/cluster-state.ts'
-import { followService, UNREAD } from '../cluster/follow-service.ts'
-import type { ClusterApi } from '../data/cluster-api.ts'
-import type { EntryMessage } from '../data/messages.ts'
-import { Store } from '../data/store.ts'
-import { listedNames } from '../nodes/agreement.ts'
-import { clusterHash } from '../route/cluster-route.ts'
-import { nodeDifferences, type ServiceDifferences } from '../service-nodes/node-differences.ts'
 import {
   type NodeService,
   type ReadService,
   readServices,
   worstStatus,
-} from '../service-nodes/node-service.ts'
-import { type BackendRow, backendRows } from '../services/service-entries.ts'
+} from '../cluster/cluster-services.ts'
+import type { ClusterState } from '../cluster/cluster-state.ts'
+import { listedNames } from '../cluster/compare-nodes.ts'
+import { followService, UNREAD } from '../cluster/follow-service.ts'
+import { nodeDifferences, type ServiceDifferences } from '../cluster/node-differences.ts'
+import type { ClusterApi } from '../data/cluster-api.ts'
+import type { EntryMessage } from '../data/node-api.ts'
+import { Store } from '../data/store.ts'
+import { clusterHash } from '../display/cluster-route.ts'
 import {
   formatBytes,
   formatCount,
@@ -23,11 +22,12 @@ import {
   formatShort,
   hostPort,
   NOTHING,
-} from '../text/format.ts'
+} from '../display/format.ts'
+import { type BackendRow, backendRows } from '../node/services.ts'
 import { BackendsTable } from './backends-table.ts'
-import { Disagreements } from './parts/disagreements.ts'
-import { StateMark } from './parts/state-mark.ts'
-import { useFollowing, useStore } from './parts/use-store.ts'
+import { Disagreements } from './figures.ts'
+import { StateMark } from './service-label.ts'
+import { useFollowing, useStore } from './use-store.ts'
 
 /** Nodes that are shown before the others are wanted. */
 const FIRST = 60

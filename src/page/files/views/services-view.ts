@@ -1,24 +1,12 @@
 import { html } from 'htm/preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { collect } from '../data/collect.ts'
-import type { EntryMessage, FrontendMessage, StatusMessage } from '../data/messages.ts'
-import type { NodeApi } from '../data/node-api.ts'
-import { repeat } from '../data/repeat.ts'
-import { orderedBy } from '../grid/order.ts'
-import type { Selection } from '../grid/selection.ts'
-import { messageOf } from '../node/follow-node.ts'
-import type { NodeState } from '../node/node-state.ts'
-import { explainRoute } from '../route/route.ts'
-import {
-  ALL_SERVICES,
-  isProblem,
-  type ServiceRow,
-  type SortKey,
-  selectServices,
-  serviceRows,
-  TEXTS,
-} from '../services/select-services.ts'
-import { backendRows, backendSample } from '../services/service-entries.ts'
+import type {
+  FrontendJson,
+  StatusResponseJson,
+} from '../../../inspection/generated/inspection_pb.ts'
+import { collect } from '../data/connection.ts'
+import { type EntryMessage, latencyOf, type NodeApi } from '../data/node-api.ts'
+import { repeat } from '../data/schedule.ts'
 import {
   formatAge,
   formatBytes,
@@ -28,16 +16,29 @@ import {
   formatRate,
   formatShown,
   hostPort,
-} from '../text/format.ts'
-import { ratesBetween, type TrafficSample } from '../traffic/traffic-rates.ts'
+} from '../display/format.ts'
+import { explainRoute } from '../display/route.ts'
+import { orderedBy, type Selection } from '../display/selection.ts'
+import { messageOf } from '../node/follow-node.ts'
+import type { NodeState } from '../node/node-state.ts'
+import {
+  ALL_SERVICES,
+  backendRows,
+  backendSample,
+  isProblem,
+  type ServiceRow,
+  type SortKey,
+  selectServices,
+  serviceRows,
+  TEXTS,
+} from '../node/services.ts'
+import { ratesBetween, type TrafficSample } from '../node/traffic-rates.ts'
 import { BackendsTable } from './backends-table.ts'
-import { type Column, Grid } from './grid.ts'
-import { Figures } from './parts/figures.ts'
-import { useRouteHash, View } from './parts/frame.ts'
-import { StateMark } from './parts/state-mark.ts'
-import { Toolbar } from './parts/toolbar.ts'
-import { useStore } from './parts/use-store.ts'
-import { ServiceName } from './service-name.ts'
+import { Figures } from './figures.ts'
+import { useRouteHash, View } from './frame.ts'
+import { type Column, Grid, Toolbar } from './grid.ts'
+import { ServiceName, StateMark } from './service-label.ts'
+import { useStore } from './use-store.ts'
 
 const EVERY = { everyMs: 2_000, restFactor: 10 }
 const UNREAD: ServiceDetails = { entries: undefined, samples: [undefined, undefined], failure: '' }
@@ -155,12 +156,13 @@ function ServicesGrid({ rows, selection, select, opened, isLoading }: ServicesGr
 
 /** The node in numbers. */
 function NodeFigures({ state }: { readonly state: NodeState }) {
-  const { services, entries, backends, programming, ...status } = useStore(state.status) ?? {}
+  const status = useStore(state.status) ?? {}
+  const { services, entries, backends } = status
   const [before, after] = useStore(state.traffic)
   const waiting = Number(status.waitingMs ?? 0)
   const { connections, bytes } = sumOfRates(before, after)
-  const { p50Ms, p99Ms, count = 0 } = programming ?? {}
-  const latency = count === 0 ? undefined : (p50Ms ?? 0)
+  const { p50, p99 } = latencyOf(status)
+  const hasChanges = (status.programming?.count ?? 0) > 0
   const startedAt = Number(status.startedAt ?? 0)
   const figures = [
     { name: 'Services', value: formatCount(services), detail: formatCountOf(entries ?? 0, 'port') },
@@ -169,8 +171,8 @@ function NodeFigures({ state }: { readonly state: NodeState }) {
     { name: 'Traffic', value: perSecond(formatBytes(bytes), bytes) },
     {
       name: 'Latency',
-      value: formatMs(latency),
-      detail: `p99 ${formatMs(latency === undefined ? undefined : (p99Ms ?? 0))}`,
+      value: formatMs(hasChanges ? (p50 ?? 0) : undefined),
+      detail: `p99 ${formatMs(hasChanges ? (p99 ?? 0) : undefined)}`,
     },
     {
       name: 'Waiting',
@@ -231,7 +233,13 @@ function ServiceDetail({ api, state, service, close }: ServiceDetailProps) {
   </aside>`
 }
 
-function Conflicts({ status, service }: { status: StatusMessage | undefined; service: string }) {
+function Conflicts({
+  status,
+  service,
+}: {
+  status: StatusResponseJson | undefined
+  service: string
+}) {
   const problems = status?.problems?.filter(({ entry = '' }) => entry.startsWith(`${service}:`))
   return problems?.map(
     ({
@@ -268,7 +276,7 @@ function Entry({ entry, samples }: EntryProps) {
   </section>`
 }
 
-function Frontend({ frontend, protocol }: { frontend: FrontendMessage; protocol: string }) {
+function Frontend({ frontend, protocol }: { frontend: FrontendJson; protocol: string }) {
   const { kind = '', ip = '', port = 0, pool = '', sourceRanges = [], admitsAll = false } = frontend
   const routeHash = useRouteHash()
   const isNode = ip === 'node'

@@ -1,0 +1,51 @@
+import { html } from 'htm/preact'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useEffect, useRef } from 'preact/hooks'
+import { type Route, routeHash } from '../display/route.ts'
+
+export const PageBaseContext = createContext<PageBase>({ path: '', title: 'node-proxy' })
+
+interface SectionProps {
+  readonly title: string
+  /** Of the element that is the whole view. */
+  readonly name: string
+  readonly children?: ComponentChildren
+}
+
+/** A view with its heading, which gets the focus when the view is entered. */
+export function View({ title, name, children }: SectionProps) {
+  const base = useContext(PageBaseContext)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} · ${base.title}`
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
+  }, [title, base.title])
+  return html`<section class=${`view ${name}`} aria-labelledby=${`${name}-title`}>
+    <h1 id=${`${name}-title`} ref=${heading} tabindex="-1">${title}</h1>
+    ${children}
+  </section>`
+}
+
+/** The first stop of the tab key. The fragment is the route, so the focus moves without it. */
+export function SkipLink() {
+  return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>`
+}
+
+function skip(event: Event): void {
+  event.preventDefault()
+  document.querySelector<HTMLElement>('#main')?.focus()
+}
+
+/** Where the views of a node stand. */
+interface PageBase {
+  /** What stands before their routes in the fragment; empty on the page of one node. */
+  readonly path: string
+  /** What the title of the document names after the view. */
+  readonly title: string
+}
+
+/** Writes routes of the node whose views are shown as fragments. */
+export function useRouteHash(): (route: Route) => string {
+  const { path } = useContext(PageBaseContext)
+  return (route) => routeHash(route, path)
+}
