@@ -1,10 +1,13 @@
+import { WireType } from '@bufbuild/protobuf/wire'
 import { isJsonObject, type Json, type JsonObject, ownValue, setOwn } from '../../lib/json.ts'
 import { parseJson } from '../encoding/parse-json.ts'
 import { type JsonForm, jsonFormOf } from '../schema/json-form.ts'
 import { type Field, messageOf, wireFieldsOf } from '../schema/schema.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, unsupportedMediaType } from '../status/status-errors.ts'
-import { BYTES, VARINT, WireFault, WireReader } from './wire-reader.ts'
+import { WireFault, WireReader } from './wire-reader.ts'
+
+const { LengthDelimited: BYTES, Varint: VARINT } = WireType
 
 /** Nesting of JSON inside a message. */
 const DEPTH = 100
@@ -106,7 +109,12 @@ function decodeMessage(reader: WireReader, message: string, object: JsonObject =
   return object
 }
 
-function decodeField(reader: WireReader, field: Field, wireType: number, object: JsonObject): void {
+function decodeField(
+  reader: WireReader,
+  field: Field,
+  wireType: WireType,
+  object: JsonObject,
+): void {
   const { type, name } = field
   if (field.shape === 'repeated' && wireType === BYTES && wireTypeOf(type) !== BYTES) {
     return decodePacked(reader.message(), field, object)
@@ -163,7 +171,7 @@ function decodeEntry(reader: WireReader, { name, type }: Field, object: JsonObje
 }
 
 /** How values of a type are laid out. */
-function wireTypeOf(type: string): typeof VARINT | typeof BYTES {
+function wireTypeOf(type: string): WireType {
   return type === 'bool' || type === 'int32' || type === 'int64' ? VARINT : BYTES
 }
 
