@@ -1,13 +1,10 @@
-import { WireType } from '@bufbuild/protobuf/wire'
 import { isJsonObject, type Json, type JsonObject, ownValue, setOwn } from '../../lib/json.ts'
 import { parseJson } from '../encoding/parse-json.ts'
 import { type JsonForm, jsonFormOf } from '../schema/json-form.ts'
 import { type Field, messageOf, wireFieldsOf } from '../schema/schema.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, unsupportedMediaType } from '../status/status-errors.ts'
-import { WireFault, WireReader } from './wire-reader.ts'
-
-const { LengthDelimited: BYTES, Varint: VARINT } = WireType
+import { BYTES, VARINT, WireFault, WireReader } from './wire-reader.ts'
 
 /** Nesting of JSON inside a message. */
 const DEPTH = 100
@@ -109,12 +106,7 @@ function decodeMessage(reader: WireReader, message: string, object: JsonObject =
   return object
 }
 
-function decodeField(
-  reader: WireReader,
-  field: Field,
-  wireType: WireType,
-  object: JsonObject,
-): void {
+function decodeField(reader: WireReader, field: Field, wireType: number, object: JsonObject): void {
   const { type, name } = field
   if (field.shape === 'repeated' && wireType === BYTES && wireTypeOf(type) !== BYTES) {
     return decodePacked(reader.message(), field, object)
@@ -171,7 +163,7 @@ function decodeEntry(reader: WireReader, { name, type }: Field, object: JsonObje
 }
 
 /** How values of a type are laid out. */
-function wireTypeOf(type: string): WireType {
+function wireTypeOf(type: string): number {
   return type === 'bool' || type === 'int32' || type === 'int64' ? VARINT : BYTES
 }
 

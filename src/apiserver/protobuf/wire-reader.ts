@@ -2,9 +2,15 @@ import { isUtf8 } from 'node:buffer'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { MAX_VALUES } from '../encoding/parse-json.ts'
 
+/** How the value behind a tag is laid out; groups (3 and 4) are not used by this API. */
+export const VARINT: number = WireType.Varint
+export const FIXED64: number = WireType.Bit64
+export const BYTES: number = WireType.LengthDelimited
+export const FIXED32: number = WireType.Bit32
+
 export interface Tag {
   readonly number: number
-  readonly wireType: WireType
+  readonly wireType: number
 }
 
 /** What the readers of one body share. */
@@ -82,11 +88,11 @@ export class WireReader {
     throw new WireFault(this.#at - bytes.length, 'the text is not valid UTF-8')
   }
 
-  skip(wireType: WireType): void {
-    if (wireType === WireType.Varint) this.#varint64()
-    else if (wireType === WireType.LengthDelimited) this.#take(this.varint())
-    else if (wireType === WireType.Bit64) this.#take(8)
-    else if (wireType === WireType.Bit32) this.#take(4)
+  skip(wireType: number): void {
+    if (wireType === VARINT) this.#varint64()
+    else if (wireType === BYTES) this.#take(this.varint())
+    else if (wireType === FIXED64) this.#take(8)
+    else if (wireType === FIXED32) this.#take(4)
     else throw new WireFault(this.#at, `wire type ${wireType} is not used by this API`)
   }
 
