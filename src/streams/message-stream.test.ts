@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { duplexPair } from 'node:stream'
 import fc from 'fast-check'
@@ -74,6 +75,25 @@ test.each([1, 125, 126, 127, 999])('a message of %d bytes, byte for byte', (leng
   const bytes = frame(OPCODE.binary, data)
   const events = [...bytes].flatMap((byte) => reader.read(Buffer.from([byte])))
   expect(events).toEqual([{ kind: 'message', data }])
+})
+
+test('a large message in small pieces, and one in small fragments', () => {
+  const data = randomBytes(1 << 20)
+  const reader = new WebSocketFrameReader({ isMasked: true, maxMessageBytes: data.length })
+  const cut = (bytes: Buffer, size: number): readonly Buffer[] =>
+    Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+      bytes.subarray(at * size, (at + 1) * size),
+    )
+  const last = frame(OPCODE.continuation)
+  const fragments = cut(data, 256).map((part, at) =>
+    notFinal(frame(at === 0 ? OPCODE.binary : OPCODE.continuation, part)),
+  )
+  for (const pieces of [cut(frame(OPCODE.binary, data), 16), [...fragments, last]]) {
+    const events = pieces.flatMap((piece) => reader.read(piece))
+    expect(events.map((event) => event.kind === 'message' && event.data.equals(data))).toEqual([
+      true,
+    ])
+  }
 })
 
 test.each<[string, Buffer, number]>([

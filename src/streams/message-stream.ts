@@ -176,13 +176,16 @@ type Fault = Extract<WebSocketEvent, { kind: 'fault' }>
 
 /**
  * Finds messages and control frames in the bytes of a peer. Strict: whatever RFC 6455 forbids is a
- * fault, after which nothing is read. Keeps one message at most.
+ * fault, after which nothing is read. Keeps one message and one frame at most. Its work and its memory are linear in
+ * their bytes, however small the chunks and the fragments are.
  */
 export class WebSocketFrameReader {
   readonly #options: FrameReaderOptions
-  #kept: Buffer = Buffer.alloc(0)
-  #fragments: Buffer[] = []
-  #fragmentBytes = 0
+  /** The beginning of a frame, and how many bytes it must have before it is decoded again. */
+  readonly #kept = new CollectedBytes()
+  #wanted = 0
+  /** The payloads of the message that is not final. */
+  readonly #fragments = new CollectedBytes()
   /** Of the message whose fragments arrive; undefined: none does. */
   #opcode: number | undefined
   #isOver = false
@@ -194,28 +197,32 @@ export class WebSocketFrameReader {
   read(chunk: Buffer): readonly WebSocketEvent[] {
     const events: WebSocketEvent[] = []
     if (this.#isOver) return events
-    let rest: Buffer = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk])
+    if (this.#kept.length > 0) {
+      this.#kept.append(chunk)
+      if (this.#kept.length < this.#wanted) return events
+    }
+    let rest = this.#kept.length > 0 ? this.#kept.take() : chunk
     for (;;) {
       const head = this.#head(rest)
-      if (head === undefined) break
-      if ('kind' in head) return this.#end(events, head)
-      if (rest.length < head.size + head.length) break
-      const payload = rest.subarray(head.size, head.size + head.length)
-      rest = rest.subarray(head.size + head.length)
+      if (head !== undefined && 'kind' in head) return this.#end(events, head)
+      this.#wanted = head === undefined ? rest.length + 1 : head.size + head.length
+      if (head === undefined || rest.length < this.#wanted) break
+      const payload = rest.subarray(head.size, this.#wanted)
+      rest = rest.subarray(this.#wanted)
       const plain = head.mask === undefined ? Buffer.from(payload) : masked(payload, head.mask)
       const event = this.#frame(head, plain)
       if (event === undefined) continue
       if (event.kind === 'fault' || event.kind === 'close') return this.#end(events, event)
       events.push(event)
     }
-    this.#kept = Buffer.from(rest)
+    this.#kept.append(rest)
     return events
   }
 
   #end(events: WebSocketEvent[], last: WebSocketEvent): readonly WebSocketEvent[] {
     this.#isOver = true
-    this.#kept = Buffer.alloc(0)
-    this.#fragments = []
+    this.#kept.take()
+    this.#fragments.take()
     return [...events, last]
   }
 
@@ -236,7 +243,7 @@ export class WebSocketFrameReader {
     if (bytes.length < size) return undefined
     const length = lengthBytes === 0 ? short : longLength(bytes, lengthBytes)
     if (length === undefined) return fault('a length is written in a longer way than needed')
-    if (opcode < OPCODE.close && length + this.#fragmentBytes > this.#options.maxMessageBytes) {
+    if (opcode < OPCODE.close && length + this.#fragments.length > this.#options.maxMessageBytes) {
       return fault('the message is too large', CLOSE.tooLarge)
     }
     const mask = this.#options.isMasked ? bytes.subarray(size - 4, size) : undefined
@@ -260,20 +267,45 @@ export class WebSocketFrameReader {
     if (opcode === OPCODE.pong) return { kind: 'pong' }
     if (opcode === OPCODE.close) return closeEvent(payload)
     if (opcode !== OPCODE.continuation) this.#opcode = opcode
-    if (payload.length > 0) this.#fragments.push(payload)
-    this.#fragmentBytes += payload.length
-    return isFinal ? this.#message() : undefined
+    if (isFinal && this.#fragments.length === 0) return this.#message(payload)
+    this.#fragments.append(payload)
+    return isFinal ? this.#message(this.#fragments.take()) : undefined
   }
 
-  #message(): WebSocketEvent {
+  #message(data: Buffer): WebSocketEvent {
     const isText = this.#opcode === OPCODE.text
-    const [only] = this.#fragments
-    const data = this.#fragments.length === 1 ? only! : Buffer.concat(this.#fragments)
-    this.#fragments = []
-    this.#fragmentBytes = 0
     this.#opcode = undefined
     if (isText && !isUtf8(data)) return fault('a text is not UTF-8', CLOSE.invalidText)
     return { kind: 'message', data }
+  }
+}
+
+/** Bytes that arrive in parts, in a buffer that doubles when it is full: each byte is copied about twice. */
+class CollectedBytes {
+  #space: Buffer = Buffer.alloc(0)
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  append(part: Buffer): void {
+    const length = this.#length + part.length
+    if (length > this.#space.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#space.length))
+      this.#space.copy(larger, 0, 0, this.#length)
+      this.#space = larger
+    }
+    part.copy(this.#space, this.#length)
+    this.#length = length
+  }
+
+  /** Returns the bytes and forgets them. */
+  take(): Buffer {
+    const bytes = this.#space.subarray(0, this.#length)
+    this.#space = Buffer.alloc(0)
+    this.#length = 0
+    return bytes
   }
 }
 

@@ -20,6 +20,11 @@ function body(...object: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from('k8s\0'), bytesField(2, Buffer.concat(object))])
 }
 
+/** A body whose object has these bytes, which are no fields of a Service. */
+function unknown(...bytes: readonly number[]): Buffer {
+  return body(Buffer.from(bytes))
+}
+
 test('any cut or changed byte gives an object or 400, never an exception', () => {
   const whole = Buffer.from(recordedBodies['create deployment d --image=i --replicas=0'], 'hex')
   fc.assert(
@@ -68,12 +73,33 @@ test.each([
   ],
   ['invalid UTF-8', body(bytesField(1, bytesField(1, Buffer.from([0xc3])))), 'not valid UTF-8'],
   ['an endless number', body(Buffer.alloc(11, 0xff)), 'more than ten bytes'],
+  [
+    'an endless number of no known field',
+    unknown(0x98, 6, ...Array(11).fill(0xff)),
+    'at byte 8: a number',
+  ],
+  ['a length of 2^32 + 1', unknown(0x9a, 6, 0x81, 0x80, 0x80, 0x80, 0x10, 0), '4294967297 bytes'],
+  ['a fixed64 that is cut', unknown(0x99, 6, 1, 2), 'at byte 8: 8 bytes are announced, 2 follow'],
+  ['a fixed32 that is cut', unknown(0x9d, 6, 1), '4 bytes are announced, 1 follow'],
+  [
+    'a number that ends behind its message',
+    body(bytesField(1, Buffer.from([0x38, 0x80])), bytesField(1, '')),
+    'at byte 10: 1 bytes are announced, 0 follow',
+  ],
+  ['a field number beyond 29 bits', unknown(0x82, 0x80, 0x80, 0x80, 0x10, 0), 'not a field number'],
+  ['too many fields', unknown(...Array(100_002).fill(0x20)), 'too many fields and items'],
   ['a field number of zero', body(Buffer.from([2, 0])), 'not a field number'],
-  ['a group', body(Buffer.from([0x9b, 6])), 'wire type 3'],
+  ['a group', unknown(0x9b, 6, 0x9c, 6), 'wire type 3 is not used by this API'],
+  ['an unknown wire type', unknown(0x9f, 6), 'wire type 7 is not used by this API'],
   ['a number for a message', body(varintField(2, 1)), 'spec has wire type 0 instead of 2'],
   [
     'a port beyond 32 bits',
     body(bytesField(2, bytesField(1, varintField(3, 2 ** 31)))),
+    'out of range',
+  ],
+  [
+    'a port of 2^32 + 80',
+    body(bytesField(2, bytesField(1, varintField(3, 2 ** 32 + 80)))),
     'out of range',
   ],
   [

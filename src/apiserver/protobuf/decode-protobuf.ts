@@ -163,7 +163,7 @@ function decodeEntry(reader: WireReader, { name, type }: Field, object: JsonObje
 }
 
 /** How values of a type are laid out. */
-function wireTypeOf(type: string): typeof VARINT | typeof BYTES {
+function wireTypeOf(type: string): number {
   return type === 'bool' || type === 'int32' || type === 'int64' ? VARINT : BYTES
 }
 

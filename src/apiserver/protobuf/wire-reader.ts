@@ -1,38 +1,49 @@
+import { isUtf8 } from 'node:buffer'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { MAX_VALUES } from '../encoding/parse-json.ts'
 
 /** How the value behind a tag is laid out; groups (3 and 4) are not used by this API. */
-export const VARINT = 0
-export const FIXED64 = 1
-export const BYTES = 2
-export const FIXED32 = 5
+export const VARINT: number = WireType.Varint
+export const FIXED64: number = WireType.Bit64
+export const BYTES: number = WireType.LengthDelimited
+export const FIXED32: number = WireType.Bit32
 
 export interface Tag {
   readonly number: number
   readonly wireType: number
 }
 
-/** Bytes of a varint whose bits all fit a number exactly, and what they can count to. */
-const EXACT_BYTES = 7
-const EXACT = 2 ** (7 * EXACT_BYTES)
+/** What the readers of one body share. */
+interface Shared {
+  readonly varints: BinaryReader
+  tags: number
+}
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const MAX_VARINT_BYTES = 10
 
 /**
  * Reads the protobuf encoding from a range of bytes. Nothing outside the range
- * is read and nothing is copied; offsets in faults are those of the whole body.
+ * is returned and nothing is copied; offsets in faults are those of the whole body.
+ *
+ * `BinaryReader` decodes the varints, and nothing else: its `bytes`, `string` and `skip` reduce lengths modulo 2^32,
+ * its `int32` reduces numbers so, and its `skip` accepts groups and varints of any length.
  */
 export class WireReader {
   readonly #bytes: Buffer
   #at: number
   readonly #end: number
-  /** Shared by the readers of one body. */
-  readonly #tally: { tags: number }
+  readonly #shared: Shared
 
-  constructor(bytes: Buffer, start = 0, end: number = bytes.length, tally = { tags: 0 }) {
+  constructor(
+    bytes: Buffer,
+    start = 0,
+    end: number = bytes.length,
+    shared: Shared = { varints: new BinaryReader(bytes), tags: 0 },
+  ) {
     this.#bytes = bytes
     this.#at = start
     this.#end = end
-    this.#tally = tally
+    this.#shared = shared
   }
 
   get offset(): number {
@@ -45,7 +56,7 @@ export class WireReader {
 
   tag(): Tag {
     const start = this.#at
-    if (++this.#tally.tags > MAX_VALUES) throw new WireFault(start, 'too many fields and items')
+    if (++this.#shared.tags > MAX_VALUES) throw new WireFault(start, 'too many fields and items')
     const tag = this.varint()
     if (tag < 8 || tag >= 2 ** 32) throw new WireFault(start, 'not a field number')
     return { number: tag >>> 3, wireType: tag & 7 }
@@ -54,88 +65,77 @@ export class WireReader {
   /** A varint as a signed number; only integers that a number holds exactly. */
   varint(): number {
     const start = this.#at
-    let value = 0
-    for (let scale = 1; scale < EXACT; scale *= 128) {
-      const byte = this.#byte()
-      value += (byte & 0x7f) * scale
-      if (byte < 0x80) return value
-    }
-    const whole = BigInt.asIntN(64, BigInt(value) + this.#rest(start))
-    const exact = Number(whole)
+    const exact = Number(this.#varint64())
     if (!Number.isSafeInteger(exact)) throw new WireFault(start, 'the number is out of range')
     return exact
   }
 
   /** The bytes behind a length. */
   bytes(): Buffer {
-    const { start, end } = this.#range()
-    return this.#bytes.subarray(start, end)
+    const start = this.#take(this.varint())
+    return this.#bytes.subarray(start, this.#at)
   }
 
   /** A reader of the message behind a length. */
   message(): WireReader {
-    const { start, end } = this.#range()
-    return new WireReader(this.#bytes, start, end, this.#tally)
+    const start = this.#take(this.varint())
+    return new WireReader(this.#bytes, start, this.#at, this.#shared)
   }
 
   text(): string {
-    const { start, end } = this.#range()
-    if (isAscii(this.#bytes, start, end)) return this.#bytes.toString('latin1', start, end)
-    try {
-      return utf8.decode(this.#bytes.subarray(start, end))
-    } catch {
-      throw new WireFault(start, 'the text is not valid UTF-8')
-    }
+    const bytes = this.bytes()
+    if (isUtf8(bytes)) return bytes.toString()
+    throw new WireFault(this.#at - bytes.length, 'the text is not valid UTF-8')
   }
 
   skip(wireType: number): void {
-    if (wireType === VARINT) this.#skipVarint()
-    else if (wireType === BYTES) this.#range()
+    if (wireType === VARINT) this.#varint64()
+    else if (wireType === BYTES) this.#take(this.varint())
     else if (wireType === FIXED64) this.#take(8)
     else if (wireType === FIXED32) this.#take(4)
     else throw new WireFault(this.#at, `wire type ${wireType} is not used by this API`)
   }
 
-  #byte(): number {
-    return this.#bytes[this.#take(1)]!
-  }
-
-  /** What follows the first seven bytes of a varint. */
-  #rest(start: number): bigint {
-    let value = 0n
-    for (let index = EXACT_BYTES; index < 10; index++) {
-      const byte = this.#byte()
-      value += BigInt(byte & 0x7f) << BigInt(7 * index)
-      if (byte < 0x80) return value
-    }
-    throw new WireFault(start, 'a number has more than ten bytes')
-  }
-
-  #skipVarint(): void {
+  /** A varint, reduced to a signed number of 64 bits. */
+  #varint64(): number | bigint | string {
+    const { varints } = this.#shared
     const start = this.#at
-    for (let index = 0; index < 10; index++) if (this.#byte() < 0x80) return
+    varints.pos = start
+    const value = decodeVarint(varints)
+    if (value !== undefined && varints.pos <= this.#end) {
+      this.#at = varints.pos
+      return value
+    }
+    if (this.#end - start < MAX_VARINT_BYTES) throw cutOff(this.#end, 1, 0)
     throw new WireFault(start, 'a number has more than ten bytes')
   }
 
-  #range(): { readonly start: number; readonly end: number } {
-    const length = this.varint()
-    const start = this.#take(length)
-    return { start, end: start + length }
-  }
-
+  /** Passes bytes, and returns where they begin. */
   #take(length: number): number {
     const start = this.#at
-    if (length < 0 || length > this.#end - start) {
-      throw new WireFault(start, `${length} bytes are announced, ${this.#end - start} follow`)
-    }
+    const left = this.#end - start
+    if (length < 0 || length > left) throw cutOff(start, length, left)
     this.#at += length
     return start
   }
 }
 
-function isAscii(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return false
-  return true
+/** Undefined when it has more than ten bytes, or when the body ends before it does. */
+function decodeVarint(reader: BinaryReader): number | bigint | string | undefined {
+  const start = reader.pos
+  try {
+    const low = reader.uint32()
+    // Four bytes hold 28 bits. Of more, `uint32` drops the upper ones; `int64` makes a bigint of each number.
+    if (reader.pos - start <= 4) return low
+    reader.pos = start
+    return reader.int64()
+  } catch {
+    return undefined
+  }
+}
+
+function cutOff(offset: number, announced: number, left: number): WireFault {
+  return new WireFault(offset, `${announced} bytes are announced, ${left} follow`)
 }
 
 /** Bytes that are no message, found while reading them; never leaves `decodeProtobuf`. */
