@@ -26,8 +26,8 @@ interface BaseChain {
 }
 
 /**
- * Chains that stand however many Services there are; the dispatch trees hang below them.
- * Packets that another mode has marked as its own return at once, whichever mode's rules come first.
+ * Chains that exist regardless of the number of Services; they lead to the dispatch trees. Packets that another mode
+ * has marked as its own return at once, whichever mode's rules come first.
  */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const drop = martians(settings, family)
@@ -61,8 +61,8 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
 }
 
 /**
- * Our rules in the built-in chains. The filter table answers only new connections; in INPUT only those to addresses of this
- * node: what another mode has delivered here, with the address of a Service, stays with it.
+ * Our rules in the built-in chains. The filter table answers only new connections. In INPUT it answers only those to
+ * addresses of this node: packets to the address of a Service that another mode delivers here are left to that mode.
  */
 export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
   const rules: readonly (readonly [OwnTable, string, string])[] = [

@@ -55,7 +55,7 @@ function clusterIpMarks(
     )
 }
 
-/** Where the kernel has no xt_bpf: a backend that reaches itself, one rule each. */
+/** For kernels without xt_bpf: one rule for each backend, in case it connects to itself. */
 function hairpinMarks(
   backends: readonly Backend[],
   settings: NetfilterSettings,

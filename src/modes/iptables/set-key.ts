@@ -3,7 +3,7 @@ import { digestCount } from '../netfilter/chains/object.ts'
 
 const KIND = 'set/'
 
-/** The digest of every set: it is right when it exists, because packets fill it. */
+/** The digest of every set: only its existence is compared, because packets fill it. */
 export const SET_DIGEST: Digest = digestCount(1)
 
 /** `set/NPROXY-A4-…` */

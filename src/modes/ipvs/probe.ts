@@ -16,14 +16,14 @@ import { markPattern } from './objects/short-circuit-mark.ts'
 import type { IpvsSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
-/** One of each type. */
+/** One set of each type. */
 const SETS = ['SERVICES', 'VIPS', 'ALLOWED', 'SHORTCUT'] as const satisfies readonly SetRole[]
 
 /**
  * Tries what the mode needs where no packet meets it, and removes it again: a
  * virtual server with the configured scheduler, a set of each type, and each kind
- * of rule. A module list cannot promise what the kernel answers here. What does not work is
- * a value; `facts` go into the log.
+ * of rule. A list of modules would not show what the kernel accepts. What does not work is returned as a value;
+ * `facts` go into the log.
  */
 export async function probeIpvs(kernel: IpvsDependencies, settings: IpvsSettings): Promise<Probe> {
   const { backend, version } = kernel.iptables

@@ -23,9 +23,9 @@ interface PointInSets<Role extends string> {
 }
 
 /**
- * The members that a point has in the sets of a mode, in the order in which they are added: those of
- * `ownRoles` before REJECT and DROP, so that no pod is rejected or dropped whose short circuit is about
- * to be added. Networks are written as ipset takes them (`networksOfSet`).
+ * The members that a point has in the sets of a mode, in the order in which they are added. Those of `ownRoles` come
+ * before REJECT and DROP, so that a pod whose short circuit is about to be added is neither rejected nor dropped.
+ * Networks are written as ipset takes them (`networksOfSet`).
  */
 export function arrivalMembers<Role extends string>(
   { sourceRanges, unserved }: Arrival,
@@ -46,8 +46,8 @@ export function arrivalMembers<Role extends string>(
 }
 
 /**
- * The members for the TCP port at which this node answers health checks of a Service, one for each of
- * `nodeAddresses` of its family; none: the entry has no such port.
+ * The members for the TCP port at which this node answers health checks of a Service, one for each of `nodeAddresses`
+ * of its family; empty if the entry has no such port.
  */
 export function healthCheckMembers(
   { family, healthCheckPort: port }: ForwardingEntry,
@@ -60,7 +60,7 @@ export function healthCheckMembers(
   )
 }
 
-/** The sum of two that count the same; undefined: nothing yet. */
+/** The sum of two readings of the same counters; `to` is undefined before the first reading. */
 export function addNumbers(to: TrafficNumbers | undefined, more: TrafficNumbers): TrafficNumbers {
   if (to === undefined) return more
   const names = Object.keys(more) as (keyof TrafficNumbers)[]

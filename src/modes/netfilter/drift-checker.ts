@@ -1,20 +1,20 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { ForeignChange } from '../mode.ts'
 
-/** What reports no changes is read at this interval. */
+/** The interval at which objects are read whose changes the kernel does not report. */
 const EVERY_MS = 1_000
 
-/** What is looked at, when, and who learns of a change. */
+/** What is checked, when, and who is notified of a change. */
 export interface DriftCheckerParts {
   readonly clock: Clock
   /** Runs nothing else of the mode meanwhile. */
   exclusively(work: () => Promise<void>): Promise<void>
-  /** One round; undefined: everything that was looked at is as we left it. */
+  /** One round; undefined if everything that was checked is as we left it. */
   look(): Promise<ForeignChange | undefined>
   onForeignChange(change: ForeignChange): void
 }
 
-/** Looks once a second, never waits for itself, and goes on after questions without an answer. */
+/** Checks once a second, never runs two rounds at once, and goes on after a request that got no answer. */
 export class DriftChecker {
   readonly #parts: DriftCheckerParts
   #cancel: () => void = () => {}
@@ -25,7 +25,7 @@ export class DriftChecker {
     this.#schedule()
   }
 
-  /** No round starts after this, and none that runs reports anything. */
+  /** After this call no round starts, and a running round reports nothing. */
   stop(): void {
     this.#stopped = true
     this.#cancel()
@@ -44,7 +44,7 @@ export class DriftChecker {
         if (!this.#stopped) change = await parts.look()
       })
     } catch {
-      change = { keys: 'all', by: 'an unanswered question' }
+      change = { keys: 'all', by: 'an unknown program: the check got no answer' }
     }
     if (change && !this.#stopped) parts.onForeignChange(change)
     this.#schedule()

@@ -3,7 +3,7 @@ import { isMarked } from './mark.ts'
 import type { NetfilterSettings } from './settings/settings.ts'
 
 /**
- * Lets through what we sent on its way, whatever the FORWARD policy. A packet
+ * Accepts the packets that we have translated, regardless of the FORWARD policy. A packet
  * that conntrack calls invalid would leave un-NATed and make the peer reset the
  * connection (kubernetes/kubernetes#74839), so it is dropped first.
  */

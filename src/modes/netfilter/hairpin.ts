@@ -19,7 +19,7 @@ export const isHairpin: HairpinMatch = (family) =>
   `-m conntrack --ctstate DNAT ${sameAddresses(family)}`
 
 /**
- * Where IPVS translates, which conntrack does not count as DNAT. What this node says to
+ * Where IPVS translates, which conntrack does not count as DNAT. What this node sends to
  * itself stays on loopback; everything else with equal addresses was translated.
  */
 export const isHairpinOffLoopback: HairpinMatch = (family) => `! -o lo ${sameAddresses(family)}`

@@ -5,12 +5,12 @@ import type { NetfilterSettings } from './settings/settings.ts'
 const NEW = '-m conntrack --ctstate NEW '
 
 /**
- * The answer to new connections into a Service range that nothing translated, in FORWARD and OUTPUT: first what `filter`
- * answers for Services, then the refusal. INPUT does not come here: what a mode has delivered to this node by a
- * policy route keeps the address of its Service there. An address of a range that this node has (a cache of DNS names on a
- * dummy interface) is in use.
+ * The answer in FORWARD and OUTPUT to new connections into a Service range that nothing translated: first what
+ * `filter` answers for Services, then the refusal. INPUT is left out: packets that a mode has delivered to this node
+ * by a policy route keep the address of their Service there. An address of a range that this node has (a cache of DNS
+ * names on a dummy interface) is in use and not refused.
  *
- * `unless`: a match of packets that pass. Empty: no range of this family is known.
+ * `unless`: a match for packets that pass. Returns no rules if no range of this family is known.
  */
 export function serviceRanges(
   settings: NetfilterSettings,
@@ -27,8 +27,8 @@ export function serviceRanges(
 }
 
 /**
- * Leads new connections from the built-in chains of the filter table to `filter`, which answers for Services; by way of
- * `ranges` where `serviceRanges` has rules.
+ * Leads new connections from the built-in chains of the filter table to `filter`, which answers for Services; through
+ * `ranges` if `serviceRanges` has rules.
  */
 export function answeringJumps(
   settings: NetfilterSettings,
@@ -44,7 +44,7 @@ export function answeringJumps(
   ]
 }
 
-/** How iptables names the ICMP answer that a port has no socket. */
+/** The name in iptables of the ICMP error "port unreachable". */
 export function portUnreachable(family: Family): string {
   return family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'
 }

@@ -1,12 +1,12 @@
 import type { ObjectKey } from '../mode.ts'
 import type { SetMembers } from './set-members.ts'
 
-/** Members; to read more would hold up changes. Verification reads larger sets, too. */
+/** The largest set that is read, in members; reading more would delay changes. Verification also reads larger sets. */
 const LARGEST_SET = 1_000
 
 /**
- * Whether sets are as we left them, in steps that cost little: the number of members of all,
- * and one set in its turn member for member.
+ * Whether sets are as we left them, in cheap steps: the number of members of all sets, and the members of one set in
+ * turn.
  */
 export class SetInspector {
   readonly #sets: SetMembers
@@ -16,12 +16,12 @@ export class SetInspector {
     this.#sets = sets
   }
 
-  /** Whether any set holds more or fewer members than we put in. */
+  /** Whether any set holds more or fewer members than expected. */
   async isDisturbed(): Promise<boolean> {
     return (await this.#sets.disturbed()).length > 0
   }
 
-  /** Members of the next set that are otherwise than we left them. */
+  /** Members of the next set that differ from what we left. */
   async alteredInNext(): Promise<readonly ObjectKey[]> {
     const { names } = this.#sets
     const name = names[this.#next++ % names.length] ?? ''

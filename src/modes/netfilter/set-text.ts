@@ -1,10 +1,10 @@
 import type { Member } from '../../kernel/ipset/sets.ts'
 import { type Cidr, type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 
-/** Members that a set may have at most; an empty set costs the same whatever stands here. */
+/** The maximum number of members of a set; it does not change the size of an empty set. */
 export const MAX_MEMBERS = 1_048_576
 
-/** The inverse of ipset's words for a member; marks are not part of them. */
+/** Parses a member as ipset writes it; without marks. */
 export function parseMember(text: string): Member {
   const [ip = '', service, net] = text.split(',')
   if (service === undefined) return { ip: ip as IpAddress }
@@ -17,7 +17,7 @@ export function parseMember(text: string): Member {
   }
 }
 
-/** A network as a set takes it: one of length 0, which no set takes, as its two halves. */
+/** A network as a set accepts it: a network of length 0, which no set accepts, is split into its two halves. */
 export function networksOfSet(cidr: Cidr): readonly Cidr[] {
   if (!cidr.endsWith('/0')) return [cidr]
   return familyOf(cidr) === 4
@@ -25,12 +25,12 @@ export function networksOfSet(cidr: Cidr): readonly Cidr[] {
     : (['::/1', '8000::/1'] as Cidr[])
 }
 
-/** `NPUS-4-SERVICES`: the prefix of a mode, the family, and what the set says of its members. */
+/** `NPUS-4-SERVICES`: the prefix of a mode, the family, and the role of the set. */
 export function nameSet(prefix: string, family: Family, role: string): string {
   return `${prefix}${family}-${role}`
 }
 
-/** `NPUS-6-…` is of family 6. */
+/** The family in a set's name: `NPUS-6-…` is of family 6. */
 export function familyOfSet(name: string): Family {
   return /^[A-Z]+-6-/.test(name) ? 6 : 4
 }

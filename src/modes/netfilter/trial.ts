@@ -4,7 +4,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { Missing } from '../mode.ts'
 import type { Table } from './chains/place.ts'
 
-/** One rule to try, and what to do when the kernel refuses it. */
+/** One rule to try, and what to report if the kernel refuses it. */
 export interface RuleTrial {
   readonly what: string
   readonly table: Table
@@ -18,11 +18,11 @@ export interface SetTrial {
   readonly type: SetType
 }
 
-/** What to try of one family; the rules are tried where all sets could be made. */
+/** What to try for one family; the rules are tried only if all sets could be created. */
 export interface Trials {
   readonly family: Family
   readonly sets: readonly SetTrial[]
-  /** Of the chain that the rules stand in, which no packet meets. */
+  /** The name of the chain for the rules; no packet meets this chain. */
   readonly chain: string
   readonly rules: readonly RuleTrial[]
 }
@@ -32,7 +32,7 @@ interface TrialKernel {
   readonly iptables: Iptables
 }
 
-/** Makes sets and rules where no packet meets them, removes them, and says what was refused. */
+/** Creates sets and rules where no packet meets them, removes them, and returns what was refused. */
 export async function tryNetfilter(
   kernel: TrialKernel,
   trials: Trials,
@@ -72,7 +72,7 @@ async function tryRules(
   return missing
 }
 
-/** What a thrown error says is missing. */
+/** The missing requirement that a thrown error stands for. */
 export function missingRequirement(what: string, error: unknown, remedy: string): Missing {
   const message = error instanceof Error ? error.message : String(error)
   return { what: `${what}: ${message}`, remedy }

@@ -5,7 +5,7 @@ import { kindOf } from './object.ts'
 
 type Digests = ReadonlyMap<ObjectKey, Digest>
 
-/** The routes of the forwarder, and what the kernel holds of ours: all, or these objects. */
+/** The routes of the forwarder, and our objects in the kernel: all, or these objects. */
 export async function observe(
   { forwarderState, redirect }: ManagedState,
   keys: readonly ObjectKey[] | undefined,

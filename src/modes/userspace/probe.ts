@@ -7,12 +7,12 @@ import { PREFIX, type SetRole, setType } from './names.ts'
 import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
-/** One of each type. */
+/** One set of each type. */
 const SETS = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
 
 /**
- * Tries what the mode needs of the kernel where no packet meets it, and removes it again: a
- * set of each type, and each kind of rule. At listeners of this machine it needs nothing.
+ * Tries what the mode needs of the kernel where no packet meets it, and removes it again: a set of each type, and each
+ * kind of rule. With listeners of this machine nothing is needed.
  */
 export async function probeUserspace(
   { kernel, forwarderState }: UserspaceDependencies,

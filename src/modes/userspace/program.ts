@@ -16,7 +16,7 @@ import type { TransparentListening, UserspaceSettings } from './settings.ts'
 /** The ports of a forwarder, for the rules of each family. */
 export type PortsByFamily = ReadonlyMap<Family, RedirectPorts>
 
-/** For a mode without a forwarder, which only cleans up: its rules are never written. */
+/** For a mode without a forwarder, which only cleans up: the rules are never written. */
 const NO_PORTS: RedirectPorts = { pods: 0, others: 0 }
 
 /**
@@ -29,7 +29,7 @@ export class UserspaceProgram implements Program {
   readonly #wanted = new WantedObjects()
   readonly #rules = new Map<ObjectKey, readonly string[]>()
 
-  /** `ports`: of a forwarder that gets redirected packets. */
+  /** `ports`: those of a forwarder that gets redirected packets. */
   constructor(settings: UserspaceSettings, ports: PortsByFamily) {
     const { listening } = settings
     this.#settings = settings
@@ -55,12 +55,12 @@ export class UserspaceProgram implements Program {
     return describe(key, this.#rules.get(key)?.length)
   }
 
-  /** Everything that is forwarded. */
+  /** All entries that are forwarded. */
   entries(): Iterable<ForwardingEntry> {
     return this.#entries.values()
   }
 
-  /** The route of an `entry` key, with the listeners that it has; undefined: there is none. */
+  /** The route of an `entry` key, with the listeners that it won; undefined if the key is not wanted. */
   routeOf(key: ObjectKey): Route | undefined {
     const id = entryIdOf(key)
     const entry = this.#entries.get(id)

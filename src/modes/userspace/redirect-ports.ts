@@ -22,7 +22,7 @@ export async function redirectPorts(
   return ports
 }
 
-/** The ports of each family to which rules in the kernel translate; 0: no rule does. */
+/** The ports of each family to which rules in the kernel translate; 0 if no rule does. */
 export async function portsInKernel(iptables: Iptables): Promise<PortsByFamily> {
   const portIn = async (family: Family, chain: string) => {
     const rules = (await iptables.listChain(family, 'nat', chain)) ?? []

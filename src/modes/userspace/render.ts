@@ -17,7 +17,7 @@ import { type SetRole, setName } from './names.ts'
 import type { Balancing, Route, RouteListener, RouteProtocol } from './route.ts'
 import type { BoundListening, TransparentListening, UserspaceSettings } from './settings.ts'
 
-/** The data path weighs backends always, so that the weighted schedulers are the same as the plain ones. */
+/** The data path always applies weights, so the weighted schedulers are the same as the plain ones. */
 const BALANCINGS: ReadonlyMap<string, Balancing> = new Map([
   ['rr', 'rr'],
   ['wrr', 'rr'],
@@ -34,13 +34,13 @@ export interface ClaimedListener extends PointClaim {
 
 export interface Rendered {
   readonly claims: readonly ClaimedListener[]
-  /** Wanted even when other entries want it too. */
+  /** Objects that several entries may want at once. */
   readonly shared: ReadonlyMap<ObjectKey, Digest>
-  /** With every listener that is wanted; other entries may have some of them. */
+  /** The route with every wanted listener; other entries may win some of them. */
   readonly route: Route
 }
 
-/** Pure: the same entry and settings give the same. Undefined: nothing of it is served here. */
+/** Pure: the same entry and settings give the same result. Undefined if nothing of the entry is served here. */
 export function render(entry: ForwardingEntry, settings: UserspaceSettings): Rendered | undefined {
   const { protocol } = entry
   const { listening } = settings
@@ -130,7 +130,7 @@ function listenerAt(
   return { ip, port, pools: { others: pool, pods }, sourceRanges }
 }
 
-/** A transparent socket serves loopback as any other address, in IPv4, where it is configured. */
+/** A transparent socket serves loopback like any other address, in IPv4, if configured. */
 function addressesOf(
   { family }: ForwardingEntry,
   { ip }: Frontend,
@@ -153,7 +153,7 @@ function memberships(
   return arrivalMembers(arrival, { point, ownRoles }, inSetOf(entry))
 }
 
-/** The addresses of this node where the rules serve the entry's family; else none. */
+/** The addresses of this node where the rules serve the entry's family; empty in other cases. */
 function servedAddresses(
   { family }: ForwardingEntry,
   { netfilter, nodeAddresses }: TransparentListening,
@@ -169,14 +169,14 @@ function presentObjects(keys: readonly ObjectKey[]): ReadonlyMap<ObjectKey, Dige
   return new Map(keys.map((key) => [key, PRESENT]))
 }
 
-/** What the data path balances by, for one Service. */
+/** How the data path balances one Service. */
 interface BalancingChoice {
   readonly balancing: Balancing
-  /** False: the Service names a scheduler that only IPVS has. */
+  /** False if the Service names a scheduler that only IPVS has. */
   readonly isKnown: boolean
 }
 
-/** The scheduler that a Service names, where this mode has it; else the configured one. */
+/** The scheduler that a Service names, if this mode has it; else the configured one. */
 export function balancingOf(scheduler: string | undefined, fallback: Balancing): BalancingChoice {
   if (scheduler === undefined) return { balancing: fallback, isKnown: true }
   const balancing = BALANCINGS.get(scheduler)

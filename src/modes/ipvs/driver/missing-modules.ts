@@ -22,7 +22,7 @@ export function ipvsModules(scheduler: string): readonly string[] {
   ]
 }
 
-/** Modules that this kernel is known not to have at work. */
+/** The requirements for modules that are known to be missing in this kernel. */
 export function missingModuleRequirements({
   states,
   errorText,
@@ -35,8 +35,8 @@ export function missingModuleRequirements({
 }
 
 /**
- * What the mode could not do in this kernel, and the modules that explain it: each
- * missing thing once, by its module where that is known.
+ * What the mode could not do in this kernel, and the modules that explain it. Each missing requirement is reported
+ * once, by its module if that is known.
  */
 export function missingRequirements(
   missing: readonly Missing[],
@@ -52,7 +52,7 @@ export function missingRequirements(
   ]
 }
 
-/** What is missing where the probe itself failed. */
+/** The missing requirement when the probe itself failed. */
 export function unanswered(error: unknown): Missing {
   const what = error instanceof Error ? error.message : String(error)
   const hint = error instanceof NodeProxyError ? error.hint : undefined
@@ -75,7 +75,7 @@ const REASONS: Partial<Record<ModuleState, Reason>> = {
   },
 }
 
-/** A scheduler that only waits for a missing ip_vs is not missing itself. */
+/** A scheduler that could not be loaded only because ip_vs is missing is not reported. */
 function missingModules(states: LoadReport['states']): ReadonlyMap<string, Reason> {
   const missing = new Map<string, Reason>()
   for (const [name, state] of states) {

@@ -6,7 +6,7 @@ import { MAX_MEMBERS, nameSet } from '../../netfilter/set-text.ts'
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPVS-'
 
-/** Of sets and members that the kernel does not take. */
+/** The error code of sets and members that the kernel refuses. */
 export const SET_REFUSED = 'NP_IPVS_SET_REFUSED'
 
 /** Our chains, each with the built-in chain that it is for. */
@@ -36,9 +36,9 @@ export const CHAIN = {
  * unless stated otherwise.
  */
 export const ROLES = [
-  /** A virtual server of ours stands there. It is how a fresh daemon recognises them. */
+  /** A virtual server of ours exists there. It is how a fresh daemon recognises them. */
   'SERVICES',
-  /** Was a virtual server: established connections still go there. */
+  /** There was a virtual server: established connections still go there. */
   'LEAVING',
   /** Addresses of Services, for ICMP errors about their connections. */
   'VIPS',

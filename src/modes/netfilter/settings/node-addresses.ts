@@ -3,7 +3,7 @@ import { isSpecialAddress } from '../../../lib/special-address.ts'
 import type { ModeInputs } from './mode-inputs.ts'
 import { isInScope, nodePortScope } from './node-port-scope.ts'
 
-/** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */
+/** The addresses of this node that serve node ports; loopback and link-local ones never do. */
 export function nodeAddresses({
   config,
   node,

@@ -14,9 +14,9 @@ export const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonl
 >
 
 /**
- * The refusal of what no Service has in a Service range, after `unserved`. Not in INPUT, where packets keep the address of
- * their Service that another mode has delivered to this node by a policy route. An address of a range that this node has (a
- * cache of DNS names on a dummy interface) is in use.
+ * The refusal of connections to unused addresses and ports of a Service range, after `unserved`. Not in INPUT: packets
+ * that another mode has delivered to this node by a policy route keep the address of their Service there. An address
+ * of a range that this node has (a cache of DNS names on a dummy interface) is in use and not refused.
  */
 export function inRanges(settings: NetfilterSettings, family: Family): readonly Rule[] {
   if (rangesOf(settings, family).length === 0) return []
@@ -31,7 +31,7 @@ export function inRanges(settings: NetfilterSettings, family: Family): readonly 
   ]
 }
 
-/** Foreign packets for loopback, which a kernel that routes it would deliver (CVE-2020-8558). */
+/** Drops foreign packets for loopback, which a kernel that routes it would deliver (CVE-2020-8558). */
 export function martians(settings: NetfilterSettings, family: Family): readonly Rule[] {
   if (family === 6 || !settings.dropMartians) return []
   return [

@@ -4,7 +4,7 @@ import { familyOf, type IpAddress } from '../../../../lib/ip.ts'
 /** Bytes that may wait for space in the kernel's send buffer; later datagrams are lost. */
 const MAX_WAITING = 1 << 20
 
-/** Addresses are numbers already, so that nothing has to be looked up. */
+/** Addresses are numeric already, so nothing has to be looked up. */
 export const DATAGRAM_OPTIONS = {
   lookup: (host, _options, callback) => callback(null, host, familyOf(host as IpAddress)),
 } as const satisfies Partial<SocketOptions>
@@ -15,7 +15,7 @@ export interface DatagramTarget {
   readonly port: number
 }
 
-/** Sends to a target, or where the socket is connected to; the error comes back by `onError`. */
+/** Sends to a target, or to the peer of a connected socket; errors are reported by `onError`. */
 export function sendDatagram(
   socket: Socket,
   datagram: Uint8Array,
