@@ -18,7 +18,11 @@ function word(forms: string, use: string, where: RetiredWord['where'] = 'text'):
 
 /** Words that do not come back: private metaphors, and names of code for which the field has a word. */
 export const RETIRED_WORDS: readonly RetiredWord[] = [
-  word('ask, asks, asked, asking, asker, tell, tells, told', 'request, query, read; notify, report', 'code'),
+  word(
+    'ask, asks, asked, asking, asker, tell, tells, told',
+    'request, query, read; notify, report',
+    'code',
+  ),
   word('held against, hold against, holds against', 'checked against, compared with'),
   word('room, rooms', 'module (or space, where capacity is meant)'),
   word('house, houses, housekeeping', 'project, architecture'),

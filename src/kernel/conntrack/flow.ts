@@ -33,7 +33,7 @@ const BY_DESTINATION_PORT = 1 << 5
 /** Bit of CTA_STATUS: packets went both ways. */
 const SEEN_REPLY = 1 << 1
 
-/** IPPROTO_* of the protocols with ports. */
+/** The IPPROTO_* numbers of the protocols with ports. */
 export const PROTOCOLS = { TCP: 6, UDP: 17, SCTP: 132 } as const
 
 /** One direction of a flow. Addresses and ports are views into the message. */
@@ -48,7 +48,7 @@ export interface Tuple {
 /** An entry of the conntrack table. */
 export interface Flow {
   readonly original: Tuple
-  /** The tuple of the answers: its source is the backend. */
+  /** The tuple of the replies: its source is the backend. */
   readonly reply: Tuple
   /** Whether packets went both ways. */
   readonly isAnswered: boolean
@@ -60,7 +60,7 @@ export interface Flow {
 export interface DumpFilter {
   readonly family: Family
   readonly protocol: keyof typeof PROTOCOLS
-  /** Undefined: every destination port. */
+  /** Undefined means every destination port. */
   readonly port: number | undefined
 }
 
@@ -84,7 +84,7 @@ export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
   return { type: CT_GET, flags: 0, payload }
 }
 
-/** Where the answers of a flow come from, and whom they go to. */
+/** Source and destination of the replies of a flow. */
 export interface ReplyEnds {
   readonly protocol: keyof typeof PROTOCOLS
   /** 4 or 16 bytes. */
@@ -94,7 +94,7 @@ export interface ReplyEnds {
   readonly destinationPort: number
 }
 
-/** CTNL_MSG_CT_GET: the one flow whose answers have these ends. */
+/** CTNL_MSG_CT_GET: the one flow whose replies have these ends. */
 export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
   const isSix = ends.source.length === 16
   const tuple = nest(
@@ -119,7 +119,7 @@ export function encodeFlowDeletion(family: Family, flow: Flow): OutgoingMessage 
   return { type: CT_DELETE, flags: 0, payload: Buffer.concat([header(family), flow.identity]) }
 }
 
-/** The port that a flow was sent to, without decoding the rest; -1 when there is none. */
+/** The port that a flow was sent to, without decoding the rest; -1 if the flow has no ports. */
 export function destinationPortOf({ payload }: { readonly payload: Buffer }): number {
   let range = { start: NFGENMSG, end: payload.length }
   for (const type of [CTA_TUPLE_ORIG, CTA_TUPLE_PROTO]) {

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
 import type { SetCommand } from './sets.ts'
 
-/** Refusals that ipset has numbers of its own for (linux/netfilter/ipset/ip_set.h, ip_set_hash.h). */
+/** Refusals for which ipset has its own numbers (linux/netfilter/ipset/ip_set.h, ip_set_hash.h). */
 export const IPSET_ERR = {
   protocol: 4097,
   noSuchType: 4098,
@@ -24,14 +24,14 @@ export const IPSET_ERR = {
 const { ENOENT, EEXIST, EINVAL, EPERM, ENOMEM } = constants.errno
 const MAX_NAME_LENGTH = 31
 
-/** What is wrong with a name before any request; an empty one would mean all sets. */
+/** What is wrong with a name, found before any request; the kernel would take an empty name for all sets. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'a set needs a name'
   if (name.length > MAX_NAME_LENGTH) return `the name has more than ${MAX_NAME_LENGTH} characters`
   return /^[\x21-\x7e]+$/.test(name) ? undefined : 'the name has other than printable characters'
 }
 
-/** One line: why the kernel refused `command`, and what to do. */
+/** One line: why the kernel refused `command`, and the remedy. */
 export function commandErrorText(errno: number, command: SetCommand): string {
   const words = WORDS.get(errno)
   if (words !== undefined) return words(command)

@@ -7,7 +7,7 @@ import { type IpvsCommand, type IpvsCommandError, virtualServerKey } from './ipv
 
 const { errno: ERRNO } = constants
 
-/** What a refusal of a command means, for people. */
+/** The cause of a refused command, for people. */
 export function describeCommandError(
   index: number,
   command: IpvsCommand,

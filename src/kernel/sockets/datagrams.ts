@@ -24,13 +24,13 @@ const CONTROL_HEADER = 16
 const PACKET_INFO_4 = [0, 8] as const
 const PACKET_INFO_6 = [41, 50] as const
 
-/** The source that an answer has for the client, and the client. */
+/** The client, and the source address that it sees in the answer. */
 export interface AnswerAddresses {
   readonly from: SocketAddress
   readonly to: SocketAddress
 }
 
-/** Receives and sends datagrams with their addresses, by one buffer: the next datagram overwrites it. */
+/** Receives and sends datagrams with their addresses, in one buffer: the next datagram overwrites it. */
 export class Datagrams {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
@@ -104,7 +104,10 @@ export class Datagrams {
     return this.#sys.send(socket, this.#payload, length, MSG.noSignal)
   }
 
-  /** Sends the payload to a client, `from` an address that the socket may use; returns bytes, or -1 (`errno`). */
+  /**
+   * Sends the payload to a client with the source `from`, which the socket must be allowed to use; returns bytes, or
+   * -1 (`errno`).
+   */
   passTo(socket: number, length: number, { from, to }: AnswerAddresses): number {
     const { view, bytes, address } = this.#memory
     bytes.set(to, AT.source)

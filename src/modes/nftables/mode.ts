@@ -83,7 +83,9 @@ export class NftablesMode implements Mode {
   apply(change: Change): Promise<ApplyResult> {
     return this.#forgetAfterError(async () => {
       await this.#guard()
-      const result = await this.#withoutNotifications(change, () => applyChange(change, this.#state))
+      const result = await this.#withoutNotifications(change, () =>
+        applyChange(change, this.#state),
+      )
       await forgetConnections(this.#state, change.unset)
       return result
     })

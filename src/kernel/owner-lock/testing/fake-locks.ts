@@ -2,11 +2,11 @@ import type { LockAttempt, LockHolder, LockOwner, OwnerLocks } from '../owner-lo
 
 /** A lock that a test gives to another process and takes away from it. */
 export class FakeLocks implements OwnerLocks {
-  /** Held by another process: what it answers, and what the kernel knows of it. */
+  /** Set while another process holds the lock: its answer, and what the kernel reports about it. */
   other:
     | { readonly owner: LockOwner | undefined; readonly holder: LockHolder | undefined }
     | undefined
-  /** What the owner in this process answers; undefined: it holds nothing. */
+  /** The answer of the owner in this process; undefined if it does not hold the lock. */
   own: (() => LockOwner) | undefined
   attempts = 0
 

@@ -178,7 +178,7 @@ export class ServerWriter {
   }
 
   #holds(keys: readonly ObjectKey[]): readonly Step[] {
-    const { known } = this.#parts.servers
+    const { texts } = this.#parts.servers
     return keys.map((key) => ({ key, plan: planHold(serverIdOf(key), known.get(key) ?? '|') }))
   }
 }

@@ -11,7 +11,10 @@ export type SocketCounts = ReadonlyMap<string, number>
  * Returns a function that checks whether another process also listens at each of these listeners, that is, whether the
  * listener has more sockets than `ownSockets` counts. SO_REUSEPORT allows this only to processes of the same user.
  */
-export function successorCheck(ownSockets: () => SocketCounts, listeners: Listeners): () => boolean {
+export function successorCheck(
+  ownSockets: () => SocketCounts,
+  listeners: Listeners,
+): () => boolean {
   return () => {
     const mine = ownSockets()
     if (mine.size === 0) return false
