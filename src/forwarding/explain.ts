@@ -12,15 +12,15 @@ export interface Packet {
   readonly protocol: Protocol
 }
 
-/** What the explanation needs beside the table: facts of the node and of the mode's configuration. */
+/** Facts of the node and of the mode's configuration that the explanation needs besides the table. */
 export interface NodeFacts {
   /** `pod`: a Pod of the cluster, by the mode's local detection; `node`: a process of this node. */
   originOf(src: IpAddress): 'pod' | 'node' | 'outside'
-  /** Whether the source is known to be no Pod; never where nothing says which sources are Pods. */
+  /** Whether the source is known not to be a Pod; false if the configuration does not identify Pods. */
   isOffCluster(src: IpAddress): boolean
   /** Whether node ports are served on this address. */
   servesNodePorts(dst: IpAddress): boolean
-  /** The Service range of the address, if what no Service has is refused there. */
+  /** The Service range of the address, if unused addresses of the range are refused. */
   refusedRange(dst: IpAddress): Cidr | undefined
   readonly masqueradeAll: boolean
 }

@@ -179,7 +179,7 @@ export class ServerWriter {
 
   #holds(keys: readonly ObjectKey[]): readonly Step[] {
     const { texts } = this.#parts.servers
-    return keys.map((key) => ({ key, plan: planHold(serverIdOf(key), known.get(key) ?? '|') }))
+    return keys.map((key) => ({ key, plan: planHold(serverIdOf(key), texts.get(key) ?? '|') }))
   }
 }
 
