@@ -1,6 +1,6 @@
 import { isRaw, own } from './reader.ts'
 
-/** Whether two values are the same JSON; null is absent, the order of fields means nothing. */
+/** Whether two values are the same JSON; null equals absent, and the order of fields does not count. */
 export function isSameValue(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, index) => isSameValue(item, b[index]))
