@@ -4,7 +4,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 export interface ServerUrl {
   /** `https://host:port`. */
   readonly origin: string
-  /** Without a trailing slash; mostly empty. */
+  /** Path without a trailing slash; usually empty. */
   readonly basePath: string
   /** Whether the scheme is https. */
   readonly secure: boolean

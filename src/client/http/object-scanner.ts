@@ -11,7 +11,7 @@ export class ObjectScanner {
   #inString = false
   #escaped = false
 
-  /** The offset after the object's last brace, or -1 when it goes on in the next chunk. */
+  /** The offset after the object's last brace, or -1 if the object continues in the next chunk. */
   scan(chunk: Uint8Array, start: number): number {
     const length = chunk.length
     let depth = this.#depth

@@ -4,7 +4,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Credential, CredentialSource } from './credential.ts'
 import { bearer } from './credential.ts'
 
-/** Milliseconds for which a read token is used. An old token is valid for minutes after its rotation. */
+/** Milliseconds for which a read token is used. After its rotation an old token remains valid for minutes. */
 const FRESH_MS = 60_000
 const TOKEN = /^[\x21-\x7e]+$/
 
