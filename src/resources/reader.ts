@@ -47,7 +47,7 @@ export class Reader {
   }
 
   value(key: string): unknown {
-    return own(this.#raw, key)
+    return ownField(this.#raw, key)
   }
 
   text(key: string): string | undefined {
@@ -139,6 +139,6 @@ export function isRaw(value: unknown): value is Raw {
 }
 
 /** An own property, never one of Object.prototype; null is absent. */
-export function own(object: Raw, key: string): unknown {
+export function ownField(object: Raw, key: string): unknown {
   return Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined
 }

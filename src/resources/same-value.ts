@@ -1,4 +1,4 @@
-import { isRaw, own } from './reader.ts'
+import { isRaw, ownField } from './reader.ts'
 
 /** Whether two values are the same JSON; null equals absent, and the order of fields does not count. */
 export function isSameValue(a: unknown, b: unknown): boolean {
@@ -7,5 +7,5 @@ export function isSameValue(a: unknown, b: unknown): boolean {
   }
   if (!isRaw(a) || !isRaw(b)) return (a ?? undefined) === (b ?? undefined)
   const keys = new Set([...Object.keys(a), ...Object.keys(b)])
-  return [...keys].every((key) => isSameValue(own(a, key), own(b, key)))
+  return [...keys].every((key) => isSameValue(ownField(a, key), ownField(b, key)))
 }

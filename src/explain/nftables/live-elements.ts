@@ -133,7 +133,7 @@ interface ElementSource {
 /** Elements that are read when a packet needs them. */
 class UnreadElements implements SetElements {
   readonly #source: ElementSource
-  readonly #known = new Map<string, readonly Json[]>()
+  readonly #elements = new Map<string, readonly Json[]>()
   readonly #missing = new Map<string, Buffer>()
   #isMissing = false
   #all: readonly Json[] | undefined
@@ -151,7 +151,7 @@ class UnreadElements implements SetElements {
       return undefined
     }
     const text = key.toString('hex')
-    const known = this.#known.get(text)
+    const known = this.#elements.get(text)
     if (known === undefined) this.#missing.set(text, key)
     return known
   }
@@ -165,7 +165,8 @@ class UnreadElements implements SetElements {
     if (isMissing) {
       this.#all = await this.#source.all()
       this.#isGone = this.#all === undefined
-    } else for (const [text, key] of missing) this.#known.set(text, await this.#source.lookUp(key))
+    } else
+      for (const [text, key] of missing) this.#elements.set(text, await this.#source.lookUp(key))
     return isMissing || missing.length > 0
   }
 }

@@ -96,13 +96,13 @@ export interface ReplyEnds {
 
 /** CTNL_MSG_CT_GET: the one flow whose replies have these ends. */
 export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
-  const isSix = ends.source.length === 16
+  const isIpv6 = ends.source.length === 16
   const tuple = nest(
     CTA_TUPLE_REPLY,
     nest(
       CTA_TUPLE_IP,
-      encodeAttribute(isSix ? 3 : 1, Buffer.from(ends.source)),
-      encodeAttribute(isSix ? 4 : 2, Buffer.from(ends.destination)),
+      encodeAttribute(isIpv6 ? 3 : 1, Buffer.from(ends.source)),
+      encodeAttribute(isIpv6 ? 4 : 2, Buffer.from(ends.destination)),
     ),
     nest(
       CTA_TUPLE_PROTO,
@@ -111,7 +111,7 @@ export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
       encodeAttribute(CTA_PROTO_DST_PORT, network16(ends.destinationPort)),
     ),
   )
-  return { type: CT_GET, flags: 0, payload: Buffer.concat([header(isSix ? 6 : 4), tuple]) }
+  return { type: CT_GET, flags: 0, payload: Buffer.concat([header(isIpv6 ? 6 : 4), tuple]) }
 }
 
 /** CTNL_MSG_CT_DELETE: the flow of exactly this identity; ENOENT when it is gone. */

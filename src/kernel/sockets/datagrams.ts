@@ -122,14 +122,14 @@ export class Datagrams {
   /** Writes the address to send from, as `struct in_pktinfo` or `in6_pktinfo`; returns the size of the control data. */
   #setSource(ip: Uint8Array): number {
     const { view, bytes } = this.#memory
-    const isSix = ip.length === 16
-    const length = isSix ? 20 : 12
+    const isIpv6 = ip.length === 16
+    const length = isIpv6 ? 20 : 12
     bytes.fill(0, AT.controlData, AT.controlData + CONTROL_BYTES)
     view.setBigUint64(AT.controlData, BigInt(CONTROL_HEADER + length), true)
-    const [level, type] = isSix ? PACKET_INFO_6 : PACKET_INFO_4
+    const [level, type] = isIpv6 ? PACKET_INFO_6 : PACKET_INFO_4
     view.setInt32(AT.controlData + 8, level, true)
     view.setInt32(AT.controlData + 12, type, true)
-    bytes.set(ip, AT.controlData + CONTROL_HEADER + (isSix ? 0 : 4))
+    bytes.set(ip, AT.controlData + CONTROL_HEADER + (isIpv6 ? 0 : 4))
     return CONTROL_HEADER + Math.ceil(length / 8) * 8
   }
 }

@@ -22,12 +22,12 @@ export function socketAddress(ip: IpAddress, port: number): SocketAddress {
 
 /** Like `socketAddress`, with the 4 or 16 bytes of the IP address. */
 export function socketAddressOf(ip: Uint8Array, port: number): SocketAddress {
-  const isSix = ip.length === 16
-  const bytes = new Uint8Array(isSix ? SOCKET_ADDRESS_BYTES : INET_BYTES)
+  const isIpv6 = ip.length === 16
+  const bytes = new Uint8Array(isIpv6 ? SOCKET_ADDRESS_BYTES : INET_BYTES)
   const view = new DataView(bytes.buffer)
-  view.setUint16(0, isSix ? AF_INET6 : AF_INET, true)
+  view.setUint16(0, isIpv6 ? AF_INET6 : AF_INET, true)
   view.setUint16(2, port)
-  bytes.set(ip, isSix ? INET6_AT : INET_AT)
+  bytes.set(ip, isIpv6 ? INET6_AT : INET_AT)
   return bytes
 }
 

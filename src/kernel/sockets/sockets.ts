@@ -101,8 +101,8 @@ export class Sockets {
    * The address to which the client of an accepted connection connected, before rules of this node translated it;
    * undefined if conntrack does not know the connection.
    */
-  originalDestination(socket: number, isSix: boolean): SocketAddress | undefined {
-    const [level, option] = OPTION[isSix ? 'originalDestination6' : 'originalDestination4']
+  originalDestination(socket: number, isIpv6: boolean): SocketAddress | undefined {
+    const [level, option] = OPTION[isIpv6 ? 'originalDestination6' : 'originalDestination4']
     const { view, bytes } = this.#scratch
     view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
     const result = this.sys.getsockopt(socket, level, option, this.#address, this.#length)
@@ -179,14 +179,14 @@ export class Sockets {
     { ip, port }: { readonly ip: IpAddress; readonly port: number },
     { transparent = false, shared = false }: ListenOptions,
   ): number {
-    const isSix = familyOf(ip) === 6
+    const isIpv6 = familyOf(ip) === 6
     const what = `listen on ${hostPort(ip, port)}`
-    const socket = this.sys.socket(isSix ? AF_INET6 : AF_INET, type | FLAGS, 0)
+    const socket = this.sys.socket(isIpv6 ? AF_INET6 : AF_INET, type | FLAGS, 0)
     if (socket < 0) throw this.#closedWithError(-1, what)
-    if (isSix) this.set(socket, 'only6', 1)
+    if (isIpv6) this.set(socket, 'only6', 1)
     if (type === SOCK.stream) this.set(socket, 'reuseAddress', 1)
     if (shared) this.set(socket, 'reusePort', 1)
-    if (transparent && !this.set(socket, isSix ? 'transparent6' : 'transparent4', 1)) {
+    if (transparent && !this.set(socket, isIpv6 ? 'transparent6' : 'transparent4', 1)) {
       throw this.#closedWithError(socket, `take redirected packets at ${hostPort(ip, port)}`)
     }
     const target = socketAddress(ip, port)

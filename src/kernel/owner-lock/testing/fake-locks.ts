@@ -7,14 +7,15 @@ export class FakeLocks implements OwnerLocks {
     | { readonly owner: LockOwner | undefined; readonly holder: LockHolder | undefined }
     | undefined
   /** The answer of the owner in this process; undefined if it does not hold the lock. */
-  own: (() => LockOwner) | undefined
+  ownerHere: (() => LockOwner) | undefined
   attempts = 0
 
   async attempt(owner: () => LockOwner): Promise<LockAttempt> {
     this.attempts++
     if (this.other !== undefined) return { kind: 'taken', ...this.other }
-    if (this.own !== undefined) return { kind: 'taken', owner: this.own(), holder: undefined }
-    this.own = owner
-    return { kind: 'held', lock: { release: () => (this.own = undefined) } }
+    if (this.ownerHere !== undefined)
+      return { kind: 'taken', owner: this.ownerHere(), holder: undefined }
+    this.ownerHere = owner
+    return { kind: 'held', lock: { release: () => (this.ownerHere = undefined) } }
   }
 }

@@ -63,8 +63,8 @@ export class TcpListener implements Handler {
     const { io, loop, counters } = this.#parts
     const { at, side } = this.#listener
     const client = this.#peer.slice()
-    const isSix = client[0] === AF_INET6
-    const destination = at ?? io.sockets.originalDestination(socket, isSix)
+    const isIpv6 = client[0] === AF_INET6
+    const destination = at ?? io.sockets.originalDestination(socket, isIpv6)
     if (destination === undefined) {
       counters.add('unserved')
       return false
