@@ -107,7 +107,7 @@ function wrongDelivery(
   const isBackend = backends.some(
     ({ ip, port }) => outcome.dst.ip === ip && outcome.dst.port === port,
   )
-  if (!isBackend) return [`${at} is no backend of the Service, but gets the packet`]
+  if (!isBackend) return [`${at} is not a backend of the Service, but gets the packet`]
   if (src === undefined) return []
   const wanted = masquerade === 'toItself' ? outcome.dst.ip === src : masquerade === 'yes'
   const isMasqueraded = outcome.src !== src

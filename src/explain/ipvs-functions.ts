@@ -37,7 +37,7 @@ const REFUSAL: Verdict = { kind: 'reject', how: 'icmp-port-unreachable' }
 
 /** The kernel cannot send an ICMP error from an address that it does not have, so it drops the packet. */
 function dropOf({ dst }: PacketState): Verdict {
-  const reason = `ipvs: no real server, and ${dst} is no address of this node, from which a refusal could come`
+  const reason = `ipvs: no real server, and no refusal can come from ${dst}, because it is not an address of this node`
   return { kind: 'drop', reason }
 }
 

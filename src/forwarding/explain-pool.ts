@@ -156,7 +156,7 @@ function reasonOf(
     return { reason: 'otherNode', text: where }
   }
   if (!isReady && terminating) {
-    const how = serving ? 'terminating, and others are ready' : 'terminating, and serves no more'
+    const how = serving ? 'terminating, and others are ready' : 'terminating, and no longer serves'
     return { reason: 'terminating', text: how }
   }
   if (!isReady) return { reason: 'notReady', text: 'not ready' }

@@ -93,7 +93,9 @@ function unmatched(
   const nothing = `no Service listens on ${hostPort(dst, port)}/${protocol}`
   const range = facts.refusedRange(dst)
   const inRange =
-    range === undefined ? [] : [`what no Service has is refused in the Service range ${range}`]
+    range === undefined
+      ? []
+      : [`unused addresses and ports are refused in the Service range ${range}`]
   const ofOwner = owner === undefined ? [] : [`the address is the ClusterIP of ${owner}`]
   const why =
     problem === undefined ? [nothing, ...ofOwner] : [`${problem.entry}: ${problem.message}`]
@@ -115,7 +117,7 @@ function matched({ entry, frontend }: Match, packet: Packet, facts: NodeFacts): 
   const at = { entry: entry.id, frontend, pool: undefined, backends: [], masquerade: undefined }
   const { sourceRanges } = frontend
   if (sourceRanges?.every((range) => !cidrContains(range, packet.src))) {
-    const reasons = [...found, `source is in none of [${sourceRanges.join(' ')}]`]
+    const reasons = [...found, `source is outside [${sourceRanges.join(' ')}]`]
     const hint = 'check loadBalancerSourceRanges'
     return { ...at, outcome: 'drop', reasons, hint }
   }

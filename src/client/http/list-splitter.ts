@@ -109,7 +109,7 @@ export class ListSplitter {
     }
     this.#envelopeSize += at - start
     if (this.#envelopeSize > ENVELOPE_LIMIT) {
-      const message = `the list carries more than ${ENVELOPE_LIMIT} bytes besides its items`
+      const message = `the list has more than ${ENVELOPE_LIMIT} bytes besides its items`
       throw new NodeProxyError('NP_CLIENT_TOO_LARGE', message)
     }
     this.#envelope.push(chunk.subarray(start, at))

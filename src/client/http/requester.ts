@@ -116,7 +116,7 @@ async function refusal(
 ): Promise<ApiFailure> {
   if (status >= 200 && status < 300) {
     await body.dump({ limit: STATUS_LIMIT }).catch(() => undefined)
-    const message = `${server} is no API server: it answered ${status} with a web page`
+    const message = `${server} is not an API server: it answered ${status} with a web page`
     return localFailure('NP_CLIENT_GARBAGE', 'Garbage', message)
   }
   if (status >= 300 && status < 400) {
@@ -148,7 +148,7 @@ function garbage(server: string): ApiFailure {
   return localFailure(
     'NP_CLIENT_GARBAGE',
     'Garbage',
-    `${server} is no API server: its answer is not JSON`,
+    `${server} is not an API server: its answer is not JSON`,
   )
 }
 

@@ -229,7 +229,7 @@ function deliverHere(facts: HostFacts, { packet, probability, steps }: Branch): 
 
 /** The kernel sends nothing from an address that it does not have, except for transparent sockets. */
 function noAnswer(ip: IpAddress): string {
-  return `${ip} is no address of this node, from which an answer could come`
+  return `no answer can come from ${ip}, because ${ip} is not an address of this node`
 }
 
 /**

@@ -140,7 +140,7 @@ export class NetlinkSets implements Sets {
       version = decodeProtocol(message)
     })
     if (refusal !== undefined) throw refused(refusal.errno)
-    if (version === undefined) throw unusable('it did not say which protocol it speaks')
+    if (version === undefined) throw unusable('it did not report its protocol version')
     if (PROTOCOL < version.oldest || PROTOCOL > version.newest) {
       throw unusable(`it speaks protocol ${version.oldest} to ${version.newest}, not ${PROTOCOL}`)
     }

@@ -119,7 +119,7 @@ function decodeReport(line: string): JobReport | undefined {
 function malformed(field: string, value: string): NodeProxyError {
   return new NodeProxyError(
     'NP_KERNEL_JOB',
-    `${field}: ${JSON.stringify(value)} may not stand on a command line`,
+    `${field}: ${JSON.stringify(value)} is not allowed on a command line`,
     { object: field, hint: 'pass data through standard input' },
   )
 }

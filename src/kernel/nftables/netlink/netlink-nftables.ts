@@ -35,8 +35,9 @@ const BATCH_GENERATION = 1
 const MEANINGS: Readonly<Record<number, string>> = {
   [constants.errno.EPERM]:
     'not permitted: CAP_NET_ADMIN is missing, or the table belongs to another program',
-  [constants.errno.ENOENT]: 'something that it names is not there, or a kernel module is missing',
-  [constants.errno.EEXIST]: 'it is there already, with another content',
+  [constants.errno.ENOENT]:
+    'something that it refers to does not exist, or a kernel module is missing',
+  [constants.errno.EEXIST]: 'it exists already with different content',
   [constants.errno.EBUSY]: 'it is in use',
   [constants.errno.ENFILE]: 'the set is full',
   [constants.errno.EOPNOTSUPP]: 'the kernel does not support it',

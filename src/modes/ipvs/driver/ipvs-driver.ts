@@ -152,7 +152,7 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
     for (const { code, what, remedy } of missingModuleRequirements(report))
       log.error({ code, remedy }, what)
     if (report.loaded.length === 0) return
-    log.warn({ modules: report.loaded }, 'kernel modules were gone, and are loaded again')
+    log.warn({ modules: report.loaded }, 'kernel modules had been unloaded, and are loaded again')
     this.tune(config)
   }
 

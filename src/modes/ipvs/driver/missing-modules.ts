@@ -66,7 +66,7 @@ interface Reason {
 
 const REASONS: Partial<Record<ModuleState, Reason>> = {
   loadable: {
-    is: 'is there and could not be loaded',
+    is: 'exists but could not be loaded',
     remedy: 'load it on the host, or run with CAP_SYS_MODULE: ',
   },
   absent: {

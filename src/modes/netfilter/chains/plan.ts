@@ -31,7 +31,8 @@ export interface PlanOptions {
 export function plan(change: Change, options: PlanOptions): readonly Commit[] {
   const ours = new Set<string>(options.tables)
   const stray = [...change.set, ...change.unset].find((key) => !ours.has(objectOf(key).table))
-  if (stray !== undefined) throw new TypeError(`${stray} is in none of ${options.tables.join()}`)
+  if (stray !== undefined)
+    throw new TypeError(`${stray} is not in one of the tables ${options.tables.join()}`)
   return ([4, 6] as const).flatMap((family) =>
     options.tables.flatMap((table) =>
       commitsOf({ family, table, stubs: [], ...inTable(change, `${family}/${table}/`) }, options),

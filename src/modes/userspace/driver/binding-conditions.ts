@@ -87,7 +87,8 @@ function faultOf(
   const service = serviceOf(key)
   if (service === undefined) return 'no such Service'
   const proxyName = config.proxyName === '' ? undefined : config.proxyName
-  if (!isServed(service, { proxyName })) return 'the Service is headless or another proxy’s'
+  if (!isServed(service, { proxyName }))
+    return 'the Service is headless or belongs to another proxy'
   const ports = service.ports.filter((port) => port.protocol === protocol)
   const isNamed = (port: Service['ports'][number]) =>
     port.name === portRef || String(port.port) === portRef

@@ -85,7 +85,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
       return { missing: missing.map(asRequirement), facts: { entry, ...facts } }
     } catch (error) {
       if (!(error instanceof NodeProxyError)) throw error
-      const remedy = error.hint ?? 'the code of this error stands in docs/errors.md'
+      const remedy = error.hint ?? 'docs/errors.md describes the code of this error'
       return { missing: [{ code: error.code, what: error.message, remedy }], facts: { entry } }
     }
   }
