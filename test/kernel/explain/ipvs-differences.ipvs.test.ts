@@ -64,7 +64,7 @@ const ALTERATIONS: readonly Alteration[] = [
   {
     name: 'the address is missing in the set of Services',
     run: [`ipset del NPVS-4-SERVICES ${VIP},tcp:80`],
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: /172\.30\.41\.1:80 is not a backend/,
   },
   {
     name: 'the address is in the set of those that are refused',
