@@ -28,7 +28,7 @@ const OWN_BYTES = 1 << 13
 
 /**
  * The buffer into which one socket is read repeatedly. A socket that fills it has more bytes waiting; it gets a large
- * buffer until a read does not fill that one.
+ * buffer, until a read has fewer bytes than its own buffer holds.
  */
 export class ReadBuffer {
   readonly #pool: BufferPool
