@@ -4,10 +4,10 @@ import { HEADER, SHARD, SHARD_WORDS } from './layout.ts'
 
 const FREE = 0
 const HELD = 1
-/** Its holder did not release it for about a second: no thread waits for it. */
+/** The lock's holder did not release it for about a second: no thread waits for it any more. */
 export const LOST = 2
 
-/** Spins until a lock counts as lost: about a second. */
+/** Number of spins until a lock counts as lost: about a second. */
 const MAX_SPINS = 2 ** 24
 
 /** A client that is about to connect. Units as in `AffinityTable`; `seconds` is the timeout. */
@@ -16,7 +16,7 @@ export interface Claim {
   readonly client: Uint8Array
   readonly now: number
   readonly seconds: number
-  /** The token that the caller found, which it keeps or replaces; undefined: none. */
+  /** The token that the caller found, which it keeps or replaces; undefined if it found none. */
   readonly instead: number | undefined
 }
 
@@ -55,7 +55,7 @@ export class AffinityTable {
     return Atomics.load(this.#columns.header, HEADER.evicted) >>> 0
   }
 
-  /** The token of the client's backend, unless its last connection is `seconds` old. Renews nothing. */
+  /** The token of the client's backend, unless its last connection is `seconds` old. Does not renew the timeout. */
   find(
     group: number,
     client: Uint8Array,
@@ -87,7 +87,7 @@ export class AffinityTable {
     }
   }
 
-  /** As `remember`, unless another thread stored another backend meanwhile; returns the stored token. */
+  /** Like `remember`, unless another thread has stored another backend meanwhile; returns the stored token. */
   claim({ group, client, now, seconds, instead }: Claim, token: number): number {
     this.#key.set(group, client)
     const { shards, token: tokens } = this.#columns
@@ -126,7 +126,7 @@ export class AffinityTable {
     for (const slot of slotsOf(this.#columns, groups)) this.#forgetSlot(slot, groups)
   }
 
-  /** Stores the backend of `#key`, whose shard is locked; `known` is its slot, 0 if it has none. */
+  /** Stores the backend of `#key`, whose shard is locked; `known` is its slot, 0 if it has no slot. */
   #write(known: number, token: number, now: number): void {
     const { token: tokens, time, era } = this.#columns
     const slot = known === 0 ? this.#slots.admit(this.#key, this.#spare) : known
@@ -165,8 +165,8 @@ function isFresh(last: number, now: number, seconds: number): boolean {
 }
 
 /**
- * Which client is in which slot. A used slot is in the chain of its bucket and in the recency list of
- * its shard. The caller holds the lock of the shard.
+ * Maps clients to slots. A used slot is in the chain of its bucket and in the recency list of its shard. The caller
+ * holds the lock of the shard.
  */
 class ClientSlots {
   readonly #columns: Columns
@@ -181,7 +181,7 @@ class ClientSlots {
     this.#recency = new RecencyList(columns)
   }
 
-  /** The client's slot; 0: unknown. */
+  /** The client's slot; 0 if the client is unknown. */
   find(client: ClientKey): number {
     return this.#chains.find(client)
   }
@@ -222,10 +222,10 @@ class ClientSlots {
 }
 
 /**
- * Takes the lock of a shard by spinning: a holder needs less than a microsecond. False: the lock is
- * lost, and the caller must work without the shard. A thread that ends inside a lock never releases
- * it; after `MAX_SPINS` the lock counts as lost, and no thread waits for it again. The release of a
- * holder that was only slow makes it usable again.
+ * Takes the lock of a shard by spinning, because a holder needs less than a microsecond. Returns false if the lock is
+ * lost: the caller must then work without the shard. A thread that ends while it holds a lock never releases it; after
+ * `MAX_SPINS` the lock counts as lost, and no thread waits for it again. If the holder was only slow, its release
+ * makes the lock usable again.
  */
 export function acquire(shards: Int32Array, shard: number): boolean {
   const at = shard * SHARD_WORDS + SHARD.lock
@@ -252,7 +252,7 @@ class HashChains {
     this.#columns = columns
   }
 
-  /** The slot of the client; 0: unknown. */
+  /** The slot of the client; 0 if the client is unknown. */
   find(client: ClientKey): number {
     const { buckets, next } = this.#columns
     let slot = buckets[client.bucket]!
@@ -286,7 +286,7 @@ class RecencyList {
     this.#columns = columns
   }
 
-  /** 0: the shard is empty. */
+  /** The oldest slot of a shard; 0 if the shard is empty. */
   oldest(shard: number): number {
     return this.#columns.shards[shard * SHARD_WORDS + SHARD.oldest]!
   }
@@ -313,7 +313,7 @@ class RecencyList {
   }
 }
 
-/** The empty slots of each shard: first those that were freed, then those that were never used. */
+/** The empty slots of each shard: first those that were released, then those that were never used. */
 class FreeSlots {
   readonly #columns: Columns
 

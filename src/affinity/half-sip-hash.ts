@@ -1,9 +1,9 @@
-/** 64 secret bits: without them a client cannot choose addresses that share one bucket. */
+/** 64 secret bits, so that a client cannot choose addresses that fall into the same bucket. */
 export type HashKey = readonly [low: number, high: number]
 
 /**
- * HalfSipHash-1-3 (Aumasson and Bernstein) of the first `count` words, as the
- * Linux kernel has it for its own hash tables (`hsiphash`). 32 bits, signed.
+ * HalfSipHash-1-3 (Aumasson and Bernstein) of the first `count` words, as the Linux kernel implements it for its own
+ * hash tables (`hsiphash`). 32 bits, signed.
  */
 export function halfSipHash(words: Int32Array, count: number, [low, high]: HashKey): number {
   let a = low

@@ -1,4 +1,4 @@
-/** Words of 32 bits that come before the shards. The counters have a cache line of their own. */
+/** Words of 32 bits before the shards. The counters have their own cache line. */
 export const HEADER = { capacity: 0, keyLow: 1, keyHigh: 2, size: 16, evicted: 17 } as const
 const HEADER_WORDS = 32
 
@@ -6,7 +6,7 @@ const HEADER_WORDS = 32
 export const SHARD = { lock: 0, used: 1, freed: 2, newest: 3, oldest: 4 } as const
 export const SHARD_WORDS = 16
 
-/** What is kept of one client: one word in each of these columns. */
+/** The data of one client: one word in each of these columns. */
 export const COLUMN = {
   /** Six words, see ClientKey. */
   key: 0,
@@ -14,7 +14,7 @@ export const COLUMN = {
   /** The last connection, in ms since the epoch: the low 32 bits, and how often they wrapped. */
   time: 7,
   era: 8,
-  /** The next slot in the bucket, or among those that were freed. */
+  /** The next slot in the bucket, or in the list of released slots. */
   next: 9,
   newer: 10,
   older: 11,
@@ -63,7 +63,7 @@ export function layoutOf(capacity: number): Layout {
   }
 }
 
-/** At least 1. */
+/** The largest power of two up to a limit, at least 1. */
 function powerOfTwoUpTo(limit: number): number {
   return 2 ** Math.max(Math.floor(Math.log2(limit)), 0)
 }

@@ -6,7 +6,9 @@ export interface Persistence {
   readonly prefix: number
 }
 
-/** The prefix is the whole address: clients of one subnet share no template. Undefined: no affinity. */
+/**
+ * The prefix is the whole address, so that clients of one subnet do not share a template. Undefined without affinity.
+ */
 export function persistenceOf({ affinity, family }: ForwardingEntry): Persistence | undefined {
   return affinity && { seconds: affinity.seconds, prefix: family === 4 ? 32 : 128 }
 }

@@ -5,9 +5,9 @@ import type { AffinityTable } from './affinity-table.ts'
 export interface Visit {
   /** `contentHash` of the name by which the entry's clients are remembered. */
   readonly group: number
-  /** Its address, 4 or 16 bytes. */
+  /** The client's address, 4 or 16 bytes. */
   readonly client: Uint8Array
-  /** The entry's timeout now; undefined: the entry has no affinity. */
+  /** The entry's present timeout; undefined if the entry has no affinity. */
   readonly seconds: number | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -48,9 +48,9 @@ export function stickyChoice<Backend extends Sticky>(
 }
 
 /**
- * A backend in 31 bits, by what it is remembered (`stickyTarget`): the same in every thread and after every
- * change of its Service. Two of 1,000 backends share a token once in 4,000 Services; then their clients stick
- * to one of the two.
+ * A backend as 31 bits, computed from the text by which it is remembered (`stickyTarget`): the same in every thread
+ * and after every change of its Service. Two of 1,000 backends share a token in one of 4,000 Services; then their
+ * clients stick to one of the two.
  */
 export function tokenOf(target: string): number {
   return contentHash(target) % 2 ** 31

@@ -2,8 +2,7 @@ const MAX_CHARACTERS = 512
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
 /**
- * Makes text from the network safe for a log line: one line of at most 512 characters, without
- * control characters.
+ * Makes text from the network safe for a log line: one line of at most 512 characters, without control characters.
  */
 export function printable(text: string): string {
   const line = text

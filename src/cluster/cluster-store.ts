@@ -10,7 +10,10 @@ import type {
 } from '../resources/types.ts'
 import type { ClusterEvent } from './cluster-event.ts'
 
-/** Entries of one table; a full table is emptied, so that names which never return cost a bounded memory. */
+/**
+ * The maximum number of entries of one table. A full table is emptied, so that names which never return take limited
+ * memory.
+ */
 const MAX_PARTS = 32_768
 
 /** What a batch of events changed in the store; events that repeat a known value change nothing. */
@@ -51,22 +54,22 @@ export class ClusterStore {
     return { services, nodeChanged }
   }
 
-  /** Undefined: there is no such Service. */
+  /** Undefined if the Service does not exist. */
   service(key: ServiceKey): Service | undefined {
     return this.#services.get(key)
   }
 
-  /** Every endpoint source of a Service, sorted by name; they are kept also while there is no Service. */
+  /** Every endpoint source of a Service, sorted by name; they are also kept while the Service does not exist. */
   endpointSourcesOf(key: ServiceKey): readonly EndpointSource[] {
     return this.#sourcesOf.get(key) ?? NO_SOURCES
   }
 
-  /** Undefined: there is no such Node. */
+  /** Undefined if the Node does not exist. */
   node(name: string): Node | undefined {
     return this.#nodes.get(name)
   }
 
-  /** The Service ranges that the API server reports, sorted; empty: it reports none. */
+  /** The Service ranges that the API server reports, sorted; empty if it reports none. */
   get serviceCIDRs(): readonly Cidr[] {
     return [...new Set([...this.#serviceCIDRs.values()].flat())].sort()
   }
@@ -129,8 +132,8 @@ function byName(a: EndpointSource, b: EndpointSource): number {
 }
 
 /**
- * Interns the parts that many objects have in common: node names, lists of hints, lists of ports. Objects
- * with an equal part then refer to one copy of it. The returned objects equal the given ones.
+ * Interns the parts that many objects have in common: node names, lists of hints, lists of ports. Objects with an
+ * equal part then share one copy of that part. The returned objects equal the given ones.
  */
 export class InternedParts {
   readonly #nodeNames = new Map<string, string>()
@@ -169,8 +172,8 @@ export class InternedParts {
 }
 
 /**
- * Equal for equal lists only. A list of one name, the usual case, needs no JSON: its key begins with a
- * space, that of any other list with a bracket.
+ * Keys are equal only for equal lists. A list of one name, the usual case, needs no JSON: its key begins with a space,
+ * that of any other list with a bracket.
  */
 function hintsKey(names: readonly string[]): string {
   return names.length === 1 ? ` ${names[0]}` : JSON.stringify(names)

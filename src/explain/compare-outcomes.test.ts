@@ -63,7 +63,7 @@ test('with affinity one backend alone is right, another address is not', () => {
   const table = expected({ hasAffinity: true })
   expect(compare(table, [delivered(A, { probability: 1 })])).toEqual([])
   expect(compare(table, [delivered({ ...A, port: 9 }, { probability: 1 })])).toEqual([
-    '10.1.0.1:9 is no backend of the Service, but gets the packet',
+    '10.1.0.1:9 is not a backend of the Service, but gets the packet',
   ])
 })
 
@@ -124,7 +124,7 @@ test('a socket of node-proxy forwards by the table; a socket of another process 
   )
   expect(compare(expected({ ownPorts: new Set([3001]) }), [own])).toEqual([])
   expect(compare(expected(), [own])[0]).toBe(
-    '10.0.0.1:3001 is no backend of the Service, but gets the packet',
+    '10.0.0.1:3001 is not a backend of the Service, but gets the packet',
   )
 })
 

@@ -2,40 +2,45 @@ import { hostPort } from '../lib/ip.ts'
 import type { Endpoint } from './packet/packet-state.ts'
 import type { WalkOutcome } from './walk/walk-outcome.ts'
 
-/** What should become of the packet by the forwarding table of node-proxy. */
+/** The outcome that the forwarding table of node-proxy requires for the packet. */
 export interface Expectation {
   /** `unhandled`: no Service claims the packet, so that rules of node-proxy must not touch it. */
   readonly outcome: 'deliver' | 'reject' | 'drop' | 'unhandled'
-  /** Whether no Service has address and port, so that a refusal leaves to others what they translate or have. */
+  /**
+   * Whether no Service has this address and port; a refusal then does not apply to what other programs translate or
+   * own.
+   */
   readonly isUnclaimed: boolean
   readonly backends: readonly (Endpoint & { readonly weight: number })[]
-  /** Whether backends see an address of this node: `toItself` only for a backend that is the client. */
+  /** Whether backends see an address of this node; `toItself`: only if the backend is the client. */
   readonly masquerade: 'yes' | 'no' | 'toItself' | undefined
-  /** Clients keep their backend, so that one of them alone may be observed. */
+  /** Clients keep their backend, so only one of the backends may be observed. */
   readonly hasAffinity: boolean
-  /** Ports at which node-proxy listens to forward packets itself; the kernel's way ends there. */
+  /** Ports at which node-proxy listens to forward packets itself; the kernel's part ends there. */
   readonly ownPorts: ReadonlySet<number>
 }
 
 type Delivered = Extract<WalkOutcome, { readonly kind: 'delivered' }>
 
-/** What the sender experiences, in the words of an expectation. */
+/** What the sender observes for each expected outcome. */
 const KINDS = { reject: 'refused', drop: 'silent', deliver: 'delivered' } as const
 
-/** How much rarer or more frequent a backend may be chosen than its weight says, because kernels round. */
+/** The tolerated difference between the share of a backend and its weight, because kernels round. */
 const TOLERANCE = 0.02
 
 /** The packet whose outcomes are compared. */
 export interface Compared {
-  /** Undefined: the kernel chooses it, so that a change of it does not show. */
+  /** Undefined if the kernel chooses it; then a changed source cannot be noticed. */
   readonly src: string | undefined
-  /** Whether `src` is an address of this node: masquerading may lead to the same one, which then shows nothing. */
+  /**
+   * Whether `src` is an address of this node: masquerading may then choose the same address, which cannot be noticed.
+   */
   readonly isOwnSource: boolean
   readonly dst: string
   readonly port: number
 }
 
-/** Where the kernel does otherwise than the forwarding table says, one sentence each. */
+/** The differences between the kernel and the forwarding table, one sentence each. */
 export function compareOutcomes(
   packet: Compared,
   expected: Expectation,
@@ -53,8 +58,8 @@ function isDelivered(outcome: WalkOutcome): outcome is Delivered {
 }
 
 /**
- * It reached a socket of node-proxy, which forwards it to a backend of the table: in userspace mode, and in ipvs mode for
- * node ports of loopback addresses, where it listens at the node port itself.
+ * Whether the packet reached a socket of node-proxy, which forwards it to a backend of the table: in userspace mode,
+ * and in ipvs mode for node ports on loopback addresses, where node-proxy listens at the node port itself.
  */
 function isOwn({ ownPorts }: Expectation, { to, dst }: Delivered): boolean {
   if (to !== 'local' || dst.port === undefined) return false
@@ -78,14 +83,16 @@ function differenceOf(
     : []
 }
 
-/** A packet of no Service may be refused or dropped by other programs; that is not node-proxy's concern. */
+/**
+ * The differences for a packet of no Service: other programs may refuse or drop it, which does not concern node-proxy.
+ */
 function touched({ dst, port }: Compared, outcome: WalkOutcome): readonly string[] {
   if (outcome.kind !== 'delivered') return []
   const isSame = outcome.dst.ip === dst && outcome.dst.port === port
   return isSame ? [] : [`no Service claims the packet, but ${observedWords(outcome)}`]
 }
 
-/** Another Service proxy translated the packet, or an interface of this node has its address. */
+/** Whether another Service proxy translated the packet, or an interface of this node has its address. */
 function isOfOthers({ dst, port }: Compared, outcome: WalkOutcome): boolean {
   if (outcome.kind !== 'delivered') return false
   return outcome.to === 'local' || outcome.dst.ip !== dst || outcome.dst.port !== port
@@ -100,7 +107,7 @@ function wrongDelivery(
   const isBackend = backends.some(
     ({ ip, port }) => outcome.dst.ip === ip && outcome.dst.port === port,
   )
-  if (!isBackend) return [`${at} is no backend of the Service, but gets the packet`]
+  if (!isBackend) return [`${at} is not a backend of the Service, but gets the packet`]
   if (src === undefined) return []
   const wanted = masquerade === 'toItself' ? outcome.dst.ip === src : masquerade === 'yes'
   const isMasqueraded = outcome.src !== src
@@ -149,7 +156,7 @@ function worded(kind: 'refused' | 'silent' | 'delivered'): string {
   return { refused: 'a refusal', silent: 'silence', delivered: 'delivery to a backend' }[kind]
 }
 
-/** What becomes of a packet, as a clause. */
+/** What happens to a packet, as a clause. */
 export function observedWords(outcome: WalkOutcome): string {
   switch (outcome.kind) {
     case 'delivered':

@@ -144,6 +144,6 @@ test('without a real server a client of an address that the node does not have h
   expect(verdictAt('local')).toEqual({ kind: 'reject', how: 'icmp-port-unreachable' })
   expect(verdictAt('unicast')).toMatchObject({
     kind: 'drop',
-    reason: expect.stringContaining('is no address of this node'),
+    reason: expect.stringContaining('is not an address of this node'),
   })
 })

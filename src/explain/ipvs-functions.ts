@@ -6,9 +6,9 @@ import type { HookFunction } from './packet/hook-function.ts'
 import type { HostFacts } from './packet/host-facts.ts'
 import type { Hook, PacketState } from './packet/packet-state.ts'
 
-/** Schedulers that share by weight in the long run; hashes do so over many clients. */
+/** Schedulers that choose in proportion to the weight in the long run; those that hash do so over many clients. */
 const BY_WEIGHT = new Set(['wrr', 'wlc', 'sed', 'nq', 'sh', 'dh', 'mh', 'lblc', 'lblcr'])
-/** Schedulers that look at the weight only to leave out servers of weight 0. */
+/** Schedulers that use the weight only to leave out servers of weight 0. */
 const EVENLY = new Set(['rr', 'lc', 'twos'])
 
 /** Before source NAT at input, after destination NAT at output (ip_vs_core.c). */
@@ -17,7 +17,7 @@ const PRIORITIES: readonly (readonly [hook: Hook, priority: number])[] = [
   ['output', -98],
 ]
 
-/** IPVS at both of its hooks; none without virtual servers. */
+/** The functions of IPVS at both of its hooks; empty without virtual servers. */
 export function ipvsFunctions(
   snapshot: IpvsSnapshot,
   facts: Pick<HostFacts, 'addressType'>,
@@ -35,9 +35,9 @@ export function ipvsFunctions(
 
 const REFUSAL: Verdict = { kind: 'reject', how: 'icmp-port-unreachable' }
 
-/** The kernel sends no ICMP error from an address that it does not have. */
+/** The kernel cannot send an ICMP error from an address that it does not have, so it drops the packet. */
 function dropOf({ dst }: PacketState): Verdict {
-  const reason = `ipvs: no real server, and ${dst} is no address of this node, from which a refusal could come`
+  const reason = `ipvs: no real server, and no refusal can come from ${dst}, because it is not an address of this node`
   return { kind: 'drop', reason }
 }
 
@@ -72,7 +72,7 @@ function schedule({ snapshot, facts, hook }: At, packet: PacketState): readonly 
   })
 }
 
-/** Masquerading replaces the destination; the other methods send the packet on as it is, which is not followed. */
+/** Masquerading replaces the destination; the other methods send the packet on unchanged, which is not modelled. */
 function forward(snapshot: IpvsSnapshot, server: RealServerState, packet: PacketState): Branch {
   const virtualServer = { ip: packet.dst, port: packet.dstPort }
   const { connection } = packet
@@ -98,17 +98,17 @@ function stepOf({ service }: ListedService): (text: string) => Step {
   return (text) => ({ where: 'ipvs', object, text, counter })
 }
 
-/** A real server and how likely a new connection gets it. */
+/** A real server and its probability for a new connection. */
 interface ServerChance {
   readonly server: RealServerState
   readonly probability: number
-  /** The client keeps it for so many seconds; undefined: it is not bound. */
+  /** Seconds for which the client stays at this server; undefined if it is not bound to it. */
   readonly secondsLeft: number | undefined
 }
 
 /**
- * The virtual server that takes a packet: that of its mark, of its address and port, or of its address with
- * port 0 (ip_vs_service_find).
+ * The virtual server that takes a packet: one with its mark, with its address and port, or with its address and port 0
+ * (ip_vs_service_find).
  */
 export function findService(
   { services }: IpvsSnapshot,
@@ -130,7 +130,7 @@ export function findService(
   return byPort(packet.dstPort) ?? byPort(0)
 }
 
-/** The real servers that may get the packet; none: it is refused; undefined: the scheduler is not known. */
+/** The real servers that may get the packet; empty if it is refused; undefined if the scheduler is not known. */
 function chooseServers(
   snapshot: IpvsSnapshot,
   { service, servers }: ListedService,
@@ -192,7 +192,7 @@ function isOf(
   return protocol === packet.protocol && virtualIp === packet.dst && virtualPort === id.port
 }
 
-/** IPVS stores the mark of a virtual server in the place of its address. */
+/** IPVS stores the mark of a virtual server in the field for its address. */
 function markAddress(mark: number): IpAddress | undefined {
   return parseIp([24, 16, 8, 0].map((shift) => (mark >>> shift) & 255).join('.'))
 }

@@ -10,16 +10,16 @@ export interface ListedService {
 
 /** A persistence template: the client (or its network) keeps a real server. */
 export interface PersistenceTemplate {
-  /** Undefined: of a virtual server by mark. */
+  /** Undefined for a virtual server that is identified by a mark. */
   readonly protocol: Protocol | undefined
-  /** With host bits of the virtual server's persistence prefix cleared. */
+  /** The client's address, cut to the persistence prefix of the virtual server. */
   readonly client: IpAddress
-  /** The address of the virtual server; of one by mark the mark as an IPv4 address. */
+  /** The address of the virtual server; for one with a mark, the mark in the form of an IPv4 address. */
   readonly virtualIp: IpAddress
   readonly virtualPort: number
   readonly server: IpAddress
   readonly serverPort: number
-  /** Until the client is forgotten. */
+  /** Seconds until the client is forgotten. */
   readonly secondsLeft: number
 }
 
@@ -27,8 +27,8 @@ export interface PersistenceTemplate {
 export interface IpvsSnapshot {
   readonly services: readonly ListedService[]
   readonly templates: readonly PersistenceTemplate[]
-  /** `net.ipv4.vs.conntrack`: without it what IPVS forwards is not tracked, so not masqueraded either. */
+  /** `net.ipv4.vs.conntrack`: without it, connections of IPVS are not tracked and therefore not masqueraded. */
   readonly tracksConnections: boolean
-  /** `net.ipv4.vs.expire_quiescent_template`: a template of a real server of weight 0 is not used. */
+  /** `net.ipv4.vs.expire_quiescent_template`: templates of real servers with weight 0 are ignored. */
   readonly expiresQuiescent: boolean
 }

@@ -2,13 +2,16 @@ import { type IpAddress, parseIp, splitHostPort } from '../lib/ip.ts'
 
 /** One end of a connection as an operator writes it. */
 export type WrittenEnd =
-  /** As a source a process of this node, whose address the kernel chooses; as a destination one of its node ports. */
+  /** As a source: a process of this node, whose address the kernel chooses; as a destination: one of its node ports. */
   | { readonly kind: 'node'; readonly port: number | undefined }
   | { readonly kind: 'address'; readonly ip: IpAddress; readonly port: number | undefined }
   /** `namespace/name` or `namespace/name:port`. */
   | { readonly kind: 'service'; readonly service: string }
 
-/** `10.0.0.1`, `10.0.0.1:80`, `fd00::1`, `[fd00::1]:80`, `node`, `node:30080`, `shop/web:http`; undefined: none of these. */
+/**
+ * `10.0.0.1`, `10.0.0.1:80`, `fd00::1`, `[fd00::1]:80`, `node`, `node:30080`, `shop/web:http`; undefined for anything
+ * else.
+ */
 export function parseEnd(text: string): WrittenEnd | undefined {
   const { host = '', port: digits } = splitHostPort(text) ?? {}
   const ip = parseIp(host)

@@ -12,7 +12,7 @@ export type RuleAction =
 export interface PolicyRule {
   readonly priority: number
   readonly action: RuleAction
-  /** Undefined: that depends on what no query says. */
+  /** Undefined if this depends on something that a query does not contain. */
   matches(query: RouteQuery): boolean | undefined
 }
 
@@ -50,7 +50,7 @@ function matches(rule: JsonObject, query: RouteQuery): boolean | undefined {
 
 type Selector = (rule: JsonObject, query: RouteQuery) => boolean | undefined
 
-/** The conditions of a rule by their fields; one that is missing here is not known. */
+/** The conditions of a rule by their fields; a field that is missing here is unknown. */
 const SELECTORS: Readonly<Record<string, Selector>> = {
   src: (rule, { src }) => contains(networkOf(rule, 'src'), src),
   dst: (rule, { dst }) => contains(networkOf(rule, 'dst'), dst),
@@ -58,7 +58,7 @@ const SELECTORS: Readonly<Record<string, Selector>> = {
     const [value, mask] = [Number(rule['fwmark']), Number(rule['fwmask'] ?? 0xffffffff)]
     return (mark & mask) >>> 0 === value
   },
-  // The kernel looks up what this node sends as coming from lo.
+  // In the kernel, packets that this node sends count as coming from lo.
   iif: (rule, { inInterface = 'lo' }) => textOf(rule, 'iif') === inInterface,
   oif: () => false,
   ipproto: (rule, { protocol }) => textOf(rule, 'ipproto') === protocol.toLowerCase(),
@@ -67,7 +67,7 @@ const SELECTORS: Readonly<Record<string, Selector>> = {
   dport_end: (rule, { dstPort }) => (numberOf(rule, 'dport_end') ?? 65_535) >= dstPort,
 }
 
-/** Undefined: every address. */
+/** Undefined means every address. */
 function networkOf(rule: JsonObject, field: 'src' | 'dst'): Cidr | undefined {
   const text = textOf(rule, field) ?? 'all'
   if (text === 'all') return undefined

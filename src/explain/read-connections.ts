@@ -6,13 +6,13 @@ import type { WalkStart } from './walk/walk-packet.ts'
 /** An entry of the kernel's table of connections. */
 export interface TrackedConnection {
   readonly protocol: Protocol
-  /** Of TCP and SCTP: `ESTABLISHED`, `SYN_SENT`; empty for UDP. */
+  /** State of TCP and SCTP: `ESTABLISHED`, `SYN_SENT`; empty for UDP. */
   readonly state: string
-  /** Until the kernel forgets it, unless another packet comes. */
+  /** Seconds until the kernel forgets it if no further packet comes. */
   readonly secondsLeft: number
-  /** As the client sent it. */
+  /** The direction of the client's packets, before translation. */
   readonly original: TrackedEnds
-  /** As answers come: from the backend, to the address that the backend sees. */
+  /** The direction of the replies: from the backend to the address that the backend sees. */
   readonly reply: TrackedEnds
   /** Whether a packet has come back. */
   readonly isAnswered: boolean
@@ -24,24 +24,26 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
   ['sctp', 'SCTP'],
 ])
 
-/** Connections that are explained beside a packet; the others are counted. */
+/** The maximum number of connections that are listed; all others are only counted. */
 const MAX_LISTED = 10
 
-/** Which connections: those of a client, or of some, to one destination. */
+/** The connections of one client, or of several, to one destination. */
 export interface ConnectionQuery
   extends Pick<WalkStart, 'family' | 'protocol' | 'srcPort' | 'dst' | 'dstPort'> {
-  /** A source, or which sources. */
+  /** A source address, or a test for source addresses. */
   readonly from: IpAddress | ((src: IpAddress) => boolean)
 }
 
-/** Connections that the kernel has already: their packets go where the entry says, whatever the rules say by now. */
+/**
+ * Connections that the kernel already tracks: their packets go where the entry says, even if rules have changed since.
+ */
 export interface TrackedConnections {
-  /** Those that last longest first, at most ten. */
+  /** At most ten, those with the longest remaining time first. */
   readonly listed: readonly TrackedConnection[]
   readonly count: number
 }
 
-/** Reads connections to a destination; a text: why they are not known. */
+/** Reads connections to a destination; returns a text with the reason if that fails. */
 export async function readConnections(
   run: RunCommand,
   query: ConnectionQuery,
@@ -73,7 +75,7 @@ function commandOf({ family, protocol, from, srcPort, dst, dstPort }: Connection
   ]
 }
 
-/** Source and destination of one direction, as connection tracking has them. */
+/** Source and destination of one direction in connection tracking. */
 interface TrackedEnds {
   readonly src: IpAddress
   readonly srcPort: number
@@ -82,8 +84,8 @@ interface TrackedEnds {
 }
 
 /**
- * An entry as `conntrack -L` prints it: `tcp 6 431999 ESTABLISHED src=… dst=… sport=… dport=… src=… dst=… sport=… dport=…
- * [ASSURED] mark=0 use=1`; undefined: of another protocol, or not understood.
+ * Parses an entry as `conntrack -L` prints it: `tcp 6 431999 ESTABLISHED src=… dst=… sport=… dport=… src=… dst=…
+ * sport=… dport=… [ASSURED] mark=0 use=1`; undefined for another protocol or an unknown format.
  */
 export function parseTracked(line: string): TrackedConnection | undefined {
   const [name = '', , seconds = '', ...words] = line.trim().split(/\s+/)

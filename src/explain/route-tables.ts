@@ -21,10 +21,10 @@ export interface ListedRoute {
   readonly to: Cidr
   readonly type: string
   readonly metric: number
-  /** None: of a type that leads nowhere; several: by a hash of the flow. */
+  /** Empty for a type that leads nowhere; several are chosen by a hash of the flow. */
   readonly nextHops: readonly NextHop[]
   readonly source: IpAddress | undefined
-  /** Whether it is for some sources or types of service only. */
+  /** Whether it applies only to some sources or types of service. */
   readonly isSelective: boolean
 }
 
@@ -51,7 +51,7 @@ export function listedRoutes(
   })
 }
 
-/** The route that the kernel takes: of the longest prefix, and of these that with the lowest metric. */
+/** The route that the kernel uses: the one with the longest prefix and, among equal prefixes, the lowest metric. */
 export function findRoute(
   routes: readonly ListedRoute[],
   table: string,

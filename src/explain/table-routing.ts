@@ -9,7 +9,7 @@ import type { DeadEnd, RouteAnswer, RouteQuery, Routing } from './walk/routing.t
 /** Policy rules and routes of both families. */
 export type RouteListings = Readonly<Record<Family, RouteListing>>
 
-/** Steps through the rules of one query; `goto` only leads forward. */
+/** Maximum number of steps through the rules of one query; `goto` can only lead forward. */
 const MAX_RULES = 100_000
 
 type Facts = Pick<
@@ -17,15 +17,15 @@ type Facts = Pick<
   'addressType' | 'masqueradeAddress' | 'routesLoopback' | 'reversePathFilter'
 >
 
-/** What the routes of a host say, as listed earlier. */
+/** The rules and routes of a host, as listed earlier. */
 interface Tables {
   readonly rules: readonly PolicyRule[]
   readonly routes: readonly ListedRoute[]
 }
 
 /**
- * Answers queries of routes from listings, by the rules of the kernel (fib_rules.c, fib_frontend.c, route.c): for a
- * machine that is elsewhere.
+ * Answers route queries from listings, with the algorithm of the kernel (fib_rules.c, fib_frontend.c, route.c). This
+ * works for another machine, too.
  */
 export function tableRouting(listings: RouteListings, facts: Facts): Routing {
   const tables = { 4: tablesOf(listings, 4), 6: tablesOf(listings, 6) }
@@ -53,12 +53,15 @@ type Found =
   | { readonly unknown: string }
   | undefined
 
-/** A dead end, and what it does with packets: unreachable, prohibit or blackhole. */
+/** A dead end with its effect on packets: unreachable, prohibit or blackhole. */
 export interface TypedDeadEnd extends DeadEnd {
   readonly type: string
 }
 
-/** The route or policy rule that leads a query nowhere; undefined: there is none, or it is not certain. */
+/**
+ * The route or policy rule that leads a query nowhere; undefined if there is no such route or rule, or if this is
+ * uncertain.
+ */
 export function deadEndOf(listings: RouteListings, query: RouteQuery): TypedDeadEnd | undefined {
   return deadEnd(lookUp(tablesOf(listings, query.family), query))
 }
@@ -117,7 +120,10 @@ function answerOf(found: Found, query: RouteQuery, facts: Facts): RouteAnswer {
 
 export const NO_ROUTE: RouteAnswer = { kind: 'unreachable', how: 'no-route', reason: 'no route' }
 
-/** The answer by a route that leads nowhere. IPv6 and policy rules have no error of their own for `unreachable`. */
+/**
+ * The answer for a route that leads nowhere. For `unreachable`, IPv6 routes and policy rules give the same error as
+ * without a route.
+ */
 export function answerOfType(type: string, family: Family, by?: TypedDeadEnd): RouteAnswer {
   const named = by && { deadEnd: { where: by.where, object: by.object } }
   const reason = by === undefined ? `a route of type ${type}` : textOf(by)
@@ -134,7 +140,7 @@ function textOf({ where, object, type }: TypedDeadEnd): string {
   return where === 'route' ? `the route ${object}` : `the ${where} of ${object} (${type})`
 }
 
-/** A source or destination that cannot come from outside (martian). */
+/** Why a source or destination cannot come from outside (martian); undefined if it can. */
 function refusedSource(facts: Facts, query: RouteQuery): string | undefined {
   const { src, dst, inInterface } = query
   if (inInterface === undefined || src === undefined) return undefined
@@ -146,7 +152,7 @@ function refusedSource(facts: Facts, query: RouteQuery): string | undefined {
   return `a source or destination that is impossible on ${inInterface} (martian)`
 }
 
-/** The kernel looks up the way back with source and destination exchanged, and without the mark. */
+/** The kernel looks up the reverse path with source and destination exchanged, and without the mark. */
 function reversePathFault(tables: Tables, query: RouteQuery, facts: Facts): string | undefined {
   const { src, dst, inInterface } = query
   if (inInterface === undefined || src === undefined || familyOf(src) !== 4) return undefined
@@ -164,7 +170,7 @@ interface RouteListing {
   readonly routes: readonly JsonObject[]
 }
 
-/** Reads policy rules and all routes; none of a family that the kernel does not have. */
+/** Reads policy rules and all routes; empty for a family that the kernel does not have. */
 export async function readRoutes(run: RunCommand): Promise<RouteListings> {
   return { 4: await readFamily(run, 4), 6: await readFamily(run, 6) }
 }

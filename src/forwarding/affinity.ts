@@ -1,13 +1,13 @@
 import { hostPort } from '../lib/ip.ts'
 import type { Affinity, Backend, ForwardingEntry, Pool } from './entry.ts'
 
-/** An entry as far as its clients stick to backends. */
+/** The fields of an entry that determine how clients stick to backends. */
 export type StickyEntry = Pick<ForwardingEntry, 'id' | 'service' | 'family' | 'affinity'>
 
 /**
- * Marks the entries of one Service that share their clients: in each family those that have the same Pods in
- * each pool, so that a client can go to one Pod whatever its port. An entry with other Pods keeps clients of its
- * own, as does one in which a Pod has two ports. The first entry that has Pods decides for those after it.
+ * Marks the entries of one Service that share their clients: in each family those with the same Pods in each pool, so
+ * that a client can use one Pod for all ports. An entry with other Pods has its own clients, and so has one in which a
+ * Pod has two ports. The first entry with Pods determines which Pods the others must have.
  */
 export function shareAffinity(entries: readonly ForwardingEntry[]): readonly ForwardingEntry[] {
   const podsOf = new Map<string, string>()
@@ -25,12 +25,15 @@ export function shareAffinity(entries: readonly ForwardingEntry[]): readonly For
   })
 }
 
-/** By what an entry's clients are remembered: all entries with the same owner share them. */
+/** The name under which an entry's clients are remembered; entries with the same name share them. */
 export function clientsOwner({ id, service, family, affinity }: StickyEntry): string {
   return affinity?.isShared ? `${service}:${family}` : id
 }
 
-/** By what a backend is remembered: its address where clients are shared, since that is its Pod, else with its port. */
+/**
+ * The text by which a backend is remembered: its address if clients are shared (this identifies the Pod), else address
+ * and port.
+ */
 export function stickyTarget(
   { affinity }: Pick<StickyEntry, 'affinity'>,
   { ip, port }: Pick<Backend, 'ip' | 'port'>,
@@ -38,7 +41,7 @@ export function stickyTarget(
   return affinity?.isShared ? ip : hostPort(ip, port)
 }
 
-/** The Pods of a pool as one text, which says of each whether it gets new clients; undefined: one has two ports. */
+/** The Pods of a pool as one text, which includes whether each gets new clients; undefined if a Pod has two ports. */
 function podsIn(backends: readonly Backend[]): string | undefined {
   const pods = new Set(backends.map(({ ip }) => ip))
   if (pods.size < backends.length) return undefined

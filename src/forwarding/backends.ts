@@ -4,7 +4,7 @@ import type { Endpoint, EndpointSource, ServicePort } from '../resources/types.t
 import { compareText } from './compare-text.ts'
 import type { Backend, RejectedFrontend } from './entry.ts'
 
-/** An endpoint, with the backend that it is for one Service port. */
+/** An endpoint, and the resulting backend for one Service port. */
 export interface Candidate {
   readonly backend: Backend
   readonly endpoint: Endpoint

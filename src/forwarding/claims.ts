@@ -4,7 +4,7 @@ import type { ServiceKey } from '../resources/types.ts'
 import { compareText } from './compare-text.ts'
 import type { EntryId, ForwardingEntry, Frontend } from './entry.ts'
 
-/** A protocol, family, address and port, which one entry at most may hold: `TCP/4/10.0.0.1:80`, `UDP/6/node:30053`. */
+/** A protocol, family, address and port, which at most one entry may hold: `TCP/4/10.0.0.1:80`, `UDP/6/node:30053`. */
 export type ClaimKey = Brand<string, 'ClaimKey'>
 
 /** The addresses that one Service requests. */
@@ -15,8 +15,8 @@ export interface ServiceClaims {
 }
 
 /**
- * Why an entry does not get a frontend: the address is the ClusterIP of another Service, or another entry
- * claims the same ip:port:protocol and has the smaller id. Undefined: it gets the frontend.
+ * Why an entry does not get a frontend: the address is the ClusterIP of another Service, or another entry claims the
+ * same ip:port:protocol and has a smaller id. Undefined if it gets the frontend.
  */
 export type Denial =
   | { readonly by: 'clusterIP'; readonly winner: ServiceKey }
@@ -26,7 +26,7 @@ export type Denial =
 interface Claim {
   readonly entry: EntryId
   readonly service: ServiceKey
-  /** The address, if it is an externalIP or of a load balancer: such a claim yields to a foreign ClusterIP. */
+  /** The address, if it is an externalIP or a load balancer address: such a claim yields to a foreign ClusterIP. */
   readonly external: IpAddress | undefined
 }
 
@@ -43,8 +43,8 @@ export class Claims {
   readonly #owners = new ClusterIPOwners()
 
   /**
-   * Replaces the claims of one Service. Returns every entry that may now hold other frontends than before:
-   * those of the Service, and other ones that claim the same addresses.
+   * Replaces the claims of one Service. Returns every entry whose frontends may have changed: those of the Service,
+   * and others that claim the same addresses.
    */
   replace(service: ServiceKey, before: ServiceClaims, after: ServiceClaims): ReadonlySet<EntryId> {
     const touched = new Set<ClaimKey>()
@@ -62,7 +62,7 @@ export class Claims {
     return affected
   }
 
-  /** Why `entry`, one of the present claims, does not hold `frontend`; undefined: it does. */
+  /** Why `entry`, one of the present claims, does not hold `frontend`; undefined if it does. */
   denial(entry: ForwardingEntry, frontend: Frontend): Denial {
     const external = externalAddress(frontend)
     const owner = external && this.#owners.otherThan(entry.service, external)
@@ -72,7 +72,7 @@ export class Claims {
     return { by: 'entry', winner }
   }
 
-  /** The entry that holds an ip:port:protocol; undefined: none does. */
+  /** The entry that holds an ip:port:protocol; undefined if none does. */
   holder(key: ClaimKey): EntryId | undefined {
     return this.#claims.get(key)?.find((claim) => !this.#yields(claim))?.entry
   }
@@ -141,13 +141,13 @@ function externalAddress({ kind, ip }: Frontend): IpAddress | undefined {
 class ClusterIPOwners {
   readonly #owners = new Map<IpAddress, readonly ServiceKey[]>()
 
-  /** For a Service that does not own `ip` yet. */
+  /** Adds a Service that does not own `ip` yet. */
   add(ip: IpAddress, service: ServiceKey): void {
     const owners = this.#owners.get(ip) ?? []
     this.#owners.set(ip, [...owners, service].sort(compareText))
   }
 
-  /** Has no effect for a Service that does not own `ip`. */
+  /** Removes a Service; no effect if it does not own `ip`. */
   remove(ip: IpAddress, service: ServiceKey): void {
     const rest = this.#owners.get(ip)?.filter((owner) => owner !== service) ?? []
     if (rest.length === 0) this.#owners.delete(ip)

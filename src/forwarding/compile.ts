@@ -80,7 +80,7 @@ function familiesOf(service: Service): readonly Family[] {
   )
 }
 
-/** The first of several ports with one name and protocol: they would share an id. */
+/** Of several ports with the same name and protocol, only the first: they would share an id. */
 function distinctPorts({ ports }: Service): readonly ServicePort[] {
   if (ports.length < 2) return ports
   return ports.filter((port) => ports.find((other) => isSamePort(other, port)) === port)

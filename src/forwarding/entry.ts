@@ -12,10 +12,9 @@ export type EntryId = Brand<string, 'EntryId'>
 export type Pool = 'cluster' | 'local'
 
 /**
- * Whose packets are masqueraded, so that replies come back through this node:
- * `offCluster` sources outside the cluster (or everyone with masqueradeAll);
- * `always`; `onNode` only the node's own (external traffic under policy Local,
- * where outside clients keep their address).
+ * Whose packets are masqueraded, so that replies come back through this node. `offCluster`: sources outside the
+ * cluster (or everyone with masqueradeAll); `always`: everyone; `onNode`: only the node's own (external traffic under
+ * policy Local, where outside clients keep their address).
  */
 export type Masquerade = 'offCluster' | 'always' | 'onNode'
 
@@ -68,11 +67,14 @@ export interface DrainingBackend extends Backend {
   readonly until: number
 }
 
-/** A client keeps its backend. */
+/** Session affinity: a client keeps its backend. */
 export interface Affinity {
-  /** So long after its last connection. */
+  /** For this time after its last connection. */
   readonly seconds: number
-  /** Its backends at all entries of the Service and family that share their clients are of one Pod; absent: it has one here alone. */
+  /**
+   * Whether a client's backends at all entries of the Service and family that share clients belong to one Pod; absent
+   * if the entry has its own clients.
+   */
   readonly isShared?: true
 }
 
@@ -94,15 +96,15 @@ export interface ForwardingEntry {
   readonly whenEmpty: Readonly<Record<Pool, 'reject' | 'drop'>>
   /** Removed backends that keep their connections for a while, sorted by ip and port. */
   readonly draining: readonly DrainingBackend[]
-  /** ClientIP affinity; undefined: each connection gets any backend. */
+  /** ClientIP affinity; undefined if each connection may get any backend. */
   readonly affinity: Affinity | undefined
   /** The IPVS scheduler that the Service requests; only the ipvs mode reads it. */
   readonly scheduler: string | undefined
-  /** The PROXY protocol version in which backends receive the client's address; absent: none. */
+  /** The PROXY protocol version in which backends receive the client's address; absent if they do not. */
   readonly proxyProtocol?: ProxyProtocol
   /** The node answers health checks of the Service on this TCP port; on its first entry only. */
   readonly healthCheckPort?: number
-  /** Frontends of the Service that the compiler rejected; absent: none. */
+  /** Frontends of the Service that the compiler rejected; absent if there are none. */
   readonly refused?: readonly RejectedFrontend[]
 }
 

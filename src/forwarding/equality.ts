@@ -6,7 +6,7 @@ import type {
   RejectedFrontend,
 } from './entry.ts'
 
-/** Whether two entries require the same kernel state; rejected frontends are no part of it. */
+/** Whether two entries require the same kernel state; rejected frontends are not compared. */
 export function isSameForwarding(a: ForwardingEntry, b: ForwardingEntry): boolean {
   if (a === b) return true
   return (

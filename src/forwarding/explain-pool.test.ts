@@ -102,7 +102,7 @@ test.each<[string, Given, readonly string[], readonly string[]]>([
     [
       '10.0.0.2 notReady: not ready',
       '10.0.0.3 terminating: terminating, and others are ready',
-      '10.0.0.4 terminating: terminating, and serves no more',
+      '10.0.0.4 terminating: terminating, and no longer serves',
     ],
   ],
   [

@@ -9,7 +9,7 @@ import type { Nearness } from './topology.ts'
 /** Why a pool has the backends that it has on this node. */
 export interface PoolExplanation {
   readonly pool: Pool
-  /** Undefined: unknown, so that hints for zones are ignored. */
+  /** Undefined if unknown: then zone hints are ignored. */
   readonly zone: string | undefined
   readonly chosenBy: 'ready' | 'terminating' | 'nodeHints' | 'zoneHints'
   /** The decisions, in their order. */
@@ -27,7 +27,7 @@ export interface ExplainedPool {
   readonly pool: Pool
 }
 
-/** Explains a pool from the present objects; undefined: the Service is gone. */
+/** Explains a pool from the present objects; undefined if the Service does not exist any more. */
 export function explainPool(
   { entry, frontend, pool }: ExplainedPool,
   cluster: ClusterView,
@@ -45,7 +45,7 @@ export function explainPool(
   return {
     pool,
     zone: node.zone,
-    // Hints choose among ready endpoints alone.
+    // Hints choose only among ready endpoints.
     chosenBy: nearness?.by ?? by,
     reasons: [
       ...(pool === 'local' ? [`${policy} is Local: endpoints on node ${node.name} alone`] : []),
@@ -145,7 +145,7 @@ function refusedEndpoint({ ip, port, message }: RejectedFrontend): LeftOutEndpoi
   return { ip: ip as IpAddress, port, nodeName: '', reason: 'specialAddress', text }
 }
 
-/** Of a local pool, the node counts first: what other nodes have is not for it, ready or not. */
+/** For a local pool the node is checked first: endpoints of other nodes do not belong to it, ready or not. */
 function reasonOf(
   { backend, endpoint }: Candidate,
   { choice: { nearness }, isReady }: Judged,
@@ -156,7 +156,7 @@ function reasonOf(
     return { reason: 'otherNode', text: where }
   }
   if (!isReady && terminating) {
-    const how = serving ? 'terminating, and others are ready' : 'terminating, and serves no more'
+    const how = serving ? 'terminating, and others are ready' : 'terminating, and no longer serves'
     return { reason: 'terminating', text: how }
   }
   if (!isReady) return { reason: 'notReady', text: 'not ready' }

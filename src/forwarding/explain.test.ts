@@ -143,7 +143,7 @@ describe('unhandled', () => {
     expect(unused).toMatchObject({ outcome: 'reject', entry: undefined, frontend: undefined })
     expect(unused.reasons).toEqual([
       'no Service listens on 172.30.9.9:80/TCP',
-      'what no Service has is refused in the Service range 172.30.0.0/16',
+      'unused addresses and ports are refused in the Service range 172.30.0.0/16',
     ])
     expect(unused.hint).toMatch(/present address/)
     const otherPort = to('172.30.0.41', 81)

@@ -12,15 +12,15 @@ export interface Packet {
   readonly protocol: Protocol
 }
 
-/** What the explanation needs beside the table: facts of the node and of the mode's configuration. */
+/** Facts of the node and of the mode's configuration that the explanation needs besides the table. */
 export interface NodeFacts {
   /** `pod`: a Pod of the cluster, by the mode's local detection; `node`: a process of this node. */
   originOf(src: IpAddress): 'pod' | 'node' | 'outside'
-  /** Whether the source is known to be no Pod; never where nothing says which sources are Pods. */
+  /** Whether the source is known not to be a Pod; false if the configuration does not identify Pods. */
   isOffCluster(src: IpAddress): boolean
   /** Whether node ports are served on this address. */
   servesNodePorts(dst: IpAddress): boolean
-  /** The Service range of the address, if what no Service has is refused there. */
+  /** The Service range of the address, if unused addresses of the range are refused. */
   refusedRange(dst: IpAddress): Cidr | undefined
   readonly masqueradeAll: boolean
 }
@@ -93,7 +93,9 @@ function unmatched(
   const nothing = `no Service listens on ${hostPort(dst, port)}/${protocol}`
   const range = facts.refusedRange(dst)
   const inRange =
-    range === undefined ? [] : [`what no Service has is refused in the Service range ${range}`]
+    range === undefined
+      ? []
+      : [`unused addresses and ports are refused in the Service range ${range}`]
   const ofOwner = owner === undefined ? [] : [`the address is the ClusterIP of ${owner}`]
   const why =
     problem === undefined ? [nothing, ...ofOwner] : [`${problem.entry}: ${problem.message}`]
@@ -115,7 +117,7 @@ function matched({ entry, frontend }: Match, packet: Packet, facts: NodeFacts): 
   const at = { entry: entry.id, frontend, pool: undefined, backends: [], masquerade: undefined }
   const { sourceRanges } = frontend
   if (sourceRanges?.every((range) => !cidrContains(range, packet.src))) {
-    const reasons = [...found, `source is in none of [${sourceRanges.join(' ')}]`]
+    const reasons = [...found, `source is outside [${sourceRanges.join(' ')}]`]
     const hint = 'check loadBalancerSourceRanges'
     return { ...at, outcome: 'drop', reasons, hint }
   }

@@ -101,7 +101,7 @@ function addressFrontend(
   return { kind, ip, port: port.port, ...path, sourceRanges }
 }
 
-/** Why an address must not be served; undefined: it may be. */
+/** Why an address must not be served; undefined if it may be served. */
 function rejectionOf(
   kind: AddressKind,
   ip: IpAddress,
@@ -148,13 +148,11 @@ function compareFrontends(a: Frontend, b: Frontend): number {
 }
 
 /**
- * Who may use one load balancer address: the Service's ranges of the address's
- * family, sorted. A list without any range of this family admits no client of it;
- * a range of length 0 admits every client.
+ * The clients that may use one load balancer address: the Service's source ranges of the address's family, sorted. A
+ * list without any range of this family admits no client of it; a range of length 0 admits every client.
  *
- * A process on this node that talks to an address bound on the node has that
- * address as its source. When one of the node's own addresses lies in a range,
- * the load balancer address is therefore admitted as a source too.
+ * A process on this node that connects to an address bound on the node has that address as its source. If one of the
+ * node's own addresses lies in a range, the load balancer address is therefore admitted as a source, too.
  */
 export function sourceRangesFor(
   ip: IpAddress,

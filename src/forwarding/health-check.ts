@@ -5,7 +5,7 @@ import type { ClusterView, NodeContext } from './node-context.ts'
 import { isReady } from './readiness.ts'
 import { isServed } from './served.ts'
 
-/** What the health check server of one Service answers. */
+/** The answer of the health check server for one Service. */
 export interface HealthCheck {
   readonly service: ServiceKey
   readonly port: number

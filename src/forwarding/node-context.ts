@@ -1,7 +1,7 @@
 import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 import type { EndpointSource, Node, Protocol, Service, ServiceKey } from '../resources/types.ts'
 
-/** What the compiler reads of the cluster; `ClusterStore` has it. */
+/** The parts of the cluster that the compiler reads, as `ClusterStore` provides them. */
 export interface ClusterView {
   service(key: ServiceKey): Service | undefined
   /** Every EndpointSlice (or the one Endpoints object) of a Service, in any order. */
@@ -13,19 +13,19 @@ export const AFFINITY_SCOPES = ['service', 'port'] as const
 
 export type AffinityScope = (typeof AFFINITY_SCOPES)[number]
 
-/** What the compiler knows of the node that it compiles for. */
+/** The properties of the node for which the compiler works. */
 export interface NodeContext {
   readonly name: string
-  /** Undefined: zone hints are ignored. */
+  /** Undefined if unknown: then zone hints are ignored. */
   readonly zone: string | undefined
   /** This node's own addresses. */
   readonly addresses: Readonly<Record<Family, readonly IpAddress[]>>
   /** externalIPs outside these networks are refused; undefined allows every one. */
   readonly allowedExternalIPs: readonly Cidr[] | undefined
-  /** The `service-proxy-name` of the Services that are served; undefined: those without one. */
+  /** The `service-proxy-name` of the Services that are served; undefined for those without one. */
   readonly proxyName: string | undefined
   /** What a client with session affinity sticks to: one Pod for all ports of a Service, or a backend for each port. */
   readonly affinityScope: AffinityScope
-  /** How long a removed backend keeps its connections; 0: it does not drain. */
+  /** How long a removed backend keeps its connections; 0 means that it does not drain. */
   readonly drainSeconds: Readonly<Record<Protocol, number>>
 }

@@ -11,19 +11,19 @@ const DROP_LOCAL = Object.freeze({ cluster: 'reject', local: 'drop' } as const)
 
 type Pools = Pick<ForwardingEntry, 'pools' | 'whenEmpty'>
 
-/** The candidates of one pool, and why these. */
+/** The candidates of one pool, and the reason for this choice. */
 export interface PoolChoice {
   readonly chosen: readonly Candidate[]
-  /** `terminating`: no ready one is there, and these still serve. */
+  /** `terminating`: no endpoint is ready, and these still serve. */
   readonly by: 'ready' | 'terminating'
   /** What topology hints did; absent for a local pool, which they never narrow. */
   readonly nearness?: Nearness
 }
 
 /**
- * The pools that a frontend uses; a pool that none uses stays empty. Packets for an empty local pool are
- * dropped rather than rejected while other nodes have usable endpoints, so that a client or load balancer
- * tries another node.
+ * The pools that a frontend uses; a pool that no frontend uses stays empty. Packets for an empty local pool are
+ * dropped rather than rejected while other nodes have usable endpoints, so that a client or load balancer tries
+ * another node.
  */
 export function poolsOf(
   candidates: readonly Candidate[],
@@ -43,7 +43,7 @@ export function poolsOf(
   return { pools: { cluster, local }, whenEmpty: elsewhere ? DROP_LOCAL : REJECT }
 }
 
-/** What a pool has, with the reason, as `poolsOf` decides it. */
+/** The candidates of a pool and the reason for them, as `poolsOf` decides. */
 export function choosePool(
   pool: Pool,
   candidates: readonly Candidate[],
@@ -54,7 +54,7 @@ export function choosePool(
   return pool === 'local' ? localChoice(candidates, ready) : clusterChoice(candidates, ready, node)
 }
 
-/** The candidates that are ready, as the Service counts readiness. */
+/** The candidates that count as ready for this Service. */
 export function readyOf(candidates: readonly Candidate[], service: Service): readonly Candidate[] {
   return candidates.filter(({ endpoint }) => isReady(endpoint, service))
 }
@@ -68,12 +68,12 @@ function clusterChoice(
   return { ...orTerminating(nearness.chosen, candidates), nearness }
 }
 
-/** Topology never narrows a local set. */
+/** Topology hints never narrow a local pool. */
 function localChoice(candidates: readonly Candidate[], ready: readonly Candidate[]): PoolChoice {
   return orTerminating(ready.filter(isLocal), candidates.filter(isLocal))
 }
 
-/** Without any ready endpoint, those that are terminating but still serve. */
+/** If no endpoint is ready, those that are terminating but still serve. */
 function orTerminating(ready: readonly Candidate[], candidates: readonly Candidate[]): PoolChoice {
   if (ready.length > 0) return { chosen: ready, by: 'ready' }
   const serving = candidates.filter(({ endpoint }) => endpoint.serving && endpoint.terminating)

@@ -3,8 +3,8 @@ import type { Claims, Denial } from './claims.ts'
 import type { EntryId, ForwardingEntry, Frontend, RejectedFrontend } from './entry.ts'
 
 /**
- * A frontend that is not served, as the status of its entry shows it. `Conflict`: another entry holds
- * the address, and this one gets it when the other releases it. `Refused`: a rule forbids it.
+ * A frontend that is not served, as the status of its entry shows it. `Conflict`: another entry holds the address;
+ * this entry gets it when the other releases it. `Refused`: a rule forbids it.
  */
 export interface FrontendProblem extends RejectedFrontend {
   readonly entry: EntryId
@@ -15,7 +15,7 @@ export interface FrontendProblem extends RejectedFrontend {
   readonly winner: EntryId | ServiceKey | undefined
 }
 
-/** The frontends that an entry requested and does not get: rejected by the compiler, or lost to another. */
+/** The frontends that an entry requested but did not get: rejected by the compiler, or lost to another entry. */
 export function problemsOf(entry: ForwardingEntry, claims: Claims): readonly FrontendProblem[] {
   const problems: FrontendProblem[] = []
   for (const rejection of entry.refused ?? []) {

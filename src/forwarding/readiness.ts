@@ -1,8 +1,8 @@
 import type { Endpoint, Service } from '../resources/types.ts'
 
 /**
- * Whether new connections may go to an endpoint. `publishNotReadyAddresses` makes every endpoint ready that
- * is not terminating. One that is ready and terminating counts, too: the controller that wrote the slice
+ * Whether new connections may go to an endpoint. `publishNotReadyAddresses` makes every endpoint ready that is not
+ * terminating. An endpoint that is both ready and terminating also counts, because the controller that wrote the slice
  * sets both for such Services only.
  */
 export function isReady(

@@ -5,7 +5,7 @@ import type { ClusterView, NodeContext } from './node-context.ts'
 import { clusterIPsOf } from './served.ts'
 import type { ForwardingTable } from './table.ts'
 
-/** What a Service is compiled from. */
+/** The inputs for compiling a Service. */
 export interface Compilation {
   readonly cluster: ClusterView
   readonly node: NodeContext

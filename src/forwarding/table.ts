@@ -48,7 +48,7 @@ export class ForwardingTable {
     this.#drainSeconds = drainSeconds
   }
 
-  /** Sets how long backends drain that are removed from now on; a present deadline stays. */
+  /** Sets how long backends drain that are removed from now on; existing deadlines stay. */
   setDrainSeconds(drainSeconds: NodeContext['drainSeconds']): void {
     this.#drainSeconds = drainSeconds
   }
@@ -80,7 +80,7 @@ export class ForwardingTable {
     return due.length === 0 ? UNCHANGED : this.#update(due, now)
   }
 
-  /** The next deadline of a draining backend, in milliseconds since the epoch; undefined: none drains. */
+  /** The next deadline of a draining backend, in milliseconds since the epoch; undefined if none drains. */
   nextDeadline(): number | undefined {
     let next: number | undefined
     for (const until of this.#deadlines.values()) {
@@ -110,12 +110,12 @@ export class ForwardingTable {
     return id === undefined ? undefined : this.#published.get(id)
   }
 
-  /** The Services whose ClusterIP this is; empty: it belongs to no Service. */
+  /** The Services whose ClusterIP this is; empty if it belongs to no Service. */
   ownersOf(ip: IpAddress): readonly ServiceKey[] {
     return this.#claims.ownersOf(ip)
   }
 
-  /** Whether an entry got its frontends; undefined: there is no such entry. */
+  /** Whether an entry got its frontends; undefined if the entry does not exist. */
   statusOf(id: EntryId): EntryStatus | undefined {
     if (!this.#wanted.has(id)) return undefined
     const problems = this.#problems.get(id)
@@ -129,7 +129,7 @@ export class ForwardingTable {
     return ids.flatMap((id) => this.#problems.get(id) ?? [])
   }
 
-  /** Replaces new entries by the equal ones that the table has. */
+  /** Replaces new entries by equal ones of the table. */
   #reuse(entries: readonly ForwardingEntry[]): readonly ForwardingEntry[] {
     return entries.map((entry) => {
       const known = this.#wanted.get(entry.id)
@@ -153,7 +153,7 @@ export class ForwardingTable {
     return { upserts, removals, staleFlows: staleFlowsOf(transitions) }
   }
 
-  /** The entry with the frontends granted to it now; `before` itself if equal; undefined without frontends. */
+  /** The entry with the frontends granted to it now; `before` itself if equal; undefined if it has no frontend. */
   #grant(
     id: EntryId,
     before: ForwardingEntry | undefined,
@@ -210,14 +210,14 @@ function isEmpty({ entries, clusterIPs }: ServiceClaims): boolean {
 interface DrainTimes {
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** How long a backend that is removed now keeps its connections; 0: it does not drain. */
+  /** How long a backend that is removed now keeps its connections; 0 means that it does not drain. */
   readonly seconds: number
 }
 
 /**
- * The draining backends of an entry that changes from `before` to `wanted`, sorted: those that `wanted` no
- * longer has, with a deadline from now, and those that drained already and whose deadline is not over. A
- * backend that `wanted` has again is no longer draining.
+ * The draining backends of an entry that changes from `before` to `wanted`, sorted: those that are no longer in
+ * `wanted`, with a deadline from now, and those that were already draining and whose deadline is not over. A backend
+ * that is in `wanted` again is no longer draining.
  */
 function drainingAfter(
   before: ForwardingEntry | undefined,
@@ -253,11 +253,9 @@ interface Holders {
 
 /**
  * The UDP and SCTP flows that a change makes stale. While packets of such a flow arrive, the kernel keeps its
- * conntrack entry: it translates to the old backend, or not at all if the flow began before there was one.
- * TCP connections end or are reset without that, and stay.
- *
- * The caller passes all transitions of one change together, so that a frontend that moved between two entries
- * keeps the flows to the backends of its new holder.
+ * conntrack entry, which translates to the old backend, or not at all if the flow began before a backend existed. TCP
+ * connections end or are reset by themselves, and are not touched. The caller passes all transitions of one change
+ * together, so that a frontend that moved between two entries keeps the flows to the backends of its new holder.
  */
 function staleFlowsOf(transitions: readonly Transition[]): readonly StaleFlows[] {
   const changed = transitions.filter(({ before, after }) => {
@@ -298,7 +296,7 @@ function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | u
   return old.keys().some((key) => !current.has(key))
 }
 
-/** The backends of both pools, each once, under their `ip:port`. */
+/** The backends of both pools, each once, by their `ip:port`. */
 export function activeBackends(entry: ForwardingEntry | undefined): ReadonlyMap<string, Backend> {
   const active = new Map<string, Backend>()
   if (entry === undefined) return active

@@ -2,17 +2,17 @@ import type { Candidate } from './backends.ts'
 import type { NodeContext } from './node-context.ts'
 
 /**
- * Why hints of one kind narrow nothing: the node's own name or zone is unknown, not every ready endpoint has one,
- * or none is for this node or zone.
+ * Why hints of one kind are ignored: the node's own name or zone is unknown, not every ready endpoint has a hint, or
+ * no hint is for this node or zone.
  */
 export type IgnoredHints = 'unknownPlace' | 'incomplete' | 'noneHere'
 
 /** The ready endpoints that this node should use, and how they were chosen. */
 export interface Nearness {
   readonly chosen: readonly Candidate[]
-  /** Undefined: no hints narrowed them. */
+  /** Undefined if no hints were used. */
   readonly by: 'nodeHints' | 'zoneHints' | undefined
-  /** Why hints for zones narrow nothing; undefined: they do, or hints for nodes do. */
+  /** Why zone hints are ignored; undefined if zone or node hints are used. */
   readonly ignored: IgnoredHints | undefined
 }
 

@@ -15,6 +15,9 @@ export interface InterfaceAddress {
 export interface Addresses {
   /** Sorted by interface index, then in the kernel's order. Rejects with NP_KERNEL_NETLINK. */
   list(): Promise<readonly InterfaceAddress[]>
-  /** Calls back soon after an address was added or removed; `list` has the new ones. The result stops it. */
+  /**
+   * Calls back soon after an address was added or removed; `list` then has the new state. Returns a function that
+   * stops this.
+   */
   watch(onChange: () => void): () => void
 }

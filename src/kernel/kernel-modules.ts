@@ -1,7 +1,7 @@
 /**
- * `loaded`: in /proc/modules; `builtIn`: part of the kernel; `loadable`: modprobe
- * would find it; `absent`: this kernel has none of that name; `unknown`: nothing
- * here shows it (a container without the host's /lib/modules), it may be built in.
+ * `loaded`: in /proc/modules; `builtIn`: part of the kernel; `loadable`: modprobe would find it; `absent`: this kernel
+ * has no module of that name; `unknown`: the state cannot be determined (a container without the host's /lib/modules),
+ * it may be built in.
  */
 export type ModuleState = 'loaded' | 'builtIn' | 'loadable' | 'absent' | 'unknown'
 

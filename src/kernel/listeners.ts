@@ -6,7 +6,7 @@ export type ListenerProtocol = 'TCP' | 'UDP' | 'SCTP'
 /** A local socket that waits for clients. */
 export interface Listener {
   readonly protocol: ListenerProtocol
-  /** `0.0.0.0` or `::`: every address. */
+  /** `0.0.0.0` or `::` stands for every address. */
   readonly ip: IpAddress
   readonly port: number
 }

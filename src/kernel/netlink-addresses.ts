@@ -43,8 +43,8 @@ const RTNLGRP_IPV6_IFADDR = 9
 const SETTLE_MS = 100
 
 /**
- * Addresses by rtnetlink: unlike `os.networkInterfaces()` it also knows those
- * of interfaces that are down, which the kernel serves as local all the same.
+ * Addresses by rtnetlink. Unlike `os.networkInterfaces()` it includes those of interfaces that are down, which the
+ * kernel also treats as local.
  */
 export class NetlinkAddresses implements Addresses {
   readonly #open: OpenTransport

@@ -100,7 +100,7 @@ function moduleOf(line: string): string {
   return canonical(line.slice(line.lastIndexOf('/') + 1).replace(/\.ko(\.\w+)?$/, ''))
 }
 
-/** The kernel takes `-` and `_` for the same. */
+/** The kernel treats `-` and `_` as equal. */
 function canonical(name: string): string {
   return name.replaceAll('-', '_')
 }

@@ -1,8 +1,5 @@
 import { connect, createServer, type Server } from 'node:net'
-import { isJsonObject, type Json, stringAt, valueAt } from '../lib/json.ts'
-import { isJsonObject, parseJson, stringAt, valueAt } from '../../lib/json.ts'
-import { OPTION, SOCK } from '../sockets/constants.ts'
-import { openSyscalls, type Syscalls } from '../sockets/syscalls.ts'
+import { isJsonObject, parseJson, stringAt, valueAt } from '../lib/json.ts'
 import type { LockAttempt, LockHolder, LockOwner, OwnerLock, OwnerLocks } from './owner-lock.ts'
 import { OPTION, SOCK } from './sockets/constants.ts'
 import { openSyscalls, type Syscalls } from './sockets/syscalls.ts'
@@ -18,7 +15,7 @@ const MAX_COMMAND = 1_024
 
 const ANSWER_MS = 2_000
 const MAX_ANSWER_BYTES = 4_096
-/** Concurrent clients; more are not answered. */
+/** Concurrent clients; further ones are not answered. */
 const MAX_QUESTIONS = 16
 
 /**
@@ -33,7 +30,7 @@ export class SocketLocks implements OwnerLocks {
     this.#name = name
   }
 
-  /** Once more without an answer: the owner may have ended in between. */
+  /** Tries a second time after no answer: the owner may have ended in between. */
   async attempt(owner: () => LockOwner): Promise<LockAttempt> {
     const first = await this.#attemptOnce(owner)
     const hasAnswered = first.kind === 'held' || first.owner !== undefined
@@ -47,7 +44,7 @@ export class SocketLocks implements OwnerLocks {
     return { kind: 'taken', owner: await this.#request(), holder }
   }
 
-  /** Undefined when the name is taken. */
+  /** Undefined if the name is taken. */
   #listen(owner: () => LockOwner): Promise<Server | undefined> {
     const server = createServer((socket) => {
       socket.on('error', () => {})
@@ -100,7 +97,7 @@ export function writeOwner(owner: LockOwner): string {
   return `${JSON.stringify({ program: PROGRAM, ...owner, command: owner.command.slice(0, MAX_COMMAND) })}\n`
 }
 
-/** Undefined for a line that no node-proxy wrote. */
+/** Undefined if the line was not written by a node-proxy. */
 export function readOwner(line: string): LockOwner | undefined {
   const answer = parseJson(line)
   const pid = valueAt(answer, 'pid')
@@ -118,7 +115,9 @@ export function readOwner(line: string): LockOwner | undefined {
   }
 }
 
-/** Who listens at an abstract name, by SO_PEERCRED; undefined without a listener or without SO_PEERCRED. */
+/**
+ * The process that listens at an abstract name, by SO_PEERCRED; undefined without a listener or without SO_PEERCRED.
+ */
 function holderOf(name: string): LockHolder | undefined {
   const sys = openSyscalls()
   if (sys === undefined) return undefined

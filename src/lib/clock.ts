@@ -1,15 +1,15 @@
-/** Time as a value, so that everything above it can be tested without waiting. */
+/** Time as a value, so that code that uses it can be tested without waiting. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
   /**
-   * Runs `task` once after `ms` milliseconds, however many; a time that is past already (a negative number) is now. The
-   * returned function cancels it.
+   * Runs `task` once after `ms` milliseconds, without an upper limit; a negative number means at once. The returned
+   * function cancels it.
    */
   after(ms: number, task: () => void): () => void
 }
 
-/** The longest timer of the platform, about 25 days; a longer one would fire at once. */
+/** The longest timer of the platform, about 25 days; a longer timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** The machine's clock. A pending timer never keeps the process alive. */

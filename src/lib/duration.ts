@@ -48,7 +48,7 @@ const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Two significant units at most: `45s`, `3m20s`, `5h`, `2d3h`, `400d`. */
+/** At most two significant units: `45s`, `3m20s`, `5h`, `2d3h`, `400d`. */
 export function shortDuration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   if (whole < 2 * MINUTE) return `${whole}s`

@@ -1,4 +1,4 @@
-/** What an error carries beside its code and message. */
+/** The properties of an error besides its code and message. */
 export interface ErrorDetails {
   /** What the error is about: an object key, a file, a chain. */
   readonly object?: string

@@ -4,9 +4,8 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder, and those above it that are missing, for this user only. Node's
- * own `recursive` tries for ever where a folder exists that takes no others, as
- * /proc does.
+ * Creates a folder, and missing folders above it, accessible for this user only. Node's own `recursive` option never
+ * returns if a folder exists in which none can be created, such as /proc.
  */
 export function makeFolder(path: string): void {
   try {
@@ -27,15 +26,16 @@ function makeOne(path: string): void {
   }
 }
 
-/** Who may use a file: permission bits, and its owner where that is not the user of this process. */
+/** Access to a file: permission bits, and the owner if that is not the user of this process. */
 export interface FileAccess {
   readonly mode: number
   readonly owner?: { readonly uid: number; readonly gid: number }
 }
 
 /**
- * Writes a file that has its old content or the new one at any moment, also after a power failure. It is written beside
- * `path` and flushed; then `move` (default: rename) puts it there. The folder must exist.
+ * Writes a file so that at any moment, also after a power failure, it has either its old or its new content. The
+ * content is written to a file next to `path` and flushed; then `move` (default: rename) replaces `path`. The folder
+ * must exist.
  * @throws the system's error; nothing has changed then
  */
 export async function placeFile(
@@ -56,8 +56,8 @@ export async function placeFile(
 }
 
 /**
- * Replaces the content of a file, as `placeFile` does; its permission bits and its owner stay. A symbolic link stays,
- * and the file it leads to is replaced.
+ * Replaces the content of a file, as `placeFile` does; permission bits and owner are kept. A symbolic link is kept,
+ * and the file it points to is replaced.
  * @throws the system's error; nothing has changed then
  */
 export async function replaceFile(path: string, text: string): Promise<void> {

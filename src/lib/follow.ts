@@ -4,18 +4,21 @@ import { regularly } from './regularly.ts'
 
 export interface FollowOptions<T> {
   readonly clock: Pick<Clock, 'after'>
-  /** What is used at the beginning. */
+  /** The value to start with. */
   readonly first: T
   readonly read: () => Promise<T>
   readonly onChange: (next: T) => void | Promise<void>
-  /** Reading or `onChange` failed, for example because only one of two files is renewed; the last value stays in use, and both are repeated. */
+  /**
+   * Called when reading or `onChange` failed, for example because only one of two files is renewed so far. The last
+   * value stays in use, and both are repeated.
+   */
   readonly onError: (error: unknown) => void
 }
 
-/** An operator waits for it who takes over a new key or certificate, or takes a stolen one away. */
+/** Short, because an operator who installs a new key or certificate, or removes a stolen one, waits for the effect. */
 const READ_INTERVAL_MS = 10_000
 
-/** Reads a value every ten seconds and reports it when it differs; returns the function that stops. */
+/** Reads a value every ten seconds and reports it when it has changed; returns a function that stops this. */
 export function follow<T>(options: FollowOptions<T>): () => void {
   const { clock, first, read, onChange, onError } = options
   let known = first

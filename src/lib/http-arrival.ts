@@ -1,17 +1,16 @@
 import type { ServerOptions } from 'node:http'
 
-/** Between two checks of the connections of a server, at most; Node's own default is 30 s. */
+/** The longest time between two checks of the connections of a server; Node's own default is 30 s. */
 const MAX_INTERVAL_MS = 1000
 
-/** Parts of the time limit by which a late request may be noticed too late. */
+/** The interval of checks is the time limit divided by this number. */
 const PARTS = 10
 
 /**
- * Options of an HTTP server whose clients have `arrivalMs` for a request: for its
- * headers, and for all of it. Node looks for late requests from time to time, only
- * among those that have begun and are not complete, so idle connections and running
- * answers cost nothing. A late one is noticed within a tenth of the limit, and within
- * a second.
+ * Options of an HTTP server that gives clients `arrivalMs` for a request: for its headers, and for the whole request.
+ * Node checks for late requests from time to time, only among those that have begun and are not complete, so idle
+ * connections and running answers cost nothing. A late request is noticed within a tenth of the limit, and within a
+ * second.
  */
 export function httpArrival(
   arrivalMs: number,

@@ -16,9 +16,12 @@ export interface IpRange {
   readonly size: bigint
   /** The address at `index`, from 0. */
   at(index: bigint): IpAddress
-  /** The index of an address; undefined when it is not in the range. */
+  /** The index of an address; undefined if it is not in the range. */
   indexOf(ip: IpAddress): bigint | undefined
-  /** The range without `head` addresses at its start and `tail` at its end; empty when it has no more. */
+  /**
+   * The range without `head` addresses at its start and `tail` at its end; empty if it has no more addresses than
+   * these.
+   */
   without(head: bigint, tail: bigint): IpRange
 }
 
@@ -30,7 +33,7 @@ export function networkRange(cidr: Cidr): IpRange {
   return rangeOf(family, addressNumber(cidr.slice(0, slash) as IpAddress), 1n << BigInt(hostBits))
 }
 
-/** From one address to another, both included; undefined if they are not in this order. */
+/** The range from one address to another, inclusive; undefined if they are not in this order. */
 export function rangeBetween(first: IpAddress, last: IpAddress): IpRange | undefined {
   const family = familyOf(first)
   const size = addressNumber(last) - addressNumber(first) + 1n
@@ -40,8 +43,8 @@ export function rangeBetween(first: IpAddress, last: IpAddress): IpRange | undef
 }
 
 /**
- * The addresses of `networks` that are in none of `excluded`, as networks that do not overlap, in the order
- * of `networks`. A network with a smaller excluded one inside is divided.
+ * The addresses of `networks` that are not in any of `excluded`, as networks that do not overlap, in the order of
+ * `networks`. A network that contains a smaller excluded one is divided.
  */
 export function networkDifference(
   networks: readonly Cidr[],
@@ -99,7 +102,7 @@ function addressOf(number: bigint, family: Family): IpAddress {
   return formatIp(Uint8Array.fromHex(number.toString(16).padStart(widthOf(family) / 4, '0')))
 }
 
-/** Bits of an address. */
+/** The number of bits of an address. */
 function widthOf(family: Family): number {
   return family === 4 ? 32 : 128
 }

@@ -17,8 +17,8 @@ const HOST_PORT = /^(?:\[([^[\]]*:[^[\]]*)\]|([^[\]:]+))(?::(\d{0,5}))?$/
 const HEXTET = /^[0-9a-fA-F]{1,4}$/
 
 /**
- * The address as bytes (4 or 16), or undefined. Strict where parsers disagree:
- * leading zeros (CVE-2021-29923), zones, blanks and short forms are refused.
+ * The address as bytes (4 or 16), or undefined. Forms that parsers read differently are refused: leading zeros
+ * (CVE-2021-29923), zones, blanks and short forms.
  */
 export function parseIpBytes(text: string): Uint8Array | undefined {
   if (text.length > 45) return undefined
@@ -26,8 +26,8 @@ export function parseIpBytes(text: string): Uint8Array | undefined {
 }
 
 /**
- * Parses and canonicalises; undefined when `text` is not an address. IPv4 has one
- * text form only, so that text is checked and kept.
+ * Parses an address and returns its canonical text; undefined if `text` is not an address. IPv4 has only one text
+ * form, so that text is only checked.
  */
 export function parseIp(text: string): IpAddress | undefined {
   if (DOTTED_QUAD.test(text)) return text as IpAddress
@@ -45,7 +45,7 @@ export function familyOf(ip: IpAddress | Cidr): Family {
   return ip.includes(':') ? 6 : 4
 }
 
-/** The bytes of an address that was already parsed. */
+/** The bytes of an address that was parsed before. */
 export function ipBytes(ip: IpAddress): Uint8Array {
   const bytes = parseIpBytes(ip)
   if (bytes === undefined) throw new TypeError(`not a parsed address: ${JSON.stringify(ip)}`)
@@ -137,7 +137,7 @@ function parseV6(text: string): Uint8Array | undefined {
   return Uint8Array.from(words.flatMap((word) => [word >> 8, word & 0xff]))
 }
 
-/** The 16-bit words of one side of `::`; a dotted quad may be only at the very end. */
+/** The 16-bit words of one side of `::`; a dotted quad is allowed only at the very end. */
 function hextets(text: string, mayEndInV4: boolean): number[] | undefined {
   if (text === '') return []
   const words: number[] = []

@@ -6,17 +6,17 @@ export interface JsonObject {
   [key: string]: Json
 }
 
-/** Whether a value is an object and no array or null. */
+/** Whether a value is an object, and not an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The object's own value: never what `Object.prototype` would answer. */
+/** The object's own value, never one inherited from `Object.prototype`. */
 export function ownValue(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
-/** Sets an own property even for the key `__proto__`, which plain assignment would not. */
+/** Sets an own property, also for the key `__proto__`, for which assignment would not. */
 export function setOwn(object: JsonObject, key: string, value: Json): void {
   if (key === '__proto__') {
     Object.defineProperty(object, key, {
@@ -35,7 +35,7 @@ export function valueAt(value: Json | undefined, ...path: readonly string[]): Js
   return at
 }
 
-/** The string at a path; empty when there is none. */
+/** The string at a path; empty if absent. */
 export function stringAt(value: Json | undefined, ...path: readonly string[]): string {
   const found = valueAt(value, ...path)
   return typeof found === 'string' ? found : ''
@@ -46,13 +46,13 @@ export function scalarText(value: Json | undefined): string {
   return value === undefined || typeof value === 'object' ? '' : String(value)
 }
 
-/** The object at a path; empty (and not attached) when there is none. */
+/** The object at a path; if absent, an empty one that is not part of `value`. */
 export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
   const found = valueAt(value, ...path)
   return isJsonObject(found) ? found : {}
 }
 
-/** The array at a path; empty (and not attached) when there is none. */
+/** The array at a path; if absent, an empty one that is not part of `value`. */
 export function arrayAt(value: Json | undefined, ...path: readonly string[]): Json[] {
   const found = valueAt(value, ...path)
   return Array.isArray(found) ? found : []

@@ -1,19 +1,19 @@
 import { type Cidr, type IpAddress, parseCidr, parseIp } from './ip.ts'
 
-/** Generous for both families; Go had no limit, but no object needs more. */
+/** More than either family needs; Go had no limit. */
 const MAX_LENGTH = 64
 const LEADING_ZEROS = /(^|[.:])0+(?=[0-9a-fA-F])/g
 
 /**
- * An address as Kubernetes reads it (ParseIPSloppy): numbers may have leading zeros and are decimal
- * all the same, in IPv6 hexadecimal. Objects that old API servers accepted have such addresses.
- * Other programs read `010.0.0.1` as octal (CVE-2021-29923), so the result is canonical text.
+ * An address as Kubernetes reads it (ParseIPSloppy): numbers may have leading zeros; they are decimal nonetheless, or
+ * hexadecimal in IPv6. Objects that old API servers accepted have such addresses. Other programs read `010.0.0.1` as
+ * octal (CVE-2021-29923), so the result is canonical text.
  */
 export function parseLegacyIp(text: string): IpAddress | undefined {
   return parseIp(text) ?? parseIp(withoutLeadingZeros(text))
 }
 
-/** The same of a network (ParseCIDRSloppy); its prefix length may have leading zeros too. */
+/** The same for a network (ParseCIDRSloppy); its prefix length may also have leading zeros. */
 export function parseLegacyCidr(text: string): Cidr | undefined {
   const strict = parseCidr(text)
   if (strict !== undefined) return strict
@@ -23,12 +23,12 @@ export function parseLegacyCidr(text: string): Cidr | undefined {
   return parseCidr(withoutLeadingZeros(address) + length)
 }
 
-/** Whether two texts are one address; texts that are no addresses are compared as they are. */
+/** Whether two texts are the same address; texts that are not addresses are compared literally. */
 export function isSameAddress(one: string, other: string): boolean {
   return canonicalAddress(one) === canonicalAddress(other)
 }
 
-/** The address in canonical text; what is no address stays as it is. */
+/** The address in canonical text; a text that is not an address is returned unchanged. */
 export function canonicalAddress(text: string): string {
   return parseLegacyIp(text) ?? text
 }

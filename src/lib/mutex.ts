@@ -1,4 +1,4 @@
-/** Runs pieces of asynchronous work one after another, in the order in which they came. */
+/** Runs asynchronous tasks one after another, in the order in which they were added. */
 export class Mutex {
   #tail: Promise<unknown> = Promise.resolve()
 

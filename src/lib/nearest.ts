@@ -1,9 +1,8 @@
 const LONGEST = 64
 
 /**
- * The candidate that `word` is most likely a misspelling of, or undefined when
- * none is near: at most a third of the word's letters may differ. Letter case
- * is free. Ties go to the candidate that comes first.
+ * The candidate that `word` is most likely a misspelling of; undefined if none is near: at most a third of the word's
+ * letters may differ. Letter case is ignored. In a tie the first candidate is returned.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > LONGEST) return undefined

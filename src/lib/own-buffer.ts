@@ -1,6 +1,6 @@
 /**
- * Bytes that are to be kept, as one buffer with memory of its own. Node's small
- * buffers are slices of a shared pool, and one that is kept keeps all 64 KiB of it.
+ * Copies bytes that will be kept into a buffer with its own memory. Node's small buffers are slices of a shared pool,
+ * and keeping one retains all 64 KiB of the pool.
  */
 export function ownBuffer(...parts: readonly Uint8Array[]): Buffer {
   const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0))

@@ -1,14 +1,13 @@
 const MAX_LENGTH = 80
 const MAX_ITEMS = 10
 const MAX_DEPTH = 3
-/** What is left of a character that was cut in two. */
+/** What remains of a character that was cut in two. */
 const HALF_CHARACTER = /[\ud800-\udbff]$/
 
 /**
- * A value from outside as one short line for a message: JSON where it is small,
- * with `…` where it is not. Costs little however large or deep the value is, and
- * shows no control, formatting or unpaired characters, which could rewrite a
- * terminal's screen or a log's line.
+ * A value from outside as one short line for a message: JSON if it is small, otherwise abbreviated with `…`. The cost
+ * does not depend on the size and depth of the value. The result has no control, formatting or unpaired characters,
+ * which could manipulate a terminal or a log.
  */
 export function quote(value: unknown): string {
   if (value === undefined) return '(absent)'

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
 
-/** Randomness as a value, so that everything above it can be tested exactly. */
+/** Randomness as a value, so that code that uses it can be tested exactly. */
 export interface Random {
   /** A random UUID (version 4). */
   uuid(): string

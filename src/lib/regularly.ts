@@ -7,7 +7,7 @@ export interface RegularWork {
   readonly everyMs: number
   /** The work; its promise ends the round. */
   readonly round: () => Promise<void>
-  /** Receives the error of a failed round; the next round follows all the same. */
+  /** Receives the error of a failed round; the next round follows nonetheless. */
   readonly onError: (error: unknown) => void
 }
 

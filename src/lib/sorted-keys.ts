@@ -1,6 +1,6 @@
 /**
- * Strings in code unit order. Inserts at the end are O(1); elsewhere they cost
- * one memmove of pointers, microseconds at tens of thousands of keys.
+ * Strings in code unit order. An insert at the end is O(1); elsewhere it moves pointers in memory, which takes
+ * microseconds at tens of thousands of keys.
  */
 export class SortedKeys {
   readonly #keys: string[] = []

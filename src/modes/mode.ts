@@ -11,27 +11,27 @@ export type ObjectKey = Brand<string, 'ObjectKey'>
 /** 53-bit hash of the object's content; two objects are equal when their digests are. */
 export type Digest = Brand<number, 'Digest'>
 
-/** Something of the Service API that this mode cannot do, and why; docs/semantics.md lists all. */
+/** A feature of the Service API that this mode does not support, and why; docs/semantics.md lists all gaps. */
 export interface Gap {
-  /** A few words, as `endpoint weights`. */
+  /** A few words, for example `endpoint weights`. */
   readonly scenario: string
   readonly reason: string
 }
 
-/** A kernel feature, right or program that was not found. */
+/** A kernel feature, privilege or program that was not found. */
 export interface Missing {
   readonly what: string
   /** What the operator can do, where possible as a command. */
   readonly remedy: string
 }
 
-/** Something missing without which a mode cannot work. */
+/** A requirement that is not met; the mode cannot work without it. */
 export interface MissingRequirement extends Missing {
   /** Has a row in docs/errors.md. */
   readonly code: string
 }
 
-/** What `Mode.probe` found. `facts`, as versions, go to the log and to /proxyMode. */
+/** What `Mode.probe` found. `facts`, for example versions, go to the log and to /proxyMode. */
 export interface Probe {
   /** Empty: the mode can work. */
   readonly missing: readonly Missing[]
@@ -42,16 +42,15 @@ export interface Probe {
 export interface ObjectDescription {
   /** `chain`, `set`, `virtual_server`, …: a label of metrics. */
   readonly kind: string
-  /** Undefined: it is of no single family. */
+  /** Undefined if the object does not belong to a single family. */
   readonly family: Family | undefined
-  /** Packet filter rules in it, and their table; absent where it is made of none. */
+  /** The table and number of packet filter rules in the object; absent if it contains no rules. */
   readonly rules?: { readonly table: string; readonly count: number }
 }
 
 /**
- * The mode's picture of what the kernel should hold: entries in, objects out.
- * In memory and pure: its state depends on the current entries alone, never on
- * the order in which they came.
+ * The objects that the kernel should hold, computed from the entries. In memory and pure: its state depends on the
+ * current entries alone, never on the order in which they came.
  */
 export interface Program {
   /** Adds, replaces or (undefined) removes one entry. */
@@ -64,7 +63,7 @@ export interface Program {
   describe(key: ObjectKey): ObjectDescription
 }
 
-/** What `apply` has to write. Kinds of objects are mixed; the mode finds the order. */
+/** What `apply` has to write. Objects of all kinds are mixed; the mode decides the order. */
 export interface Change {
   /** Wanted objects that are missing in the kernel or differ there. */
   readonly set: readonly ObjectKey[]
@@ -76,7 +75,7 @@ export interface Change {
 export interface KernelError {
   /** Has a row in docs/errors.md. */
   readonly code: string
-  /** With the kernel's own words. */
+  /** Includes the kernel's own error text. */
   readonly message: string
 }
 
@@ -84,23 +83,23 @@ export interface KernelError {
 export interface ApplyResult {
   /** Objects that the kernel refused; they are as before, unless `left` has them. */
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
-  /** Objects that are now neither as before nor as wanted, as a chain that is empty; with their digests. */
+  /** Objects that are now neither as before nor as wanted, for example an empty chain, with their present digests. */
   readonly left?: ReadonlyMap<ObjectKey, Digest>
-  /** It is unknown what of the failed part took effect: the kernel must be read again. */
+  /** It is unknown which of the failed objects were written: the kernel must be read again. */
   readonly uncertain?: boolean
 }
 
 /** A change of our objects by another process. */
 export interface ForeignChange {
-  /** `all`: it is unknown which, and everything has to be read. */
+  /** `all` if it is unknown which objects changed; everything has to be read then. */
   readonly keys: readonly ObjectKey[] | 'all'
   /** Who did it, for the log: `iptables (pid 7)`, or `another program`. */
   readonly by: string
 }
 
 /**
- * Counters of a mode that moves the bytes itself. Names that end in `Now` are present numbers, all
- * others totals since the data path was opened.
+ * Counters of a mode that moves the bytes itself. Names that end in `Now` are current values, all others totals since
+ * the data path was opened.
  */
 export interface TrafficCounts {
   /** TCP connections from clients. */
@@ -111,10 +110,10 @@ export interface TrafficCounts {
   /** TCP and UDP payload: from clients to backends, and back. */
   readonly bytesIn: number
   readonly bytesOut: number
-  /** Connection attempts to a backend that failed, and further ones to another backend. */
+  /** Failed connection attempts to a backend, and the retries with another backend. */
   readonly connectFailures: number
   readonly connectRetries: number
-  /** Clients that no backend accepted, and those of Services without backends. */
+  /** Clients that no backend accepted, including those of Services without backends. */
   readonly unserved: number
   /** Clients that were rejected at a limit of connections. */
   readonly overLimit: number
@@ -122,7 +121,7 @@ export interface TrafficCounts {
   readonly evicted: number
   /** Clients outside the source ranges of the Service. */
   readonly outsideRanges: number
-  /** Connections that were ended when the time to drain was over. */
+  /** Connections that were closed because the drain time was over. */
   readonly drainedOut: number
   /** Backends that are tried last for a while because connections to them failed; each worker counts its own. */
   readonly setAsideNow: number
@@ -138,7 +137,7 @@ export interface Traffic {
   /** `native` or `javascript`. */
   readonly dataPath: string
   readonly workers: number
-  /** Local ports to which its rules translate. */
+  /** Local ports to which the mode's rules translate packets. */
   readonly ownPorts: ReadonlySet<number>
   counts(): TrafficCounts
 }
@@ -177,44 +176,55 @@ export interface BackendTraffic extends TrafficNumbers {
 export interface TrafficReading {
   /** By Service; a Service without any traffic may be absent. */
   readonly totals: ReadonlyMap<ServiceKey, TrafficNumbers>
-  /** Of the Services that were wanted, in no order; a mode that does not count backends has none. */
+  /** Only Services that were requested, in no particular order; empty if the mode does not count by backend. */
   readonly backends: ReadonlyMap<ServiceKey, readonly BackendTraffic[]>
 }
 
-/** Reads the counters. `isWanted`: the Services whose backends are read, too; absent: of none. */
+/**
+ * Reads the counters. `isWanted` selects the Services whose backends are read as well; without it no backends are
+ * read.
+ */
 export type ReadTraffic = (isWanted?: (service: ServiceKey) => boolean) => Promise<TrafficReading>
 
 /** One way to program the kernel; README.md describes the contract. */
 export interface Mode {
   readonly name: string
   readonly gaps: readonly Gap[]
-  /** The networks in which its rules refuse what no Service has; absent: there are none. */
+  /**
+   * The networks in which the mode refuses connections to addresses that no Service has; absent if there are no such
+   * networks.
+   */
   readonly refusedRanges?: readonly Cidr[] | undefined
   readonly program: Program
-  /** Number of backends that get no new connections and keep their old ones for a while; absent: the mode has no such state. */
+  /**
+   * The number of backends that get no new connections but keep their old ones for a while; absent if the mode cannot
+   * drain.
+   */
   readonly draining?: number
   /** Absent: the kernel moves the bytes. */
   readonly traffic?: Traffic | undefined
-  /** Absent: the mode counts nothing, or that is not configured. */
+  /** Absent if the mode cannot count, or counting is not configured. */
   readonly readTraffic?: ReadTraffic | undefined
-  /** Tries what the kernel must be able to do, and leaves nothing behind. */
+  /** Tests whether the kernel supports what the mode needs; leaves nothing behind. */
   probe(): Promise<Probe>
   /**
-   * Programs one change; a refusal of the kernel is in the result. After a thrown error the state of
-   * the kernel is unknown.
+   * Programs one change; objects that the kernel refuses are in the result. After a thrown error the state of the
+   * kernel is unknown.
    */
   apply(change: Change): Promise<ApplyResult>
-  /** What the kernel holds of ours: everything, or only these keys. An absent object has no row. */
+  /** Reads our objects from the kernel: all, or only these keys. An object that does not exist is not in the result. */
   observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>>
   /** Calls back when another process changed our objects. The result stops it. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void
-  /** Removes every trace of this mode, of earlier runs too, and nothing else. Rejects with what stays. */
+  /**
+   * Removes everything that this mode, also in earlier runs, left in the kernel, and nothing else. Rejects if
+   * something stays.
+   */
   cleanup(): Promise<void>
   /**
-   * Leaves the node to another mode that serves already: takes no new connections,
-   * keeps those that depend on it until they end or the drain time is over, then
-   * removes every trace. It also finds what an earlier run left, and does nothing
-   * on a kernel without any. An abort leaves the kernel as it is at that moment.
+   * Hands over to another mode that serves already: takes no new connections, keeps the existing ones that depend on
+   * this mode until they end or the drain time is over, then removes every trace. This includes what an earlier run
+   * left. Does nothing if the kernel holds nothing of the mode. An abort leaves the kernel as it is at that moment.
    */
   drainAndCleanup(signal: AbortSignal): Promise<void>
 }

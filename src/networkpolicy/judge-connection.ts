@@ -11,12 +11,12 @@ import type {
 } from './network-policy.ts'
 import type { PolicyPod } from './policy-pod.ts'
 
-/** One end of a connection, as the other one sees it. */
+/** One end of a connection, as the other end sees it. */
 export interface ConnectionEnd {
   readonly ip: IpAddress
-  /** Undefined: no Pod, or one on the network of its node. */
+  /** Undefined if it is not a Pod, or a Pod on the network of its node. */
   readonly pod: PolicyPod | undefined
-  /** The node that the Pod runs on, or that has the address; undefined: none, or not known. */
+  /** The node that the Pod runs on, or that has the address; undefined if there is no such node or it is unknown. */
   readonly node: string | undefined
 }
 
@@ -25,7 +25,7 @@ export interface PolicyConnection {
   readonly source: ConnectionEnd
   readonly destination: ConnectionEnd
   readonly protocol: Protocol
-  /** Of the destination. */
+  /** The port of the destination. */
   readonly port: number
 }
 
@@ -35,36 +35,40 @@ export interface Admission {
   readonly policy: string
   /** Its index among the rules of the direction. */
   readonly rule: number
-  /** Only blocks admit it, which have the address of a Pod: some implementations compare blocks with no Pods. */
+  /**
+   * Whether the rule admits it only by a block that contains the address of a Pod: some implementations do not compare
+   * blocks with Pods.
+   */
   readonly isByPodAddress?: true
 }
 
-/** What the NetworkPolicies that select one end of a connection say of it. */
+/** The decision of the NetworkPolicies that select one end of a connection. */
 export interface EndJudgement {
   readonly direction: Direction
   /** `namespace/name` of the Pod. */
   readonly pod: string
-  /** `namespace/name` of the policies that isolate the Pod in this direction, sorted; empty: none does. */
+  /** `namespace/name` of the policies that isolate the Pod in this direction, sorted; empty if it is not isolated. */
   readonly policies: readonly string[]
   readonly isAdmitted: boolean
-  /** The rule that admits it; absent: none does, or none is needed. */
+  /** The rule that admits the connection; absent if no rule does, or none is needed. */
   readonly admittedBy?: Admission
   /** Why no policy is needed: a Pod reaches itself, and a node and its own Pods reach each other. */
   readonly exempt?: 'itself' | 'ownNode'
 }
 
-/** What NetworkPolicies say of a connection. */
+/** The decision of NetworkPolicies about a connection. */
 export interface ConnectionJudgement {
   readonly isAdmitted: boolean
-  /** Undefined: the source is no Pod that policies see. */
+  /** Undefined if the source is not a Pod that policies apply to. */
   readonly egress: EndJudgement | undefined
-  /** Undefined: the destination is not a Pod. */
+  /** Undefined if the destination is not a Pod that policies apply to. */
   readonly ingress: EndJudgement | undefined
 }
 
 /**
- * Judges a connection by NetworkPolicies: both the policies of the source, for egress, and those of the destination, for
- * ingress, must admit it. A Pod that no policy of a direction selects is not isolated in it. Replies need no admission.
+ * Judges a connection by NetworkPolicies: the policies of the source, for egress, and those of the destination, for
+ * ingress, must both admit it. A Pod that no policy of a direction selects is not isolated in that direction. Replies
+ * are always admitted.
  */
 export function judgeConnection(
   policies: readonly NetworkPolicy[],
@@ -76,7 +80,7 @@ export function judgeConnection(
   return { isAdmitted, egress, ingress }
 }
 
-/** Judges one end alone; undefined: it is no Pod that policies see. */
+/** Judges one end; undefined if it is not a Pod that policies apply to. */
 export function judgeEnd(
   policies: readonly NetworkPolicy[],
   connection: PolicyConnection,
@@ -150,8 +154,8 @@ function admits(policy: NetworkPolicy, { peers, ports }: PolicyRule, attempt: At
 }
 
 /**
- * Whether an end of a connection is a peer of a rule. A block is compared with the address of any end, also of a Pod:
- * the API says nothing else, though its authors advise blocks for addresses outside of the cluster.
+ * Whether an end of a connection is a peer of a rule. A block is compared with the address of any end, including Pods:
+ * the API does not exclude them, although its authors recommend blocks for addresses outside of the cluster.
  */
 function matchesPeer(
   { namespace }: Pick<NetworkPolicy, 'namespace'>,
@@ -173,14 +177,14 @@ function isSelected(selector: Json | undefined, labels: Json): boolean {
   return selector === undefined || selectsLabels(selector, labels)
 }
 
-/** What of a connection a port is compared with. */
+/** The properties of a connection that ports are compared with. */
 interface PortConnection extends Pick<PolicyConnection, 'protocol' | 'port'> {
   readonly destination: Pick<ConnectionEnd, 'pod'>
 }
 
 /**
- * Whether a connection goes to a port of a rule. A name is that of a container port of the Pod that is connected to, in
- * both directions; an address without a Pod has no names.
+ * Whether a connection goes to a port of a rule. A name is that of a container port of the destination Pod, in both
+ * directions; an address without a Pod has no names.
  */
 export function matchesPort(
   wanted: PolicyPort,

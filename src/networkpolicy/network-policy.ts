@@ -5,18 +5,21 @@ import type { Protocol } from '../resources/types.ts'
 /** `ingress`: connections to the selected Pods; `egress`: connections that they open. */
 export type Direction = 'ingress' | 'egress'
 
-/** A NetworkPolicy, with everything that the API leaves to defaults filled in. */
+/** A NetworkPolicy with the defaults of the API filled in. */
 export interface NetworkPolicy {
   /** `namespace/name` */
   readonly key: string
   readonly namespace: string
-  /** A label selector: of Pods of its namespace. */
+  /** A label selector for Pods of its namespace. */
   readonly podSelector: Json
-  /** The rules of each direction that the policy isolates its Pods in; absent: it says nothing of that direction. */
+  /**
+   * The rules of each direction in which the policy isolates its Pods; a direction is absent if the policy does not
+   * apply to it.
+   */
   readonly rules: Readonly<Partial<Record<Direction, readonly PolicyRule[]>>>
 }
 
-/** What one rule admits: connections of any of these peers, to any of these ports. */
+/** The connections that one rule admits: of any of these peers, to any of these ports. */
 export interface PolicyRule {
   readonly peers: readonly PolicyPeer[] | 'any'
   readonly ports: readonly PolicyPort[] | 'any'
@@ -24,11 +27,11 @@ export interface PolicyRule {
 
 /** The other end of a connection. */
 export type PolicyPeer =
-  /** Pods of the namespaces that are selected; without `namespaceSelector` of that of the policy. */
+  /** Pods of the selected namespaces; without `namespaceSelector` those of the policy's namespace. */
   | { readonly kind: 'pods'; readonly namespaceSelector?: Json; readonly podSelector?: Json }
   | { readonly kind: 'block'; readonly cidr: Cidr; readonly except: readonly Cidr[] }
 
-/** A port of the end that is connected to. */
+/** A port of the destination. */
 export interface PolicyPort {
   readonly protocol: Protocol
   /** A range of numbers, or the name of a container port; absent: every port. */

@@ -1,13 +1,13 @@
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../lib/json.ts'
 
-/** A Pod, as far as NetworkPolicies see it. */
+/** The fields of a Pod that NetworkPolicies depend on. */
 export interface PolicyPod {
   /** `namespace/name` */
   readonly key: string
   readonly namespace: string
   readonly labels: Json
   readonly namespaceLabels: Json
-  /** The ports that its containers give a name. */
+  /** The named ports of its containers. */
   readonly namedPorts: readonly NamedPort[]
 }
 
@@ -18,8 +18,8 @@ export interface NamedPort {
 }
 
 /**
- * Reads a Pod object; undefined for one on the network of its node, which NetworkPolicies do not see: its packets are
- * those of the node.
+ * Reads a Pod object; undefined for a Pod on the network of its node. NetworkPolicies do not apply to it, because its
+ * packets are those of the node.
  */
 export function readPolicyPod(pod: JsonObject, namespaceLabels: Json): PolicyPod | undefined {
   if (valueAt(pod, 'spec', 'hostNetwork') === true) return undefined
@@ -33,7 +33,7 @@ export function readPolicyPod(pod: JsonObject, namespaceLabels: Json): PolicyPod
   }
 }
 
-/** The containers that run beside each other: a sidecar is an init container that restarts always. */
+/** The containers that run at the same time; an init container that always restarts is a sidecar. */
 function runningContainers(pod: JsonObject): readonly Json[] {
   const sidecars = arrayAt(pod, 'spec', 'initContainers').filter(
     (one) => stringAt(one, 'restartPolicy') === 'Always',

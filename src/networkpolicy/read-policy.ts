@@ -34,7 +34,7 @@ export function readPolicy(object: JsonObject): NetworkPolicy {
   }
 }
 
-/** Without `policyTypes`: ingress, and egress where there are egress rules. */
+/** Without `policyTypes`: ingress, and also egress if there are egress rules. */
 function directionsOf(object: JsonObject): readonly Direction[] {
   const types = arrayAt(object, 'spec', 'policyTypes')
   const hasEgress = arrayAt(object, 'spec', 'egress').length > 0
@@ -75,7 +75,7 @@ function readPeer(peer: Json): PolicyPeer | undefined {
   }
 }
 
-/** An exception that cannot be read takes the whole block away. */
+/** If an exception cannot be read, the whole block is left out. */
 function readBlock(block: JsonObject): PolicyPeer | undefined {
   const networkOf = (value: Json | undefined): Cidr | undefined =>
     typeof value === 'string' ? parseCidr(value) : undefined

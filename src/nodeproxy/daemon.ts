@@ -48,7 +48,11 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   const { connection } = start
   const advertised = { mode: config.mode }
   const task = line.initOnly ? '--init-only' : 'daemon'
-  const ownership = await own(launch, { task, mode: () => advertised.mode, stop: signals.stop })
+  const ownership = await acquireOwnership(launch, {
+    task,
+    mode: () => advertised.mode,
+    stop: signals.stop,
+  })
   if (ownership === undefined) return 0
   const { backend: variant } = config.iptables
   try {
@@ -185,7 +189,7 @@ function nodeName(config: Launch['config']): string {
 /** Removes every trace of every mode, and nothing else. */
 export async function cleanUp(config: Launch['config'], launch: Launch): Promise<ExitCode> {
   const { stop } = listenForSignals()
-  const ownership = await own(launch, { task: '--cleanup', mode: () => '', stop })
+  const ownership = await acquireOwnership(launch, { task: '--cleanup', mode: () => '', stop })
   if (ownership === undefined) return 1
   try {
     return await cleanUpKernel(config, launch.log)
@@ -209,7 +213,7 @@ interface Task {
  * @returns undefined when `stop` resolved first
  * @throws NP_NODEPROXY_LOCKED, NP_NODEPROXY_LOCK_FOREIGN after the wait
  */
-async function own(
+async function acquireOwnership(
   { line, log, version }: Pick<Launch, 'line' | 'log' | 'version'>,
   { task, mode, stop }: Task,
 ): Promise<Ownership | undefined> {

@@ -8,12 +8,12 @@ import type { Reader } from './reader.ts'
 const LEFT_OUT = 'it is left out'
 const READ_AS_DECIMAL = 'its numbers are read as decimal'
 
-/** Takes what is wrong with a value, and what a node does about it. */
+/** Records what is wrong with a value, and what a node does instead. */
 export type Note = (wrong: string | Fault, instead: string) => void
 
 /**
- * The address that a value is: any, or one that packets of a network may carry (`host`). Leading
- * zeros are noted and read as decimal; undefined, and noted, is everything else.
+ * The address in a value: any address, or one that packets of a network may carry (`host`). Leading zeros are recorded
+ * and read as decimal; any other value is recorded and gives undefined.
  */
 export function readAddress(
   value: unknown,
@@ -31,7 +31,7 @@ export function readAddress(
   return ip
 }
 
-/** The network that a value is, as with addresses; blanks around it are allowed. */
+/** The network in a value, read like an address; surrounding blanks are allowed. */
 export function readCidr(value: unknown, note: Note, unusable = LEFT_OUT): Cidr | undefined {
   const text = typeof value === 'string' ? value.trim() : ''
   const strict = parseCidr(text)
@@ -42,7 +42,7 @@ export function readCidr(value: unknown, note: Note, unusable = LEFT_OUT): Cidr 
   return cidr
 }
 
-/** The host addresses of a list, each once; everything else is left out. */
+/** The host addresses of a list, each once; all other items are left out. */
 export function readHostAddresses(object: Reader, key: string): readonly IpAddress[] {
   const addresses = new Set<IpAddress>()
   for (const [index, value] of object.list(key).entries()) {
@@ -54,7 +54,7 @@ export function readHostAddresses(object: Reader, key: string): readonly IpAddre
   return present(addresses)
 }
 
-/** The networks of a list, each once, blanks around them allowed; everything else is left out. */
+/** The networks of a list, each once, with surrounding blanks allowed; all other items are left out. */
 export function readCidrs(object: Reader, key: string): readonly Cidr[] {
   const cidrs = new Set<Cidr>()
   for (const [index, value] of object.list(key).entries()) {

@@ -1,6 +1,6 @@
 /**
- * The groups that are served under two names: ours, and that of Kubernetes. The
- * latter is canonical: what is stored or compared carries that one.
+ * The groups that are served under two names: our own and that of Kubernetes. The latter is canonical: it is used for
+ * storing and comparing.
  */
 const CANONICAL: ReadonlyMap<string, string> = new Map(
   ['rbac.authorization', 'networking', 'coordination', 'discovery', 'events'].map((group) => [
@@ -11,7 +11,7 @@ const CANONICAL: ReadonlyMap<string, string> = new Map(
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io'
 
-/** The one name of a group that may be called by two; any other group as it is. */
+/** The canonical name of a group that has two names; any other group unchanged. */
 export function canonicalGroup(group: string): string {
   return CANONICAL.get(group) ?? group
 }

@@ -1,6 +1,6 @@
 import type { Reader } from './reader.ts'
 
-/** One of `values`; the first one when the field is absent, empty or, with a finding, unknown. */
+/** One of `values`; the first one if the field is absent or empty, or (with a finding) has an unknown value. */
 export function readChoice<T extends string>(
   object: Reader,
   key: string,

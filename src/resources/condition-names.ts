@@ -1,16 +1,16 @@
 /** Types and reasons of conditions that several modules use. */
 
-/** Of Pods and Nodes. */
+/** Type of Pods and Nodes. */
 export const READY = 'Ready'
-/** Reason of that: readiness was taken because the node is silent, and comes back with it. */
+/** Reason of `Ready` when the node is silent: readiness was withdrawn, and returns when the node reports again. */
 export const NODE_SILENT = 'NodeStatusUnknown'
 
-/** Of a Pod that is about to go for reasons that are not its own. */
+/** Type of a Pod that is about to be removed for external reasons. */
 export const DISRUPTION = 'DisruptionTarget'
-/** Reason of that: the node of the Pod is gone. */
+/** Reason of `DisruptionTarget`: the node of the Pod does not exist any more. */
 export const NODE_GONE = 'DeletionByPodGC'
 
-/** Of a Service: whether it has the addresses that it requests from a load balancer. */
+/** Type of a Service: whether it has the addresses that it requests from a load balancer. */
 export const LOAD_BALANCER_CONDITION = 'orch.io/LoadBalancerAddress'
-/** Of a Service: whether its endpoints carry the zone hints that an annotation requests. */
+/** Type of a Service: whether its endpoints carry the zone hints that an annotation requests. */
 export const TOPOLOGY_CONDITION = 'orch.io/TopologyAwareHints'

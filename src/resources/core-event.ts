@@ -1,7 +1,7 @@
 import type { JsonObject } from '../lib/json.ts'
 import { timestamp } from '../lib/timestamp.ts'
 
-/** What an Event is about. */
+/** The object that an Event is about. */
 export interface ObjectReference {
   readonly apiVersion: string
   readonly kind: string
@@ -18,12 +18,12 @@ export interface EventReport {
   readonly type: 'Normal' | 'Warning'
   /** UpperCamelCase, stable: people select events by it. */
   readonly reason: string
-  /** One sentence; longer than 1,024 characters it is cut. */
+  /** One sentence; it is cut after 1,024 characters. */
   readonly message: string
-  /** The program that reports it, and its node. */
+  /** The program that reports it, and the node of that program. */
   readonly component: string
   readonly host?: string
-  /** When it was seen first and last, in milliseconds since the epoch; and how often. */
+  /** Times of the first and last occurrence, in milliseconds since the epoch; and the number of occurrences. */
   readonly first: number
   readonly last: number
   readonly count: number
@@ -38,8 +38,7 @@ export function eventNamespace({ namespace }: ObjectReference): string {
 }
 
 /**
- * A v1 Event as it is posted. It is named after the object and `suffix`, or by
- * the server where there is none.
+ * A v1 Event as it is posted. Its name is that of the object with `suffix`; without `suffix` the server generates one.
  */
 export function coreEvent(report: EventReport, suffix?: string): JsonObject {
   const { regarding, type, reason, component, host } = report

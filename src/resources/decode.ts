@@ -12,7 +12,7 @@ export function decode<T>(raw: unknown, read: (object: Reader) => T | typeof UNU
   return value === UNUSABLE ? { ok: false, problems: all } : { ok: true, value, warnings: all }
 }
 
-/** Everything that the checks have to say about an object that is to be written. */
+/** All findings of the checks for an object that is to be written. */
 export function validate(
   raw: unknown,
   ...checks: readonly ((object: Reader) => unknown)[]
@@ -23,8 +23,8 @@ export function validate(
 }
 
 /**
- * The same of an object that replaces `old`: an address with leading zeros that `old` has in the
- * same field is accepted, so that an object from before the rule can still be changed.
+ * The same for an object that replaces `old`: an address with leading zeros that `old` has in the same field is
+ * accepted, so that objects from before this rule can still be changed.
  */
 export function validateSuccessor(
   raw: unknown,

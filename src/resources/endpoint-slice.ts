@@ -12,8 +12,8 @@ import type { EndpointSource, ServiceKey } from './types.ts'
 import { readWeights } from './weight.ts'
 
 /**
- * discovery.k8s.io EndpointSlice, v1 and v1beta1. Undefined for a slice that is
- * not for proxies: of a headless Service, unless those are included, of no Service, or of host names.
+ * discovery.k8s.io EndpointSlice, v1 and v1beta1. Undefined for a slice that proxies ignore: one of a headless Service
+ * (unless these are included), one without a Service, or one of host names.
  */
 export function decodeEndpointSlice(
   raw: unknown,
@@ -59,7 +59,7 @@ function readSource(
   }
 }
 
-/** The Service of a slice; undefined without the label. Refuses a label that is no name of a Service. */
+/** The Service of a slice; undefined without the label. Refuses a label that is not the name of a Service. */
 export function readServiceName({ labels }: Metadata): string | undefined | typeof UNUSABLE {
   const key = firstPresent(labels, NAMES.serviceOfSlice)
   if (key === undefined) return undefined

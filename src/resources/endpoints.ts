@@ -15,13 +15,16 @@ import { readWeights, type WeightOf } from './weight.ts'
 
 const FAMILIES: readonly Family[] = [4, 6]
 
-/** Which Endpoints are of interest. */
+/** Which Endpoints are decoded. */
 export interface EndpointsChoice {
-  /** Those of headless Services, too. */
+  /** Whether to include those of headless Services. */
   readonly includeHeadless: boolean
 }
 
-/** v1 Endpoints, whose name is its Service's. Undefined for those of a headless Service, unless they are included. */
+/**
+ * v1 Endpoints, which have the name of their Service. Undefined for those of a headless Service, unless these are
+ * included.
+ */
 export function decodeEndpoints(
   raw: unknown,
   { includeHeadless }: EndpointsChoice = { includeHeadless: false },
@@ -29,7 +32,7 @@ export function decodeEndpoints(
   return decode(raw, includeHeadless ? readAllEndpoints : readEndpoints)
 }
 
-/** An Endpoints object may serve other ends than a Service, and then have dots in its name. */
+/** An Endpoints object may serve another purpose than a Service, and then have dots in its name. */
 export const ENDPOINTS_NAMES = { namespaced: true, name: 'subdomain' } as const
 
 function readEndpoints(object: Reader): EndpointSource | undefined | typeof UNUSABLE {
@@ -72,7 +75,7 @@ function readSubset(subset: Reader, weightOf: WeightOf): readonly EndpointGroup[
   })).filter((group) => group.endpoints.length > 0)
 }
 
-/** v1 has no serving and terminating: an address that is not ready does not serve. */
+/** v1 has no `serving` and `terminating`: an address that is not ready does not serve. */
 function readAddressList(
   subset: Reader,
   key: 'addresses' | 'notReadyAddresses',

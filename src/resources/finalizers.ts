@@ -4,5 +4,5 @@
 export const FOREGROUND = 'foregroundDeletion'
 /** The object is deleted when its dependents no longer refer to it. */
 export const ORPHAN = 'orphan'
-/** In `spec.finalizers` of a Namespace: it is deleted when it is empty. */
+/** In `spec.finalizers` of a Namespace: the Namespace is deleted once it is empty. */
 export const EMPTIED = 'kubernetes'

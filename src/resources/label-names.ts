@@ -1,25 +1,25 @@
-/** Labels and annotations that are written, with their names in Kubernetes; `NAMES` has what is read. */
+/** Labels and annotations that are written, by their names in Kubernetes; `NAMES` has those that are read. */
 
-/** Of a Namespace: its own name. */
+/** Label of a Namespace: its own name. */
 export const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
 
-/** Of a Node, and of endpoints before they had fields for it. */
+/** Label of a Node, and in the past of endpoints, which now have fields for it. */
 export const HOSTNAME = 'kubernetes.io/hostname'
 export const OPERATING_SYSTEM = 'kubernetes.io/os'
 export const ARCHITECTURE = 'kubernetes.io/arch'
 export const ZONE = 'topology.kubernetes.io/zone'
 
-/** Of a slice: the Service that it belongs to, and the controller that manages it. */
+/** Labels of a slice: the Service that it belongs to, and the controller that manages it. */
 export const SERVICE_NAME = 'kubernetes.io/service-name'
 export const SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by'
 
-/** Of Endpoints: the controller that manages them, and whether they are not mirrored as slices. */
+/** Labels of Endpoints: the controller that manages them, and whether they are not mirrored as slices. */
 export const ENDPOINTS_MANAGED_BY = 'endpoints.kubernetes.io/managed-by'
 export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror'
-/** Of Endpoints: a record of leader election, for which clients use them instead of a Lease. */
+/** Annotation of Endpoints: a record of leader election, if clients use Endpoints instead of a Lease. */
 export const LEADER_ELECTION = 'control-plane.alpha.kubernetes.io/leader'
 
-/** Of both: the Service is headless, endpoints were left out, the time of the last change. */
+/** Of slices and Endpoints: the Service is headless, endpoints were left out, the time of the last change. */
 export const HEADLESS = 'service.kubernetes.io/headless'
 export const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity'
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
@@ -27,5 +27,5 @@ export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
 /** The object as `kubectl apply` sent it last. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** On roles and bindings that a server makes itself. */
+/** Label of roles and bindings that a server creates itself. */
 export const BOOTSTRAPPING = 'kubernetes.io/bootstrapping'

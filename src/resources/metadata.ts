@@ -1,7 +1,7 @@
 import { isLabel, isPathSegment, isSubdomain } from './names.ts'
 import type { Reader } from './reader.ts'
 
-/** The metadata of an object, as far as decoders read it. */
+/** The fields of an object's metadata that decoders read. */
 export interface Metadata {
   readonly name: string
   /** Empty for cluster-scoped objects. */
@@ -10,7 +10,7 @@ export interface Metadata {
   readonly annotations: Reader
 }
 
-/** Name rules of a kind: most have subdomains for names, Services labels, roles path segments. */
+/** Name rules of a kind: the names of most kinds are subdomains, of Services labels, of roles path segments. */
 export interface NameRules {
   readonly namespaced: boolean
   readonly name: keyof typeof EXAMPLES
@@ -24,7 +24,7 @@ const EXAMPLES = {
 
 const TESTS = { label: isLabel, subdomain: isSubdomain, segment: isPathSegment }
 
-/** Reads what identifies an object; undefined, with a finding, when nothing does. */
+/** Reads the identity of an object; undefined, with a finding, if the object cannot be identified. */
 export function readMetadata(object: Reader, rules: NameRules): Metadata | undefined {
   const metadata = object.object('metadata')
   const name = readName(metadata, 'name', TESTS[rules.name], EXAMPLES[rules.name])
@@ -50,7 +50,7 @@ function readName(
   return undefined
 }
 
-/** Which of these names is the first that a label or annotation map has, whatever its value. */
+/** The first of these names that a label or annotation map contains, with any value. */
 export function firstPresent(map: Reader, names: readonly string[]): string | undefined {
   for (const name of names) if (map.value(name) !== undefined) return name
   return undefined

@@ -11,7 +11,7 @@ import type { Node } from './types.ts'
 
 const AUTOSCALER_TAINT = 'ToBeDeletedByClusterAutoscaler'
 
-/** v1 Node: what the proxy on that node needs to know of it. */
+/** v1 Node: the fields that the proxy on that node needs. */
 export function decodeNode(raw: unknown): Decoded<Node> {
   return decode(raw, readNode)
 }
@@ -34,7 +34,7 @@ export function readNode(object: Reader): Node | typeof UNUSABLE {
   }
 }
 
-/** The first label of the kind that names a zone. */
+/** The first label with a zone. */
 function readZone({ labels }: Metadata): string | undefined {
   for (const name of NAMES.zone) {
     const zone = readNodeName(labels, name)
@@ -43,7 +43,7 @@ function readZone({ labels }: Metadata): string | undefined {
   return undefined
 }
 
-/** Loopback addresses and the like are kept, as the node reports them. */
+/** Special addresses, such as loopback, are kept as the node reports them. */
 function addressesOfType(
   addresses: readonly Reader[],
   type: 'InternalIP' | 'ExternalIP',

@@ -16,15 +16,15 @@ export interface EnvironmentVariable {
   readonly value: string
 }
 
-/** The API server's own Services, whose addresses every Pod gets. */
+/** The Service of the API server itself, whose address every Pod gets. */
 export const API_SERVICE_NAMESPACE = 'default'
 export const API_SERVICE_NAMES: readonly string[] = ['kubernetes', 'orch']
 
 /**
- * The environment variables by which a new Pod finds Services, as the kubelet sets them: those of the Services
- * of its namespace unless `enableServiceLinks` is false, and always of the API server's. They are in the order
- * of the Services' names; of two variables with the same name the later value counts, at the position of the
- * first. The generator yields before each Service (`yieldToEventLoop`), because there may be thousands.
+ * The environment variables by which a new Pod finds Services, as the kubelet sets them: those of the Services of its
+ * namespace, unless `enableServiceLinks` is false, and always those of the API server. They are in the order of the
+ * Services' names. If two variables have the same name, the later value counts, at the position of the first. The
+ * generator yields before each Service (`yieldToEventLoop`), because there may be thousands.
  */
 export function* podEnvironment(
   pod: JsonObject,
@@ -75,7 +75,7 @@ function variablesOf(name: string, service: JsonObject): readonly Variable[] {
   ]
 }
 
-/** What container links once set, and programs still read. */
+/** The variables that container links set in the past, and that programs still read. */
 function portVariables(
   service: string,
   ip: string,

@@ -11,7 +11,7 @@ export function isPort(value: unknown): value is number {
   return isIntegerIn(value, 1, 65_535)
 }
 
-/** A port that must be there; undefined, with a finding, when it is not one. */
+/** A required port; undefined, with a finding, if the value is not a port. */
 export function readPort(object: Reader, key: string): number | undefined {
   const value = object.value(key)
   if (isPort(value)) return value
@@ -19,7 +19,7 @@ export function readPort(object: Reader, key: string): number | undefined {
   return undefined
 }
 
-/** A port that the platform allocates; 0 when it did not, or (with a finding) not properly. */
+/** A port that the platform allocates; 0 if it is not allocated, or (with a finding) invalid. */
 export function readAllocatedPort(object: Reader, key: string): number {
   const value = object.value(key)
   if (value === undefined || value === 0) return 0
@@ -37,7 +37,7 @@ export function readProtocol(object: Reader): Protocol | undefined {
   return known
 }
 
-/** Empty when the port has no name; undefined, with a finding, for what is no name. */
+/** The name of a port, empty without one; undefined, with a finding, if the value is not a name. */
 export function readPortName(object: Reader): string | undefined {
   const value = object.value('name')
   if (value === undefined || value === '') return ''
@@ -46,7 +46,7 @@ export function readPortName(object: Reader): string | undefined {
   return undefined
 }
 
-/** The ports of a Service that can be served; a bad node port costs only itself. */
+/** The ports of a Service that can be served; an invalid node port does not affect the rest of its port. */
 export function readServicePorts(spec: Reader): readonly ServicePort[] {
   return present(spec.objects('ports').map(readServicePort))
 }
@@ -61,8 +61,8 @@ function readServicePort(object: Reader): ServicePort | undefined {
 }
 
 /**
- * The ports of a slice or subset. One without a number means every port, which no
- * Service port can be matched with: it is left out without a warning.
+ * The ports of a slice or subset. A port without a number stands for every port and cannot match a Service port: it is
+ * left out without a warning.
  */
 export function readEndpointPorts(object: Reader): readonly EndpointPort[] {
   return present(object.objects('ports').map(readEndpointPort))
@@ -76,7 +76,7 @@ function readEndpointPort(object: Reader): EndpointPort | undefined {
   return { name, protocol, port }
 }
 
-/** Whether a value is a whole number within bounds, both included. */
+/** Whether a value is an integer within inclusive bounds. */
 export function isIntegerIn(value: unknown, least: number, most: number): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }

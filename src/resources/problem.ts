@@ -1,20 +1,20 @@
 import { quote } from '../lib/quote.ts'
 
-/** Something wrong with an object, in words that a person can act on. */
+/** A fault of an object, described so that a person can correct it. */
 export interface Problem {
   /** `spec.ports[1].nodePort` */
   readonly field: string
-  /** The value as JSON in printable characters, at most 80 of them; `(absent)` for none. */
+  /** The value as JSON in printable characters, at most 80 of them; `(absent)` if absent. */
   readonly value: string
-  /** What would be right and, when the rest of the object is used, what happens instead. */
+  /** What the value must be and, if the rest of the object is used, what happens instead. */
   readonly message: string
-  /** Of those that Kubernetes distinguishes from other wrong values. */
+  /** The kind of fault, if Kubernetes distinguishes it from other wrong values. */
   readonly fault?: Fault
 }
 
 /**
- * A value that is not among those allowed, one that occurs already (`other`: where), an address with
- * leading zeros, which only old objects may have (`legacyAddress`: without them), or one that a rule forbids.
+ * A value that is not among the allowed ones (`supported`), one that occurs already (`other`: where), an address with
+ * leading zeros, which only old objects may have (`legacyAddress`: the same without them), or one that a rule forbids.
  */
 export type Fault =
   | { readonly legacyAddress: string }
@@ -23,36 +23,36 @@ export type Fault =
   | { readonly forbidden: string }
 
 /**
- * An object as the node uses it, or why it cannot be used. `warnings` are parts
- * that were left out; the rest of the object works without them.
+ * An object as the node uses it, or why it cannot be used. `warnings` are about parts that were left out or replaced;
+ * the rest of the object is used.
  */
 export type Decoded<T> =
   | { readonly ok: true; readonly value: T; readonly warnings: readonly Problem[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** Who reads: a node makes the best of an object, a server may refuse it. */
+/** Whether a node reads the object, and uses what it can, or a server, which may refuse it. */
 export type Reading = 'decode' | 'validate'
 
-/** A hostile object has no say in how much is kept about it. */
+/** The maximum number of problems, so that a hostile object cannot use up memory. */
 const MOST = 50
 const MORE: Problem = { field: '', value: '…', message: 'there is more; correct these first' }
 const NONE: readonly Problem[] = Object.freeze([])
 const NOTHING_ACCEPTED: ReadonlySet<string> = new Set()
 
-/** Collects problems while an object is read: each once, and of many only the first 50. */
+/** Collects problems while an object is read: each once, and at most 50. */
 export class Findings {
   readonly #reading: Reading
   readonly #accepted: ReadonlySet<string>
   #kept: Problem[] | undefined
   #legacy: Set<string> | undefined
 
-  /** `accepted`: the legacy addresses of an object that is stored, which stay without a word. */
+  /** `accepted`: the legacy addresses of a stored object, which are accepted without a finding. */
   constructor(reading: Reading, accepted: ReadonlySet<string> = NOTHING_ACCEPTED) {
     this.#reading = reading
     this.#accepted = accepted
   }
 
-  /** Addresses with leading zeros, all of them, each with its field; the place in a list is open. */
+  /** All addresses with leading zeros, each with its field but without its position in a list. */
   get legacyAddresses(): ReadonlySet<string> {
     return this.#legacy ?? NOTHING_ACCEPTED
   }
@@ -61,7 +61,7 @@ export class Findings {
     return this.#kept ?? NONE
   }
 
-  /** `instead` says what a node does about it, which is of no interest in a refusal. */
+  /** `instead`: what a node does about it; it is left out when a server refuses the object. */
   add(field: string, value: unknown, wrong: string | Fault, instead?: string): void {
     if (typeof wrong !== 'string' && 'legacyAddress' in wrong) {
       const address = `${field.replace(/\[\d+\]/g, '[]')} ${quote(value)}`

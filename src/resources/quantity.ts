@@ -2,18 +2,17 @@ const QUANTITY = /^([+-]?)(\d*)\.?(\d*)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 
-/** Longer texts and larger amounts occur in no cluster, and stay as they were sent. */
+/** Longer texts and larger amounts do not occur in real clusters, and are left unchanged. */
 const MAX_LENGTH = 64
 const LARGEST = 2n ** 63n
 
-/** Amounts are counted in the smallest unit that there is. */
+/** The smallest unit is a billionth; amounts are counted in it. */
 const NANOS = 10n ** 9n
 
 /**
- * A quantity as Kubernetes writes it, so that equal ones are equal texts: a
- * whole number, with the largest suffix of its own sort that allows one. Below
- * 1Ki, and for what is no whole number of bytes, that is a decimal suffix. What
- * is less than a billionth counts as one. Whatever is no quantity stays.
+ * A quantity as Kubernetes writes it, so that equal quantities are equal texts: a whole number with the largest
+ * possible suffix of its own kind (binary or decimal). Below 1Ki, and for fractions of bytes, that is a decimal
+ * suffix. Less than a billionth is rounded up to it. A value that is not a quantity is returned unchanged.
  */
 export function canonicalQuantity(value: unknown): unknown {
   const text = textOf(value)
@@ -26,7 +25,7 @@ export function canonicalQuantity(value: unknown): unknown {
   return `${sign === '-' ? '-' : ''}${written(nanos, suffix)}`
 }
 
-/** A quantity in thousandths, rounded up; undefined for what is negative, too large or no quantity. */
+/** A quantity in thousandths, rounded up; undefined if it is negative, too large or not a quantity. */
 export function milliQuantity(value: unknown): number | undefined {
   const [, sign, whole = '', fraction = '', suffix = ''] = QUANTITY.exec(textOf(value) ?? '') ?? []
   if (sign === '-' || whole + fraction === '') return undefined
@@ -36,18 +35,18 @@ export function milliQuantity(value: unknown): number | undefined {
   return Number.isSafeInteger(millis) ? millis : undefined
 }
 
-/** Undefined for what cannot be a quantity. */
+/** Undefined if the value cannot be a quantity. */
 function textOf(value: unknown): string | undefined {
   const text = typeof value === 'number' ? decimalText(value) : value
   return typeof text === 'string' && text.length <= MAX_LENGTH ? text : undefined
 }
 
-/** Not as `1e-7`, which is a sort of quantity of its own. */
+/** Not in the form `1e-7`, which is a different kind of quantity. */
 function decimalText(value: number): string {
   return Math.abs(value) < 1e18 ? value.toFixed(9) : String(value)
 }
 
-/** In billionths, rounded up; undefined for exponents beyond all amounts. */
+/** In billionths, rounded up; undefined if the exponent is larger than any amount. */
 function amountOf(whole: string, fraction: string, suffix: string): bigint | undefined {
   const digits = BigInt(whole + fraction)
   const binary = BINARY.indexOf(suffix)
@@ -78,7 +77,7 @@ function written(nanos: bigint, suffix: string): string {
   return exponent === 0 ? String(count) : `${count}e${exponent}`
 }
 
-/** A count without factors of `base`, and how many there were. */
+/** A count without its factors of `base`, and the number of these factors. */
 function stripped(count: bigint, base: bigint, most: number) {
   let [rest, steps] = [count, 0]
   while (steps < most && rest % base === 0n) {

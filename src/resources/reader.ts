@@ -9,9 +9,8 @@ const LEFT_OUT = 'it is left out'
 const WITHHELD = '(withheld)'
 
 /**
- * Reads one JSON object of unknown content. Sees own properties only, takes null
- * for absent, and notes whatever has the wrong type as a finding and as absent.
- * The path of a value is written only when there is a finding.
+ * Reads one JSON object of unknown content. It sees only own properties and treats null as absent. A value of the
+ * wrong type is recorded as a finding and treated as absent. The path of a value is only computed for a finding.
  */
 export class Reader {
   readonly findings: Findings
@@ -39,7 +38,7 @@ export class Reader {
     this.#isMap = place.isMap ?? false
   }
 
-  /** Reads a whole object; one that is no object reads as empty, with a finding. */
+  /** Reads a whole object; a value that is not an object is read as empty, with a finding. */
   static of(raw: unknown, reading: Reading, accepted?: ReadonlySet<string>): Reader {
     const findings = new Findings(reading, accepted)
     if (isRaw(raw)) return new Reader(raw, { findings })
@@ -48,7 +47,7 @@ export class Reader {
   }
 
   value(key: string): unknown {
-    return own(this.#raw, key)
+    return ownField(this.#raw, key)
   }
 
   text(key: string): string | undefined {
@@ -65,12 +64,12 @@ export class Reader {
     return undefined
   }
 
-  /** The object at `key`; an empty one when there is none. */
+  /** The object at `key`; an empty one if absent. */
   object(key: string): Reader {
     return new Reader(this.#rawAt(key), { findings: this.findings, parent: this, key })
   }
 
-  /** The same of an object whose keys are names that the author chose: `data[password]`. */
+  /** The same for an object whose keys are names that the author chose: `data[password]`. */
   map(key: string): Reader {
     return new Reader(this.#rawAt(key), { findings: this.findings, parent: this, key, isMap: true })
   }
@@ -98,12 +97,12 @@ export class Reader {
     return Object.keys(this.#raw)
   }
 
-  /** Notes that the value at `key` is wrong: what would be right, and what happens instead. */
+  /** Records that the value at `key` is wrong: what it must be, and what happens instead. */
   refuse(key: string, wrong: string | Fault, instead?: string): void {
     this.findings.add(this.path(key), this.value(key), wrong, instead)
   }
 
-  /** The same of one item of the list at `key`. */
+  /** The same for one item of the list at `key`. */
   refuseItem(key: string, index: number, wrong: string | Fault, instead?: string): void {
     const value = this.list(key)[index]
     this.findings.add(`${this.path(key)}[${index}]`, value, wrong, instead)
@@ -134,12 +133,12 @@ export class Reader {
   }
 }
 
-/** Whether a value is an object and no array or null. */
+/** Whether a value is an object, and not an array or null. */
 export function isRaw(value: unknown): value is Raw {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** An own property, never one of Object.prototype; null is absent. */
-export function own(object: Raw, key: string): unknown {
+export function ownField(object: Raw, key: string): unknown {
   return Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined
 }

@@ -23,8 +23,8 @@ const SCHEDULER = /^[a-z]{1,15}$/
 const MAX_UID_LENGTH = 128
 
 /**
- * v1 Service. Only one that cannot be identified is refused as a whole; a port,
- * an address or a value that is wrong is left out or replaced, with a warning.
+ * v1 Service. Only a Service that cannot be identified is refused as a whole; a port, an address or a value that is
+ * wrong is left out or replaced, with a warning.
  */
 export function decodeService(raw: unknown): Decoded<Service> {
   return decode(raw, readService)
@@ -64,7 +64,7 @@ function readUid(metadata: Reader): string {
   return ''
 }
 
-/** For spreading into the Service: no field when there is none, or one that DNS cannot answer with. */
+/** The external name as a field to spread into the Service; empty if it is absent or not a DNS name. */
 function readExternalName(spec: Reader): { readonly externalName?: string } {
   const name = spec.value('externalName')
   const isUsable = typeof name === 'string' && isDnsName(name)
@@ -93,7 +93,7 @@ function isCaptured(entry: Reader): boolean {
   return false
 }
 
-/** A name that cannot be read belongs to no existing proxy. */
+/** If the name cannot be read, no existing proxy has it. */
 function readProxyName({ labels }: Metadata): string | undefined {
   const key = firstPresent(labels, NAMES.proxyName)
   if (key === undefined) return undefined
@@ -123,8 +123,8 @@ function readProxyProtocol({ annotations }: Metadata): ProxyProtocol | undefined
 }
 
 /**
- * `clusterIPs`, or the only `clusterIP` of old servers: at most one of each family of `ipFamilies`. None for a
- * headless Service (`None`) and for one that has not got an address.
+ * `clusterIPs`, or the single `clusterIP` of old servers: at most one of each family in `ipFamilies`. Empty for a
+ * headless Service (`None`) and for one without an allocated address.
  */
 function readClusterIPs(spec: Reader): readonly IpAddress[] {
   const several = spec.list('clusterIPs')
@@ -156,7 +156,7 @@ function readSingle(spec: Reader): readonly IpAddress[] {
   return present([ip])
 }
 
-/** The address counts; the other family beside it is worth a word. */
+/** If `ipFamilies` names another family, the address counts and a finding is recorded. */
 function checkFamily(spec: Reader, index: number, ip: IpAddress): void {
   const family = familyOf(ip)
   if (spec.list('ipFamilies')[index] !== (family === 4 ? 'IPv6' : 'IPv4')) return
@@ -165,13 +165,12 @@ function checkFamily(spec: Reader, index: number, ip: IpAddress): void {
 }
 
 /**
- * Who may use the load balancer addresses: the field, else the first annotation
- * that is not blank; undefined when neither is set: every client is admitted.
+ * The sources that may use the load balancer addresses: the field, else the first annotation that is not blank.
+ * Undefined if neither is set: then every client is admitted.
  *
- * Whatever was given restricts. A range that cannot be read admits no client, so a
- * list of such ranges is empty, and so is one that is no list at all. Ranges of
- * both families stay in the list, because each address is compared with those of
- * its own family: a list of IPv4 ranges admits no client to an IPv6 address.
+ * Any value that is set restricts. A range that cannot be read admits no client, so a list that has only such ranges
+ * is read as empty, and so is a value that is not a list. Ranges of both families stay in the list, because each
+ * address is compared with those of its own family: a list of IPv4 ranges admits no client to an IPv6 address.
  */
 function readSourceRanges(spec: Reader, annotations: Reader): readonly Cidr[] | undefined {
   const field = spec.value(FIELD)

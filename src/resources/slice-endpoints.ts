@@ -20,7 +20,7 @@ export function readSliceEndpoints(
   return present(slice.objects('endpoints').map((one) => readEndpoint(one, family, weightOf)))
 }
 
-/** All addresses of an endpoint are the same Pod, so only the first one counts. */
+/** All addresses of an endpoint belong to the same Pod, so only the first one is used. */
 function readEndpoint(raw: Reader, family: Family, weightOf: WeightOf): Endpoint | undefined {
   const note: Note = (wrong, instead) => raw.refuseItem('addresses', 0, wrong, instead)
   const ip = readAddress(raw.list('addresses')[0], 'host', note, LEFT_OUT)
@@ -47,9 +47,9 @@ function readEndpoint(raw: Reader, family: Family, weightOf: WeightOf): Endpoint
 }
 
 /**
- * The conditions. An absent `ready` means ready, an absent `serving`
- * the same as `ready`. Undefined, with a finding, when one is neither true nor
- * false: no traffic goes to an endpoint whose condition is unknown.
+ * The conditions. If `ready` is absent, the endpoint is ready; if `serving` is absent, it has the value of `ready`.
+ * Undefined, with a finding, if one is neither true nor false: no traffic goes to an endpoint whose condition is
+ * unknown.
  */
 function readConditions(raw: Reader): Reader | undefined {
   const value = raw.value('conditions')
@@ -70,7 +70,7 @@ function readHints(hints: Reader, key: 'forZones' | 'forNodes'): readonly string
   return usable.length === 0 ? undefined : usable
 }
 
-/** The `hostname` of an endpoint, for spreading into it: no field when there is none, or one that is no label. */
+/** The `hostname` as a field to spread into an endpoint; empty if it is absent or not a label. */
 export function readHostname(endpoint: Reader): { readonly hostname?: string } {
   const hostname = endpoint.value('hostname')
   return typeof hostname === 'string' && isLabel(hostname) ? { hostname } : {}

@@ -9,11 +9,11 @@ export interface StatusCondition {
   /** UpperCamelCase, stable: programs identify the reporter by it. */
   readonly reason: string
   readonly message: string
-  /** When `status` became what it is, RFC 3339. */
+  /** The time when `status` got its present value, RFC 3339. */
   readonly lastTransitionTime: string
 }
 
-/** The condition to write. `null` removes a text; a text that is absent here stays as it is. */
+/** The condition to write. `null` removes a text; a text that is absent here is not changed. */
 export interface WantedCondition {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
@@ -21,7 +21,7 @@ export interface WantedCondition {
   readonly message?: string | null
 }
 
-/** The condition as the object has it, which may carry more, such as the time of a heartbeat. */
+/** The condition as it is in the object; it may have further fields, such as the time of a heartbeat. */
 export function findCondition(status: Json | undefined, type: string): Json | undefined {
   return arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === type)
 }
@@ -38,7 +38,7 @@ export function readCondition(status: Json | undefined, type: string): StatusCon
   }
 }
 
-/** Whether the known condition has the wanted status and, where they are given, reason and message. */
+/** Whether the known condition has the wanted status and, if given, reason and message. */
 export function conditionMatches(known: StatusCondition, wanted: WantedCondition): boolean {
   const { status, reason = known.reason, message = known.message } = wanted
   return (
@@ -48,8 +48,8 @@ export function conditionMatches(known: StatusCondition, wanted: WantedCondition
 
 /**
  * The element of `status.conditions` for a strategic merge patch, which merges conditions by their type.
- * `lastTransitionTime` stays when only reason or message change; else it is `now`, in milliseconds since
- * the epoch.
+ * `lastTransitionTime` is kept if only reason or message change; otherwise it is `now`, in milliseconds since the
+ * epoch.
  */
 export function setCondition(
   known: StatusCondition,

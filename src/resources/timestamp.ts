@@ -4,7 +4,7 @@ import type { Reader } from './reader.ts'
 
 const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 
-/** Milliseconds since the epoch of an RFC 3339 time; undefined for everything else. */
+/** Milliseconds since the epoch for an RFC 3339 time; undefined for anything else. */
 export function parseTimestamp(value: unknown): number | undefined {
   if (typeof value !== 'string' || !RFC3339.test(value)) return undefined
   const time = Date.parse(value.toUpperCase())
@@ -16,7 +16,7 @@ export function isTimestamp(value: unknown): boolean {
   return parseTimestamp(value) !== undefined
 }
 
-/** When the change behind an endpoints object happened, in ms since the epoch. */
+/** The time of the change that caused an endpoints object to be written, in milliseconds since the epoch. */
 export function readTriggerTime(annotations: Reader): number | undefined {
   return parseTimestamp(named(annotations, NAMES.triggerTime))
 }

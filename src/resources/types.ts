@@ -19,16 +19,16 @@ export interface ServicePort {
   readonly name: string
   readonly protocol: Protocol
   readonly port: number
-  /** 0 when none was allocated. */
+  /** 0 if none was allocated. */
   readonly nodePort: number
 }
 
-/** What a node needs to know of a Service; everything else is dropped while decoding. */
+/** The fields of a Service that a node needs; everything else is dropped while decoding. */
 export interface Service {
   readonly key: ServiceKey
   readonly uid: string
   readonly type: 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName'
-  /** Of an ExternalName Service: the name that it stands for, in lower case; absent for other types. */
+  /** The target name of an ExternalName Service, in lower case; absent for other types. */
   readonly externalName?: string
   /** Empty for headless and ExternalName Services. */
   readonly clusterIPs: readonly IpAddress[]
@@ -36,11 +36,11 @@ export interface Service {
   readonly externalIPs: readonly IpAddress[]
   /** `status.loadBalancer.ingress[].ip` without those of `ipMode: Proxy`. */
   readonly loadBalancerIPs: readonly IpAddress[]
-  /** Sources that may use a load balancer address, from field and annotation; undefined: every source. */
+  /** Sources that may use a load balancer address, from field and annotation; undefined admits every source. */
   readonly loadBalancerSourceRanges: readonly Cidr[] | undefined
   readonly externalTrafficPolicy: TrafficPolicy
   readonly internalTrafficPolicy: TrafficPolicy
-  /** 0 when none was allocated. */
+  /** 0 if none was allocated. */
   readonly healthCheckNodePort: number
   /** Seconds of `sessionAffinity: ClientIP`; undefined without affinity. */
   readonly affinitySeconds: number | undefined
@@ -56,7 +56,7 @@ export interface Service {
 /** One address of a Service's endpoints. */
 export interface Endpoint {
   readonly ip: IpAddress
-  /** The name of this endpoint below that of its headless Service; absent when it has none. */
+  /** The DNS name of this endpoint within its headless Service; absent if it has none. */
   readonly hostname?: string
   /** Empty when unknown. */
   readonly nodeName: string
@@ -95,7 +95,7 @@ export interface EndpointSource {
   readonly triggeredAt: number | undefined
 }
 
-/** What a node needs to know of its own Node object. */
+/** The fields of its own Node object that a node needs. */
 export interface Node {
   readonly name: string
   /** Value of label `topology.kubernetes.io/zone`. */

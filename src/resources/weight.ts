@@ -14,10 +14,9 @@ export type WeightOf = (ip: IpAddress) => number
 const EVEN: WeightOf = () => 1
 
 /**
- * Weights from annotation `service.orch.io/weight` of the endpoints object: one
- * integer for all endpoints, or a JSON object from address to integer, where an
- * address that is missing has weight 1. Modes that know weights send no new
- * connections to weight 0.
+ * Weights from the annotation `service.orch.io/weight` of the endpoints object: one integer for all endpoints, or a
+ * JSON object from address to integer, in which a missing address has weight 1. Modes that support weights send no new
+ * connections to an endpoint of weight 0.
  */
 export function readWeights(annotations: Reader): WeightOf {
   const key = firstPresent(annotations, NAMES.weight)

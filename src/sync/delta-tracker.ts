@@ -1,13 +1,16 @@
 import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../modes/mode.ts'
 
-/** After a single repair, another process may have undone it at once, as a restarting firewall does. */
+/**
+ * The form is learned after this number of repairs: after a single one, another process may have undone it, as a
+ * restarting firewall does.
+ */
 const MIN_REPAIRS = 3
 
-/** How an object in the kernel differs from the state that the tracker knew. `stray`: it was not there. */
+/** How an object in the kernel differs from the state that the tracker knew. `stray`: the object was not expected. */
 export interface Drift {
   readonly key: ObjectKey
   readonly kind: 'missing' | 'altered' | 'stray'
-  /** The digest of the object as it was read; undefined when it is missing. */
+  /** The digest of the object as it was read; undefined if it is missing. */
   readonly seen: Digest | undefined
 }
 
@@ -32,7 +35,7 @@ export class DeltaTracker {
   readonly #failures = new Map<ObjectKey, Failure>()
   readonly #normalisedForms = new NormalisedForms()
 
-  /** Sets the digests of wanted objects; undefined: the object is no longer wanted. */
+  /** Sets the digests of wanted objects; undefined for an object that is no longer wanted. */
   want(changes: ReadonlyMap<ObjectKey, Digest | undefined>): void {
     for (const [key, digest] of changes) {
       if (digest === undefined) this.#wanted.delete(key)
@@ -44,8 +47,8 @@ export class DeltaTracker {
   }
 
   /**
-   * Takes over the kernel's objects as they were read: all, or only those of `scope`. Returns those that
-   * differ from the known state.
+   * Records the kernel's objects as they were read: all, or only those of `scope`. Returns those that differ from the
+   * known state.
    */
   saw(seen: ReadonlyMap<ObjectKey, Digest>, scope?: readonly ObjectKey[]): readonly Drift[] {
     const drift: Drift[] = []
@@ -59,9 +62,9 @@ export class DeltaTracker {
   }
 
   /**
-   * Compares objects that were found altered (`drift`), rewritten and read again (`seen`). An object that the
-   * kernel prints after three repairs as before them is `normalised`: that form counts as equal from now on.
-   * Any other one that differs from what was written is `doubtful`: the caller must read it again.
+   * Compares objects that were found altered (`drift`), rewritten and read again (`seen`). If the kernel prints an
+   * object after three repairs as it did before them, the object is `normalised`: that form counts as equal from now
+   * on. Any other object that differs from what was written is `doubtful`: the caller must read it again.
    */
   sawAfterRepair(
     drift: readonly Drift[],
@@ -91,7 +94,7 @@ export class DeltaTracker {
     }
   }
 
-  /** Takes over the outcome of writing a change that `pending` returned. */
+  /** Records the outcome of writing a change that `pending` returned. */
   confirm(change: Change, { failed, left }: ApplyResult, now: number): void {
     for (const [key, digest] of left ?? []) this.#setActual(key, digest)
     const settle = (key: ObjectKey, digest: Digest | undefined) => {
@@ -105,7 +108,9 @@ export class DeltaTracker {
     for (const key of change.unset) settle(key, undefined)
   }
 
-  /** When the next refused object may be tried again, in milliseconds since the epoch; undefined: none is. */
+  /**
+   * When the next refused object may be tried again, in milliseconds since the epoch; undefined if none was refused.
+   */
   nextRetry(): number | undefined {
     const times = [...this.#failures.values()].map((failure) => failure.retryAt)
     return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b))
@@ -161,19 +166,22 @@ function driftKind(known: Digest | undefined, seen: Digest | undefined): Drift['
 }
 
 /**
- * Digests of objects that the kernel prints in another form than they were written. A form is learned from
- * an object that the kernel prints alike after three repairs.
+ * Digests of objects that the kernel prints in another form than they were written. A form is learned if the kernel
+ * prints an object in the same way after three repairs.
  */
 export class NormalisedForms {
   readonly #known = new Map<ObjectKey, Digest>()
   readonly #suspected = new Map<ObjectKey, { readonly digest: Digest; readonly times: number }>()
 
-  /** The digest of the object's normalised form; undefined: the kernel prints it as written. */
+  /** The digest of the object's normalised form; undefined if the kernel prints it as written. */
   get(key: ObjectKey): Digest | undefined {
     return this.#known.get(key)
   }
 
-  /** After a repair the kernel still prints `digest`. True once that is the object's normalised form. */
+  /**
+   * Records that after a repair the kernel still prints `digest`. Returns true once that is the object's normalised
+   * form.
+   */
   learn(key: ObjectKey, digest: Digest): boolean {
     const before = this.#suspected.get(key)
     const times = before?.digest === digest ? before.times + 1 : 1
@@ -186,7 +194,7 @@ export class NormalisedForms {
     return true
   }
 
-  /** Discards what is known of an object: the wanted content changed, or the kernel prints it as written. */
+  /** Forgets the form of an object: its wanted content changed, or the kernel prints it as written. */
   forget(key: ObjectKey): void {
     this.#known.delete(key)
     this.#suspected.delete(key)

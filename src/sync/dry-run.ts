@@ -10,9 +10,9 @@ import { type Plan, planRun } from './plan.ts'
 
 /** What a dry run works with. */
 export interface DryRunParts {
-  /** The cluster as it is listed. */
+  /** The listed state of the cluster. */
   readonly store: ClusterStore
-  /** What is to happen to it; empty: nothing. */
+  /** Changes of the cluster to assume; empty for none. */
   readonly changes: readonly ClusterEvent[]
   readonly mode: Pick<Mode, 'program' | 'observe'>
   readonly nodeContext: () => NodeContext
@@ -20,19 +20,22 @@ export interface DryRunParts {
   readonly now: number
 }
 
-/** What a run would do, and what it was computed from. */
+/** What a run would do, and the data from which that was computed. */
 export interface DryRun extends Plan {
-  /** With the changes. */
+  /** The table after the changes. */
   readonly table: ForwardingTable
-  /** What the kernel holds of the mode. */
+  /** The mode's objects in the kernel. */
   readonly held: ReadonlyMap<ObjectKey, Digest>
-  /** The entries that an object belongs to, or belonged to before the changes; none for what all Services share. */
+  /**
+   * The entries that an object belongs to, or belonged to before the changes; empty for objects that all Services
+   * share.
+   */
   readonly ownersOf: (key: ObjectKey) => readonly EntryId[]
 }
 
 /**
- * What the loop of a daemon that starts now would write, or that of one that runs and gets the changes next: the
- * cluster is compiled, the kernel is read, and nothing is written.
+ * What a daemon that starts now would write, or a running one that gets the changes next. The cluster is compiled, the
+ * kernel is read, and nothing is written.
  */
 export async function dryRun(parts: DryRunParts): Promise<DryRun> {
   const { store, changes, mode, nodeContext, now } = parts

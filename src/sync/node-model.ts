@@ -18,9 +18,9 @@ export interface NodeModelParts {
 }
 
 /**
- * What this node is to forward: turns cluster events into the entries of the forwarding table, and these
- * into changes of the mode's program and into stale conntrack entries. It does no input or output. Work
- * waits for `compile`, so that many events of one Service cost one compilation.
+ * What this node should forward: turns cluster events into entries of the forwarding table, and these into changes of
+ * the mode's program and into stale conntrack entries. It does no input or output. Changes are collected until
+ * `compile`, so that many events of one Service cost one compilation.
  */
 export class NodeModel {
   readonly #parts: NodeModelParts
@@ -75,7 +75,7 @@ export class NodeModel {
     return this.#staleFlows.takeAll()
   }
 
-  /** When the next draining backend is removed, in milliseconds since the epoch; undefined: none drains. */
+  /** When the next draining backend is removed, in milliseconds since the epoch; undefined if none drains. */
   nextDeadline(): number | undefined {
     return this.#parts.table.nextDeadline()
   }

@@ -13,7 +13,7 @@ export interface Plan {
   readonly flows: readonly StaleFlows[]
 }
 
-/** What a plan is computed from. The tracker has seen what the kernel holds. */
+/** The inputs of a plan. The tracker has seen what the kernel holds. */
 export interface PlanParts {
   readonly model: NodeModel
   readonly tracker: DeltaTracker
@@ -21,8 +21,8 @@ export interface PlanParts {
 }
 
 /**
- * Compiles what changed, and compares what is wanted with what the kernel holds. The loop computes by this function
- * what it writes, and `node-proxy plan` what it would write. `now`: milliseconds since the epoch.
+ * Compiles what changed, and compares what is wanted with what the kernel holds. The loop uses this function for what
+ * it writes, and `node-proxy plan` for what it would write. `now`: milliseconds since the epoch.
  */
 export function planRun({ model, tracker, program }: PlanParts, now: number): Plan {
   const services = model.compile(now)

@@ -25,14 +25,14 @@ export interface SyncObserver {
   compiled(services: readonly ServiceKey[]): void
   /** A run starts: it takes everything that was queued before it. */
   begun(): void
-  /** A run that wrote, or had changes queued, or is the first without an error, has ended. */
+  /** A run has ended that wrote, had changes queued, or was the first one without an error. */
   applied(run: AppliedRun): void
   /**
    * Another process changed objects of the mode; the run is about to repair them. `by`: what reported it, such
    * as `verification` or the source of a `ForeignChange`.
    */
   drifted(drift: readonly Drift[], by: string): void
-  /** The kernel prints these objects otherwise than written; that form counts as equal from now on. */
+  /** The kernel prints these objects differently from what was written; that form counts as equal from now on. */
   normalised(keys: readonly ObjectKey[]): void
   /** Reading or writing the kernel failed as a whole; the loop tries again. */
   failed(error: unknown): void
@@ -61,7 +61,7 @@ export interface SyncLoopParts {
 const VERIFY_SHARE = 1 / 400
 /** The longest time between a report of a foreign change and its repair. */
 const MAX_REPAIR_DELAY_MS = 250
-/** After a failed run, or failed deletion of flows. */
+/** The delay after a failed run, or after a failed deletion of flows. */
 const RETRY_MS = 1_000
 /** The `by` of a drift that a verification found. */
 const VERIFICATION = 'verification'
@@ -82,11 +82,11 @@ export class SyncLoop {
   #timerAt = Number.POSITIVE_INFINITY
   #queuedAt: number | undefined
   readonly #flows = new FlowQueue()
-  /** When the deletion of flows that failed is tried again. */
+  /** When the failed deletion of flows is tried again. */
   #flowsAt = Number.POSITIVE_INFINITY
-  /** A run threw an error, and no run has succeeded since. */
+  /** Whether a run threw an error, and no run has succeeded since. */
   #hasFailed = false
-  /** Objects that another process may have changed, to be read; at the start all objects. */
+  /** Objects that another process may have changed and that have to be read; at the start all objects. */
   #suspects: { keys: Set<ObjectKey> | 'all'; by: string } | undefined = { keys: 'all', by: 'start' }
   #verifyAt = Number.POSITIVE_INFINITY
   #hasObserved = false
@@ -137,7 +137,7 @@ export class SyncLoop {
     await this.#running
   }
 
-  /** Notes when the oldest change was queued that the next run writes. */
+  /** Records when the oldest change was queued that the next run writes. */
   #queue(): void {
     if (this.#queuedAt !== undefined) return
     this.#queuedAt = this.#parts.clock.now()
@@ -234,7 +234,7 @@ export class SyncLoop {
     return drift.filter(({ kind, key }) => kind !== 'missing' && tracker.isWanted(key))
   }
 
-  /** Reads the objects that were just rewritten, so that a normalised form is not repaired for ever. */
+  /** Reads the objects that were just rewritten, so that a normalised form is not repaired again and again. */
   async #learnNormalisedForms(drift: readonly Drift[]): Promise<void> {
     const { mode, tracker, observer } = this.#parts
     const seen = await mode.observe(drift.map(({ key }) => key))
@@ -243,7 +243,7 @@ export class SyncLoop {
     if (doubtful.length > 0) this.suspect({ keys: doubtful, by: 'repair' })
   }
 
-  /** Brings the kernel up to date. `effective`: of how many waiting callbacks the effect is in the kernel. */
+  /** Brings the kernel up to date. `effective`: the number of waiting callbacks whose effect is in the kernel. */
   async #apply(): Promise<{ readonly wrote: boolean; readonly effective: number }> {
     const { model, mode, tracker, clock, observer } = this.#parts
     const { program } = mode
@@ -293,9 +293,9 @@ function isEmpty(change: Change): boolean {
 }
 
 /**
- * Decides when the next run may start: `minPeriodMs` after the start of the previous run, and after a pause
- * of at least half the time that run took. The first change is so written at once, and the following ones
- * together; the loop sleeps at least a third of the time, however slow the kernel is.
+ * Decides when the next run may start: `minPeriodMs` after the start of the previous run, and after a pause of at
+ * least half the time that run took. So the first change is written at once, and the following ones together; the loop
+ * sleeps at least a third of the time, even if the kernel is slow.
  */
 export class Throttle {
   readonly #clock: Clock

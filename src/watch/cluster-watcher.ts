@@ -22,7 +22,7 @@ import { probeServer } from './server-probe.ts'
 
 const PATH = '/apis/networking.k8s.io/v1/servicecidrs'
 const RESOURCE = 'servicecidrs'
-/** How often the feed looks for what the server did not have or did not permit. */
+/** How often the feed checks for an API that the server did not have or did not permit. */
 const CHECK_MS = 5 * 60_000
 const DELETED = { kind: 'serviceCIDR', value: undefined } as const
 
@@ -33,20 +33,26 @@ export interface ClusterWatcherOptions {
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
-  /** Name of the only Node that is followed. */
+  /** The name of the only Node that is followed. */
   readonly nodeName: string
-  /** Value of the label `service-proxy-name` of the Services to follow; undefined: those without the label. */
+  /** Value of the label `service-proxy-name` of the Services to follow; undefined for those without the label. */
   readonly proxyName?: string | undefined
   readonly timing?: Partial<ReflectorTiming>
   /** Milliseconds after which `onSynced` no longer waits for the Node, which may be forbidden to read, and Service ranges; 30,000. */
   readonly nodeTimeoutMs?: number
-  /** Called with changes in their order, never with an empty batch. A deleted object may be unknown. */
+  /**
+   * Called with changes in their order, never with an empty batch. A deleted object may never have been reported
+   * before.
+   */
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
   /** Called once, when everything was listed and passed to `onEvents`, or `nodeTimeoutMs` is over. */
   readonly onSynced: () => void
   /** Called for an object that cannot be used, or only in part. */
   readonly onProblem: (problem: WatchProblem) => void
-  /** Called once while the server has no ServiceCIDR objects, or permits no list of them; absent: not reported. */
+  /**
+   * Called once while the server has no ServiceCIDR objects, or does not permit listing them; absent if this is not
+   * reported.
+   */
   readonly onRangesRefused?: (failure: ApiFailure) => void
   /** Gets every failed request, and every watch that was opened. */
   readonly reporter: RequestReporter
@@ -130,7 +136,7 @@ interface Running {
   readonly probe: { run(signal: AbortSignal): Promise<void> }
 }
 
-/** Runs all parts until `signal` is aborted; a bug in one ends the others too, and rejects. */
+/** Runs all parts until `signal` is aborted; if one fails because of a bug, the others end, and it rejects. */
 async function runAll(parts: Running, signal: AbortSignal): Promise<void> {
   const stop = new AbortController()
   const end = (): void => stop.abort()
@@ -197,14 +203,15 @@ interface ServiceCidrFeedOptions {
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
   /** Called when the objects are listed, after `onEvents` got them, and when the server refuses to list them. */
   readonly onSettled: () => void
-  /** Called once while the server has no such API, or permits no list of it. */
+  /** Called once while the server has no such API, or does not permit listing its objects. */
   readonly onRefused: (failure: ApiFailure) => void
 }
 
 /**
- * Follows the ServiceCIDR objects until `signal` is aborted. Servers before Kubernetes 1.33 have none and old roles do not permit
- * to list them. Such an answer is no failure: the last known ranges stay, and the feed looks again every five minutes. An object that
- * is being deleted counts until it is gone, which is when no Service has an address of it. Rejects only for a bug in a callback.
+ * Follows the ServiceCIDR objects until `signal` is aborted. Servers before Kubernetes 1.33 have none, and old roles
+ * do not permit listing them. Neither is a failure: the last known ranges stay, and the feed checks again every five
+ * minutes. An object that is being deleted counts until it is gone, which happens when no Service has one of its
+ * addresses. Rejects only for a bug in a callback.
  */
 async function followServiceCidrs(
   options: ServiceCidrFeedOptions,
@@ -238,7 +245,7 @@ async function followServiceCidrs(
   }
 }
 
-/** Why the objects cannot be listed; undefined: they can. */
+/** Why the objects cannot be listed; undefined if they can. */
 async function probe(
   { client }: FeedContext,
   signal: AbortSignal,
@@ -248,7 +255,7 @@ async function probe(
   return page.ok ? undefined : page.failure
 }
 
-/** `leftover`: names of objects of an earlier feed, which are gone unless they are listed again. */
+/** `leftover`: names of objects of an earlier feed; they count as deleted unless they are listed again. */
 function feedOf(
   { context, onEvents, onSettled }: ServiceCidrFeedOptions,
   leftover: Iterable<string>,

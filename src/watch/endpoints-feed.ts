@@ -21,7 +21,9 @@ export interface EndpointsFeedOptions {
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
   /** Called whenever the objects of an API have all been listed, after `onEvents` got them. */
   readonly onListed: () => void
-  /** Follow the endpoints of headless Services too, which a node does not forward to; false. */
+  /**
+   * Whether to follow the endpoints of headless Services as well, to which a node does not forward; false by default.
+   */
   readonly includeHeadless?: boolean
 }
 
@@ -37,9 +39,9 @@ export interface EndpointsFeed {
   failure(): ApiFailure | undefined
 }
 
-/** How often the feed looks for `discovery.k8s.io/v1` on a server that did not have it. */
+/** How often the feed checks for `discovery.k8s.io/v1` on a server that did not have it. */
 const UPGRADE_CHECK_MS = 5 * 60_000
-/** Reported for a server without any collection of endpoints: every API server has at least that of v1. */
+/** Reported for a server without any API for endpoints: every API server has at least v1 Endpoints. */
 const NO_ENDPOINTS = statusFailure(404, undefined)
 const NOT_HEADLESS = { labelSelector: '!service.kubernetes.io/headless' }
 
@@ -133,7 +135,7 @@ class DiscoveredEndpointsFeed implements EndpointsFeed {
     }
   }
 
-  /** Failures of discovery are reported for the resource of the present API, at the start for slices. */
+  /** Failures of discovery are reported for the resource of the present API; at the start for slices. */
   #discovery(): ApiOperation {
     return { verb: 'discover', resource: this.#api === 'v1' ? 'endpoints' : 'endpointslices' }
   }

@@ -51,8 +51,8 @@ export interface FeedOptions<T> {
 }
 
 /**
- * Creates a reflector of one resource whose objects are decoded, that reports objects it cannot decode or
- * only in part to `onProblem`, and requests to `reporter`.
+ * Creates a reflector for one resource that decodes its objects. Objects that cannot be decoded, or only in part, are
+ * reported to `onProblem`, and requests to `reporter`.
  */
 export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Reflector {
   const { name, resource, decode, onChanges, onListed } = options

@@ -16,16 +16,16 @@ export interface ServerProbeOptions {
   readonly states: () => readonly ReflectorState[]
 }
 
-/** The probe reads `/version`: every authenticated user may, and it costs the server next to nothing. */
+/** The probe reads `/version`: every authenticated user may do so, and it costs the server almost nothing. */
 export const PROBE = { verb: 'get', resource: 'version' } as const
 const SILENCE_MS = 20_000
 const TIMEOUT_MS = 8_000
 
 /**
- * Reads `/version` when watches are open and no event has arrived on any of them for 20 s, because the watch
- * of a quiet cluster is as silent as that of a server that hangs. Without an answer in 8 s it reports a
- * failure, and repeats the request every 20 s until there is one. It leaves the watches open: a server that
- * is merely slow would have to serve all lists again.
+ * Reads `/version` when watches are open and no event has arrived on any of them for 20 s, because the watch of a
+ * quiet cluster looks like that of a server that hangs. If there is no answer within 8 s, it reports a failure, and
+ * repeats the request every 20 s until there is an answer. It leaves the watches open: otherwise a server that is only
+ * slow would have to serve all lists again.
  */
 export async function probeServer(options: ServerProbeOptions, signal: AbortSignal): Promise<void> {
   const { clock, reporter, states } = options
@@ -37,7 +37,7 @@ export async function probeServer(options: ServerProbeOptions, signal: AbortSign
     if (restMs > 0) await sleep(clock, restMs, signal)
     if (restMs > 0 && !isFailing) continue
     probedAt = clock.now()
-    // Feeds without a watch make requests, which fail by themselves.
+    // Feeds without a watch make requests, which fail on their own.
     if (!isFailing && !states().some(({ connected }) => connected)) continue
     const failure = silenceFailure(await readVersion(options, signal))
     if (signal.aborted) return

@@ -11,7 +11,7 @@ export function client(text: string): Uint8Array {
   return ipBytes(ip)
 }
 
-/** 10.0.0.0 and what follows. */
+/** The address 10.0.0.0 plus `n`. */
 export function clientNumber(n: number): Uint8Array {
   return Uint8Array.of(10, (n >> 16) & 255, (n >> 8) & 255, n & 255)
 }

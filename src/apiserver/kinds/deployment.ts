@@ -1,6 +1,6 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import { readMetadata } from '../../resources/metadata.ts'
-import { own, type Raw, type Reader } from '../../resources/reader.ts'
+import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
 import { selects } from '../../resources/selector/label-selector.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
@@ -91,7 +91,7 @@ function defaultDeployment(deployment: Raw): Raw {
 
 function defaultStrategy(given: Raw): Raw {
   const strategy = fill(given, { type: 'RollingUpdate' })
-  if (own(strategy, 'type') !== 'RollingUpdate') return strategy
+  if (ownField(strategy, 'type') !== 'RollingUpdate') return strategy
   return change(strategy, 'rollingUpdate', (rolling) => fill(rolling, ROLLING_UPDATE))
 }
 

@@ -17,7 +17,7 @@ import { HOSTNAME, ZONE } from '../../resources/label-names.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { isLabelValue, isSubdomain } from '../../resources/names.ts'
 import { readEndpointPorts } from '../../resources/port.ts'
-import { own, type Raw, type Reader } from '../../resources/reader.ts'
+import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
 import { readSliceEndpoints } from '../../resources/slice-endpoints.ts'
 import { readTriggerTime } from '../../resources/timestamp.ts'
 import { readWeights } from '../../resources/weight.ts'
@@ -80,7 +80,7 @@ function defaultEndpointSlice(slice: Raw): Raw {
 }
 
 function defaultSlicePort(port: Raw): Raw {
-  return own(port, 'name') === undefined
+  return ownField(port, 'name') === undefined
     ? { ...defaultProtocol(port), name: '' }
     : defaultProtocol(port)
 }

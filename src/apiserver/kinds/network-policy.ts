@@ -4,7 +4,7 @@ import { CIDR_FAULT, type Note, readCidr } from '../../resources/address.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { isPortName } from '../../resources/names.ts'
 import { isIntegerIn, isPort, readProtocol } from '../../resources/port.ts'
-import { own, type Raw, type Reader } from '../../resources/reader.ts'
+import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
 import { aliasVersions } from './shared/alias-versions.ts'
@@ -49,14 +49,14 @@ function defaultNetworkPolicy(policy: Raw): Raw {
   return change(policy, 'spec', (given) => {
     const spec = fill(given, { podSelector: {} })
     const rules = changeEach(changeEach(spec, 'ingress', defaultRule), 'egress', defaultRule)
-    const types = own(rules, 'policyTypes')
+    const types = ownField(rules, 'policyTypes')
     const isAbsent = types === undefined || (Array.isArray(types) && types.length === 0)
     return isAbsent ? { ...rules, policyTypes: impliedTypes(rules) } : rules
   })
 }
 
 function impliedTypes(spec: Raw): readonly string[] {
-  const egress = own(spec, 'egress')
+  const egress = ownField(spec, 'egress')
   return Array.isArray(egress) && egress.length > 0 ? ['Ingress', 'Egress'] : ['Ingress']
 }
 

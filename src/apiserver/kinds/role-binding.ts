@@ -3,7 +3,7 @@ import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../
 import { canonicalGroup, RBAC_GROUP } from '../../resources/api-groups.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { isLabel } from '../../resources/names.ts'
-import { own, type Raw, type Reader } from '../../resources/reader.ts'
+import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../resource/column.ts'
 import type { Resource, WriterCheck } from '../resource/resource.ts'
 import { notFound } from '../status/status-errors.ts'
@@ -122,7 +122,7 @@ function renameGroups(binding: JsonObject, rename: (group: string) => string): J
 function defaultBinding(binding: Raw): Raw {
   const referred = changePresent(binding, 'roleRef', ofGroup)
   return changeEach(referred, 'subjects', (subject) => {
-    const kind = own(subject, 'kind')
+    const kind = ownField(subject, 'kind')
     return kind === 'User' || kind === 'Group' ? ofGroup(subject) : subject
   })
 }

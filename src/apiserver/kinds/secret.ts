@@ -1,7 +1,7 @@
 import { objectAt, stringAt } from '../../lib/json.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { isSubdomain, NAMES, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
-import { isRaw, own, type Raw, type Reader } from '../../resources/reader.ts'
+import { isRaw, ownField, type Raw, type Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
 import { checkImmutableData, checkUnchanged } from './shared/checks.ts'
@@ -52,8 +52,8 @@ export const secrets: Resource = {
 /** A Secret whose `stringData`, which is for writing only, stands encoded in `data`. */
 function defaultSecret(given: Raw): Raw {
   const secret = changePresent(fill(given, { type: 'Opaque' }), 'data', joinBase64Lines)
-  const texts = own(secret, 'stringData')
-  const data = own(secret, 'data') ?? {}
+  const texts = ownField(secret, 'stringData')
+  const data = ownField(secret, 'data') ?? {}
   if (!isRaw(texts) || !isRaw(data)) return secret
   if (!Object.values(texts).every((text) => typeof text === 'string')) return secret
   const encoded = Object.entries(texts).map(

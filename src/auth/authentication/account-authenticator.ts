@@ -222,7 +222,7 @@ function isSame(left: string, right: string): boolean {
  */
 class VerifiedTokens<Known> {
   readonly #clock: Clock
-  readonly #known = new Map<string, { readonly value: Known; readonly expires: number }>()
+  readonly #tokens = new Map<string, { readonly value: Known; readonly expires: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -230,20 +230,20 @@ class VerifiedTokens<Known> {
 
   get(token: string): Known | undefined {
     const key = hashOf(token)
-    const found = this.#known.get(key)
+    const found = this.#tokens.get(key)
     if (found === undefined) return undefined
-    this.#known.delete(key)
+    this.#tokens.delete(key)
     if (found.expires <= this.#clock.now() / 1000) return undefined
-    this.#known.set(key, found)
+    this.#tokens.set(key, found)
     return found.value
   }
 
   /** `expires`: seconds since 1970; undefined: never. */
   set(token: string, value: Known, expires = Number.POSITIVE_INFINITY): void {
-    this.#known.set(hashOf(token), { value, expires })
-    if (this.#known.size <= MAX_TOKENS) return
-    for (const oldest of this.#known.keys()) {
-      this.#known.delete(oldest)
+    this.#tokens.set(hashOf(token), { value, expires })
+    if (this.#tokens.size <= MAX_TOKENS) return
+    for (const oldest of this.#tokens.keys()) {
+      this.#tokens.delete(oldest)
       break
     }
   }

@@ -1,10 +1,10 @@
 import type { CredentialSource } from './credential/credential.ts'
 
-/** What one TLS handshake uses, as PEM. */
+/** The certificates and key for one TLS handshake, as PEM. */
 export interface TlsMaterial {
-  /** Authorities to trust; undefined: those of the machine. */
+  /** Authorities to trust; undefined for those of the machine. */
   readonly ca: string | undefined
-  /** The client's certificate chain; undefined: none. */
+  /** The client's certificate chain; undefined if the client presents none. */
   readonly cert: string | undefined
   /** The private key of `cert`. */
   readonly key: string | undefined
@@ -24,11 +24,11 @@ export interface TlsSettings {
 export interface Connection {
   /** Scheme, host and port: `https://10.0.0.1:6443`. */
   readonly origin: string
-  /** Path of a Unix socket that is connected to instead of the origin's host and port. */
+  /** Path of a Unix socket to connect to, instead of the origin's host and port. */
   readonly socketPath?: string
-  /** Prefix of the path of every request, without a trailing slash; mostly empty. */
+  /** Prefix of the path of every request, without a trailing slash; usually empty. */
   readonly basePath: string
-  /** Undefined for plain HTTP; no credential is sent then, except through a Unix socket. */
+  /** Undefined for plain HTTP; then no credential is sent, except through a Unix socket. */
   readonly tls: TlsSettings | undefined
   readonly credentials: CredentialSource
   /** The source of this connection, for logs: `kubeconfig "/etc/kubeconfig"`. */

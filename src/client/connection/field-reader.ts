@@ -3,19 +3,19 @@ import type { JsonRecord } from '../json.ts'
 import { isRecord } from '../json.ts'
 
 /**
- * Reads the fields of one mapping of a kubeconfig. All methods throw NP_CLIENT_KUBECONFIG for a value of the
- * wrong type, which names the field and never the value: it may be a secret.
+ * Reads the fields of one mapping of a kubeconfig. All methods throw NP_CLIENT_KUBECONFIG for a value of the wrong
+ * type. The error names the field but not the value, which may be a secret.
  */
 export interface FieldReader {
-  /** A string; undefined when it is absent or empty. */
+  /** A string; undefined if absent or empty. */
   text(field: string): string | undefined
-  /** A boolean; false when it is absent. */
+  /** A boolean; false if absent. */
   flag(field: string): boolean
-  /** A mapping; undefined when it is absent. */
+  /** A mapping; undefined if absent. */
   part(field: string): FieldReader | undefined
-  /** A list of mappings; empty when it is absent. */
+  /** A list of mappings; empty if absent. */
   parts(field: string): readonly FieldReader[]
-  /** A list of strings; empty when it is absent. */
+  /** A list of strings; empty if absent. */
   texts(field: string): readonly string[]
   /** Whether the field has a value other than null. */
   has(field: string): boolean

@@ -27,8 +27,8 @@ const FOLDERS = [
 ] as const
 
 /**
- * The connection of a Pod, from the files of its service account and the environment, with the names of
- * Kubernetes or of orch.
+ * The connection of a Pod, from the files of its service account and its environment, with the names of Kubernetes or
+ * those of orch.
  * @throws NP_CLIENT_NOT_IN_CLUSTER, NP_CLIENT_SERVER_URL
  */
 export async function loadInCluster(options: InClusterOptions): Promise<Connection> {

@@ -5,8 +5,8 @@ import { NodeProxyError } from '../../lib/error.ts'
 const SIZE_LIMIT = 4 * 1024 * 1024
 
 /**
- * The YAML (or JSON) of a kubeconfig of at most 4 MiB. Errors name line and column, and never quote the text, which
- * has secrets.
+ * The YAML (or JSON) of a kubeconfig of at most 4 MiB. Errors contain line and column, but never the text, because it
+ * contains secrets.
  * @throws NP_CLIENT_KUBECONFIG
  */
 export async function readKubeconfigDocument(file: string): Promise<Document> {

@@ -19,15 +19,16 @@ export interface KubeconfigEntry {
 const FRESH_MS = 60_000
 
 /**
- * The token of a user entry. The file is read again every minute and after a 401, and a new token in it is used; while
- * it cannot be read, or has none, the last one is. A renewed token is written into the file, whose other content stays.
+ * The token of a user entry. The file is read again every minute and after a 401, and a new token in it is used. While
+ * it cannot be read or has no token, the last token stays in use. A renewed token is written into the file; the rest
+ * of the file is unchanged.
  */
 export function kubeconfigToken(
   entry: KubeconfigEntry,
   token: string,
   clock: Pick<Clock, 'now'>,
 ): CredentialSource {
-  /** The one that the file had when it was last read: the used one may be newer, where the file cannot be written. */
+  /** The token that the file had when last read: the token in use may be newer if the file cannot be written. */
   let ofFile = token
   let used: { readonly token: string; readonly credential: Credential } = {
     token,
@@ -86,7 +87,7 @@ async function readToken(entry: KubeconfigEntry): Promise<string> {
   return locate(await readKubeconfigDocument(entry.file), entry).token
 }
 
-/** Where the entry is in the list of users, and its token. @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_CREDENTIAL */
+/** The position of the entry in the list of users, and its token. @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_CREDENTIAL */
 function locate(
   document: Document,
   { file, userName }: KubeconfigEntry,
@@ -103,7 +104,7 @@ function locate(
   throw new NodeProxyError('NP_CLIENT_KUBECONFIG', message, { object: file })
 }
 
-/** A message of ours, else the system's code: its message may quote the path with the name of a partial file. */
+/** The message of our own error, else the system's code: its message may quote the path of a temporary file. */
 function reasonOf(error: unknown): string {
   if (error instanceof NodeProxyError) return error.message
   return systemCode(error)

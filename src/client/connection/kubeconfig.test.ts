@@ -238,7 +238,11 @@ test.each<[string, Parts, RegExp]>([
   ['no server', { cluster: { server: '' } }, /server is missing/],
   ['a server that is no URL', { cluster: { server: 'https://[' } }, /cluster.server is not a URL/],
   ['an ftp server', { cluster: { server: 'ftp://x' } }, /scheme "ftp:"/],
-  ['a password in the URL', { cluster: { server: 'https://a:b@x' } }, /carries a user or password/],
+  [
+    'a password in the URL',
+    { cluster: { server: 'https://a:b@x' } },
+    /contains a user or password/,
+  ],
   ['no base64', { cluster: { 'certificate-authority-data': '!' } }, /-data is not base64/],
   [
     'no PEM',
@@ -264,7 +268,11 @@ test.each<[string, Parts, RegExp]>([
     /client-key is not the PEM key of client-certificate/,
   ],
   ['a user without password', { user: { username: 'ann' } }, /must come together/],
-  ['a token with a newline', { user: { token: 'se\ncret' } }, /characters that no token has/],
+  [
+    'a token with a newline',
+    { user: { token: 'se\ncret' } },
+    /characters that are not allowed in a token/,
+  ],
   ['impersonation', { user: { as: 'bob' } }, /as is not supported/],
   [
     'auth-provider',

@@ -33,7 +33,8 @@ export interface KubeconfigOptions {
 
 /**
  * The connection of the current-context. The file is read again for each new connection and, for its token, every
- * minute: a new certificate, authority or token in it needs no restart. What cannot be read then stays as it was.
+ * minute: a new certificate, authority or token in it needs no restart. If it cannot be read, the last values stay in
+ * use.
  * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL
  */
 export async function loadKubeconfig(options: KubeconfigOptions): Promise<Connection> {
@@ -56,8 +57,8 @@ async function readEntries(file: string): Promise<Entries> {
 }
 
 /**
- * The connection of the current-context of a kubeconfig that is already parsed, such as one that was merged from
- * several files. `path` is for messages, and its folder is where relative paths begin.
+ * The connection of the current-context of a kubeconfig that is already parsed, for example one merged from several
+ * files. `path` is used in messages, and relative paths start in its folder.
  * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL
  */
 export async function kubeconfigConnection(
@@ -67,7 +68,7 @@ export async function kubeconfigConnection(
   return connectionOf(entriesOf(value, resolve(options.path)), options)
 }
 
-/** What the current-context refers to. */
+/** The entries that the current-context refers to. */
 interface Entries {
   readonly cluster: FieldReader
   readonly user: FieldReader | undefined
@@ -83,7 +84,7 @@ function entriesOf(value: unknown, file: string): Entries {
   return { cluster, user, userName }
 }
 
-/** `source`: the file that the entries are from, where they are from one. */
+/** `source`: the file of the entries, if they are from a single file. */
 async function connectionOf(
   { cluster, user, userName }: Entries,
   { path, master, clock }: KubeconfigOptions,
@@ -198,13 +199,16 @@ interface KubeconfigUserInput {
   readonly server: string
   /** Folder of the kubeconfig, to which paths are relative. */
   readonly folder: string
-  /** Where the user entry is, so that its token can be read and written again; undefined: in no file. */
+  /**
+   * The location of the user entry, so that its token can be read and written again; undefined if it is not in a file.
+   */
   readonly entry: KubeconfigEntry | undefined
   readonly clock: Clock
 }
 
 /**
- * The credential of a user entry: the first of exec, tokenFile, token, username with password; anonymous without them.
+ * The credential of a user entry: the first of exec, tokenFile, token, username with password; anonymous if all are
+ * absent.
  * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_CREDENTIAL
  */
 function kubeconfigUser(input: KubeconfigUserInput): CredentialSource {
@@ -259,7 +263,7 @@ function execUser(exec: FieldReader, input: KubeconfigUserInput): CredentialSour
   return execCredential(plugin, input.clock)
 }
 
-/** A command with a slash is relative to the kubeconfig; without one it is found in PATH. */
+/** A command with a slash is relative to the kubeconfig; without a slash it is searched for in PATH. */
 function commandPath(command: string, folder: string): string {
   return isAbsolute(command) || !command.includes('/') ? command : resolve(folder, command)
 }

@@ -6,9 +6,9 @@ import { loadKubeconfig } from './kubeconfig.ts'
 import { parseServerUrl } from './server-url.ts'
 
 export interface LoadConnectionOptions {
-  /** `--kubeconfig`; empty or undefined: none. */
+  /** `--kubeconfig`; empty or undefined if not given. */
   readonly kubeconfig: string | undefined
-  /** `--master`; empty or undefined: none. */
+  /** `--master`; empty or undefined if not given. */
   readonly master: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
@@ -26,7 +26,7 @@ export async function loadConnection(options: LoadConnectionOptions): Promise<Co
   return master === undefined ? loadInCluster({ env, clock }) : connectionTo(master)
 }
 
-/** A connection through a Unix socket, without TLS; anonymous where no credentials are given. */
+/** A connection through a Unix socket, without TLS; anonymous if no credentials are given. */
 export function connectionBySocket(
   socketPath: string,
   credentials: CredentialSource = anonymous,
@@ -41,7 +41,7 @@ export function connectionBySocket(
   }
 }
 
-/** An anonymous connection, which trusts the machine's authorities for an https URL. @throws NP_CLIENT_SERVER_URL */
+/** An anonymous connection; for an https URL it trusts the machine's authorities. @throws NP_CLIENT_SERVER_URL */
 export function connectionTo(server: string): Connection {
   const url = parseServerUrl(server, '--master')
   const material = { ca: undefined, cert: undefined, key: undefined }

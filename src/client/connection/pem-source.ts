@@ -3,14 +3,14 @@ import { resolve } from 'node:path'
 import { NodeProxyError, systemCode } from '../../lib/error.ts'
 import type { FieldReader } from './field-reader.ts'
 
-/** Reads a PEM text; called for every new connection. Undefined: there is none. @throws NP_CLIENT_CREDENTIAL */
+/** Reads a PEM text; called for every new connection. Undefined if none is configured. @throws NP_CLIENT_CREDENTIAL */
 export type PemSource = () => Promise<string | undefined>
 
 const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/
 
 /**
- * The PEM of `<field>-data` (base64), else of the file `<field>` (relative to the
- * kubeconfig's folder); its result is undefined when the entry has neither.
+ * The PEM of `<field>-data` (base64), else of the file `<field>` (relative to the kubeconfig's folder); the source
+ * returns undefined if the entry has neither.
  * @throws NP_CLIENT_KUBECONFIG
  */
 export function pemSource(reader: FieldReader, field: string, folder: string): PemSource {

@@ -4,7 +4,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 export interface ServerUrl {
   /** `https://host:port`. */
   readonly origin: string
-  /** Without a trailing slash; mostly empty. */
+  /** Path without a trailing slash; usually empty. */
   readonly basePath: string
   /** Whether the scheme is https. */
   readonly secure: boolean
@@ -21,8 +21,9 @@ export function parseServerUrl(text: string, where: string): ServerUrl {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw refusal(where, `has the scheme ${JSON.stringify(url.protocol)}`)
   }
-  if (url.username !== '' || url.password !== '') throw refusal(where, 'carries a user or password')
-  if (url.search !== '' || url.hash !== '') throw refusal(where, 'carries a query or fragment')
+  if (url.username !== '' || url.password !== '')
+    throw refusal(where, 'contains a user or password')
+  if (url.search !== '' || url.hash !== '') throw refusal(where, 'contains a query or fragment')
   return {
     origin: url.origin,
     basePath: url.pathname.replace(/\/+$/, ''),

@@ -13,7 +13,7 @@ import { openWatch } from './watch-stream.ts'
 /** Options of one request. */
 export interface RequestOptions {
   readonly query?: Query
-  /** Aborts the request, whose failure is `NP_CLIENT_ABORTED` then. */
+  /** Aborts the request, which then fails with `NP_CLIENT_ABORTED`. */
   readonly signal?: AbortSignal
 }
 
@@ -24,8 +24,8 @@ export type PatchType =
   | 'application/strategic-merge-patch+json'
 
 /**
- * A client of one API server, in JSON. Paths are absolute (`/api/v1/services`).
- * No method rejects: every failure, of the server or the network, is an `ApiFailure`.
+ * A JSON client for one API server. Paths are absolute (`/api/v1/services`). No method rejects: every failure, of the
+ * server or the network, is an `ApiFailure`.
  */
 export interface ApiClient {
   /** The server's origin, for messages. */
@@ -46,21 +46,21 @@ export interface ApiClient {
   ): Promise<ApiResult<unknown>>
   /** Deletes an object; `body` is DeleteOptions. @returns a Status, or the object */
   remove(path: string, body: unknown, options?: RequestOptions): Promise<ApiResult<unknown>>
-  /** Closes every connection, those of watches too. */
+  /** Closes every connection, including those of watches. */
   close(): Promise<void>
 }
 
 export interface ApiClientOptions {
   readonly connection: Connection
   readonly clock: Clock
-  /** Such as `node-proxy/1.2.3`. */
+  /** For example `node-proxy/1.2.3`. */
   readonly userAgent: string
-  /** Milliseconds in which a request must be answered completely, except for watches. Default 25,000. */
+  /** Milliseconds within which a request must be answered completely, except for watches. Default 25,000. */
   readonly requestTimeoutMs?: number
   readonly observer?: ClientObserver
 }
 
-/** Below half a minute, in which a server that never answers is to be reported. */
+/** Less than half a minute, the time within which a server that never answers has to be reported. */
 const REQUEST_TIMEOUT_MS = 25_000
 
 /** Creates a client. It connects at the first request. */

@@ -6,10 +6,10 @@ import { scrubText } from '../../telemetry/redact.ts'
 import { type ApiFailure, causeOf } from './failure.ts'
 import { type FailureReason, factsOf, reasonOf } from './failure-reason.ts'
 
-/** What a request was for. */
+/** The purpose of a request. */
 export interface ApiOperation {
   readonly verb: 'list' | 'watch' | 'get' | 'create' | 'patch' | 'discover'
-  /** One of a few names, because metrics have it as a label: `services`. */
+  /** One of a few names, because metrics use it as a label: `services`. */
   readonly resource: string
 }
 
@@ -27,7 +27,7 @@ export interface ApiFailuresOptions {
   /** Origin of the API server. */
   readonly server: string
   readonly metrics?: Pick<Metrics, 'apiFailures' | 'apiFailing'>
-  /** Fields of every record, beside its own. */
+  /** Fields of every log record, besides the record's own. */
   readonly fields?: LogFields
 }
 
@@ -42,7 +42,7 @@ interface Failing extends PresentFailure {
   readonly kind: string
   /** First failure since the resource last worked, ms since the epoch. */
   readonly since: number
-  /** Ends the wait that shows whether a success lasts; undefined before one. */
+  /** Cancels the wait that shows whether a success lasts; undefined before a success. */
   cancel: (() => void) | undefined
 }
 
@@ -51,19 +51,19 @@ interface Recovered {
   seconds: number
 }
 
-/** Milliseconds without a failure after which a success counts: a watch may be opened and broken at once. */
+/** Milliseconds without a failure after which a success counts: a watch may be opened and break at once. */
 const SETTLE_MS = 10_000
 
 /**
- * Reports why requests to the API server fail: one log record for each kind of failure and minute,
- * how many followed, and when it is over; a counter by resource and reason; and the present cause
- * for `/readyz`. A kind is a reason, and where each resource fails by itself (RBAC) also the resource.
+ * Reports why requests to the API server fail: one log record per minute for each kind of failure, the number of
+ * further failures, and the end of the failure; a counter by resource and reason; and the present cause for `/readyz`.
+ * A kind is a reason; if resources fail independently (RBAC), the resource is part of the kind.
  */
 export class ApiFailures implements RequestReporter {
   readonly #options: ApiFailuresOptions
   readonly #log: FailureLog
   readonly #failing = new Map<string, Failing>()
-  /** By kind: what works again while other resources still fail. */
+  /** By kind: resources that work again while others still fail. */
   readonly #recovered = new Map<string, Recovered>()
 
   constructor(options: ApiFailuresOptions) {
@@ -112,7 +112,7 @@ export class ApiFailures implements RequestReporter {
     this.#clear(resource, failing)
   }
 
-  /** The resource does not fail for this reason any more; the last one of its kind ends the kind. */
+  /** Records that the resource does not fail for this reason any more; the last resource of a kind ends the kind. */
   #clear(resource: string, { reason, kind }: Failing): void {
     const { log, server, metrics, fields } = this.#options
     metrics?.apiFailing.set({ resource, reason }, 0)

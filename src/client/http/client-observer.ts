@@ -14,7 +14,7 @@ export interface ObservedRequest {
 export interface ClientObserver {
   /** A request got the head of its response, or failed. */
   requested(request: ObservedRequest): void
-  /** A credential is in use; `validity` undefined: it does not expire. */
+  /** A credential is in use; `validity` is undefined if it does not expire. */
   authenticated(kind: CredentialKind, validity: Validity | undefined): void
 }
 

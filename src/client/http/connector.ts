@@ -6,24 +6,27 @@ import { certificateValidity } from '../connection/credential/validity.ts'
 import type { ClientObserver } from './client-observer.ts'
 import { buildConnector as connectorOf } from './undici.ts'
 
-/** For connecting by TCP and TLS together. */
+/** The time for connecting by TCP and TLS together. */
 export const CONNECT_TIMEOUT_MS = 10_000
-/** A peer that does not answer any more is noticed after 15 s + 3 × 5 s. */
+/** A peer that no longer answers is noticed after 15 s + 3 × 5 s. */
 const KEEP_ALIVE = { enable: true, initialDelay: 15_000, interval: 5_000, count: 3 }
 
 export interface ConnectorOptions {
   /** The certificate of the credential, which takes precedence over the connection's. */
   readonly certificate: Credential['certificate']
   readonly observer: Pick<ClientObserver, 'authenticated'>
-  /** Receives the certificate (PEM) of each new connection; undefined: it has none. */
+  /** Receives the certificate (PEM) of each new connection; undefined if it has none. */
   readonly onCertificate?: (cert: string | undefined) => void
-  /** A connection to the server that was made already, each once; undefined: there is none, and one is made. */
+  /**
+   * Returns an existing connection to the server, each once; undefined if there is none left, so that a new one is
+   * opened.
+   */
   readonly opened?: (() => Socket | undefined) | undefined
 }
 
 /**
- * Opens sockets to one server, for HTTP/1.1 only. Reads the TLS files for each socket, and notices a
- * dead peer by TCP keep-alive within half a minute.
+ * Opens sockets to one server, for HTTP/1.1 only. Reads the TLS files for each socket, and detects a dead peer by TCP
+ * keep-alive within half a minute.
  */
 export function createConnector(
   connection: Connection,
@@ -34,7 +37,7 @@ export function createConnector(
     const socket = options.opened?.()
     if (socket !== undefined && !socket.destroyed) {
       socket.setKeepAlive(KEEP_ALIVE)
-      // undici begins no request while it calls this function.
+      // undici does not start a request while it is calling this function.
       queueMicrotask(() => callback(null, socket))
       return
     }

@@ -6,15 +6,15 @@ export interface Deadline {
   readonly signal: AbortSignal
   /** Whether the time is over; false when the caller aborted. */
   expired(): boolean
-  /** Milliseconds that were set last. */
+  /** The duration that was set last, in milliseconds. */
   readonly ms: number
-  /** Starts the timer anew, with other milliseconds. */
+  /** Restarts the timer with another duration. */
   extend(ms: number): void
   /** Must be called: frees the timer and the listener on the caller's signal. */
   clear(): void
 }
 
-/** Aborts `ms` after now or after the last `extend`, and whenever `parent` aborts. */
+/** Aborts `ms` milliseconds after now, or after the last `extend`, and whenever `parent` aborts. */
 export function createDeadline(clock: Clock, ms: number, parent?: AbortSignal): Deadline {
   const controller = new AbortController()
   let expired = false

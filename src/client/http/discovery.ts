@@ -6,7 +6,7 @@ import { readToEnd } from './list-stream.ts'
 /** The API from which to read the endpoints of Services, the best one first. */
 export type EndpointsApi = 'discovery.k8s.io/v1' | 'discovery.k8s.io/v1beta1' | 'v1'
 
-/** The paths of their collections. */
+/** The paths of the collections. */
 export const ENDPOINTS_PATHS: Readonly<Record<EndpointsApi, string>> = {
   'discovery.k8s.io/v1': '/apis/discovery.k8s.io/v1/endpointslices',
   'discovery.k8s.io/v1beta1': '/apis/discovery.k8s.io/v1beta1/endpointslices',
@@ -16,9 +16,9 @@ export const ENDPOINTS_PATHS: Readonly<Record<EndpointsApi, string>> = {
 const SLICES = ['discovery.k8s.io/v1', 'discovery.k8s.io/v1beta1'] as const
 
 /**
- * Finds the best API of endpoints that the server has. The group document lists its versions; where it is
- * missing (404) or forbidden (403), the collections are probed one by one. A server that cannot
- * answer (5xx, unreachable) is a failure, and the caller repeats the discovery.
+ * Finds the best API for endpoints that the server has. The group document lists its versions; if that is missing
+ * (404) or forbidden (403), the collections are probed one by one. If the server cannot answer (5xx, unreachable),
+ * this is a failure, and the caller repeats the discovery.
  */
 export async function discoverEndpointsApi(
   client: ApiClient,
@@ -36,7 +36,7 @@ function best(group: unknown): EndpointsApi {
   return SLICES.find(has) ?? 'v1'
 }
 
-/** Lists each collection. When all are forbidden, returns the best API, whose failures are then reported. */
+/** Lists each collection. If all are forbidden, returns the best API, so that its failures are reported. */
 async function probe(client: ApiClient, signal: AbortSignal): Promise<ApiResult<EndpointsApi>> {
   let forbidden: EndpointsApi | undefined
   for (const api of [...SLICES, 'v1'] as const) {

@@ -5,7 +5,7 @@ export type FailureReason = keyof typeof REASONS
 
 /** How failures of one reason are reported. */
 export interface ReasonFacts {
-  /** `warn` for what usually passes by itself, `error` for what an operator has to repair. */
+  /** `warn` for failures that usually end by themselves, `error` for those that an operator has to repair. */
   readonly level: 'info' | 'warn' | 'error'
   /** Whether the reason concerns the server as a whole, or each resource by itself. */
   readonly scope: 'server' | 'resource'
@@ -119,7 +119,7 @@ const BY_CODE: ReadonlyMap<string, FailureReason> = new Map([
   ['NP_CLIENT_WATCH_ENDED', 'watch_ended'],
 ])
 
-/** By `ApiFailure.reason` of failures without a response. */
+/** Reasons of failures without a response, by `ApiFailure.reason`. */
 const BY_REASON: ReadonlyMap<string, FailureReason> = new Map([
   ['ConnectionRefused', 'refused'],
   ['NameResolution', 'dns'],

@@ -4,15 +4,15 @@ import { printable } from '../printable.ts'
 
 /** Why an API request failed: a value, not an exception, because every caller has to expect it. */
 export interface ApiFailure {
-  /** HTTP status; 0 when no usable answer arrived. */
+  /** HTTP status; 0 if no usable answer arrived. */
   readonly code: number
-  /** `Status.reason` of the server, or one of this client (`Unreachable`, `Timeout`, `Redirect`, …). */
+  /** `Status.reason` of the server, or a reason of this client (`Unreachable`, `Timeout`, `Redirect`, …). */
   readonly reason: string
   /** One printable line of at most 512 characters. */
   readonly message: string
   /** A code of docs/errors.md: `NP_CLIENT_…`. */
   readonly errorCode: string
-  /** The delay that the server requests in `Retry-After`, milliseconds. */
+  /** The delay that the server requests in `Retry-After`, in milliseconds. */
   readonly retryAfterMs: number | undefined
 }
 
@@ -27,8 +27,8 @@ export function localFailure(errorCode: string, reason: string, message: string)
 }
 
 /**
- * The failure that a `Status` object describes; of any other body (HTML of a proxy, an
- * empty one) only the HTTP status is used.
+ * The failure that a `Status` object describes; for any other body (HTML of a proxy, an empty one) only the HTTP
+ * status is used.
  */
 export function statusFailure(code: number, body: unknown): ApiFailure {
   const status = isRecord(body) && body['kind'] === 'Status' ? body : {}
@@ -49,7 +49,7 @@ export function unstated(code: number): string {
   return `HTTP ${code}`
 }
 
-/** The cause in one line; of a response with HTTP status, reason and message. */
+/** The cause in one line; for a response with HTTP status, reason and message. */
 export function causeOf({ code, reason, message, errorCode }: ApiFailure): string {
   if (errorCode !== 'NP_CLIENT_REFUSED') return message
   return reason === unstated(code) ? message : `${code} ${reason}: ${message}`

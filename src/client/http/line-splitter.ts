@@ -5,16 +5,15 @@ const NEWLINE = 0x0a
 /** Splits a byte stream into lines. */
 export interface LineSplitter {
   /**
-   * The lines that `chunk` completes, without their newlines; undefined stands
-   * for a line longer than the limit. Blank lines are left out.
+   * The lines that `chunk` completes, without their newlines; undefined for a line longer than the limit. Blank lines
+   * are left out.
    */
   push(chunk: Uint8Array): readonly (string | undefined)[]
 }
 
 /**
- * Creates a splitter that keeps at most `limit` bytes of a line: a longer line is dropped
- * while it arrives. A last line without its newline is never returned, because the connection may
- * have broken in its middle.
+ * Creates a splitter that keeps at most `limit` bytes of a line: a longer line is dropped while it arrives. A last
+ * line without a newline is never returned, because the connection may have broken in the middle of it.
  */
 export function createLineSplitter(limit: number): LineSplitter {
   let parts: Uint8Array[] = []

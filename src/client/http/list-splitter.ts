@@ -14,7 +14,7 @@ const ITEMS = 'items'
 const ENVELOPE_LIMIT = 1024 * 1024
 
 export interface ListSplitterOptions {
-  /** Bytes of one item; a larger one is dropped. */
+  /** The maximum number of bytes of one item; a larger one is dropped. */
   readonly itemLimit: number
   /** Receives the JSON text of each element of `items`. */
   onItem(text: string): void
@@ -23,10 +23,9 @@ export interface ListSplitterOptions {
 }
 
 /**
- * Splits the JSON text of a list into its items while it arrives. Neither
- * the page nor its object tree is ever in memory as a whole, so a server that ignores
- * `limit` costs no more memory than one that pages. Reads only brackets and strings;
- * the receiver parses each item.
+ * Splits the JSON text of a list into its items while it arrives. Neither the page nor its object tree is ever in
+ * memory as a whole, so a server that ignores `limit` costs no more memory than one that sends pages. Reads only
+ * brackets and strings; the receiver parses each item.
  */
 export class ListSplitter {
   readonly #options: ListSplitterOptions
@@ -39,7 +38,7 @@ export class ListSplitter {
   #depth = 0
   #inString = false
   #escaped = false
-  /** The last string directly in the list object: a key, perhaps `items`. */
+  /** The last string directly in the list object: a key, which may be `items`. */
   #lastString = ''
   /** The last character directly in the list object that is not white space. */
   #lastByte = 0
@@ -48,7 +47,7 @@ export class ListSplitter {
     this.#options = options
   }
 
-  /** Reads the next bytes. @throws NP_CLIENT_GARBAGE when this is no list, NP_CLIENT_TOO_LARGE */
+  /** Reads the next bytes. @throws NP_CLIENT_GARBAGE if this is not a list, NP_CLIENT_TOO_LARGE */
   push(chunk: Uint8Array): void {
     let at = 0
     while (at < chunk.length) {
@@ -109,7 +108,7 @@ export class ListSplitter {
     }
     this.#envelopeSize += at - start
     if (this.#envelopeSize > ENVELOPE_LIMIT) {
-      const message = `the list carries more than ${ENVELOPE_LIMIT} bytes besides its items`
+      const message = `the list has more than ${ENVELOPE_LIMIT} bytes besides its items`
       throw new NodeProxyError('NP_CLIENT_TOO_LARGE', message)
     }
     this.#envelope.push(chunk.subarray(start, at))

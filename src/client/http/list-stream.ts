@@ -31,7 +31,7 @@ export interface ListStream {
 
 const ITEM_LIMIT = 8 * 1024 * 1024
 const PAGE_LIMIT = 1024 * 1024 * 1024
-/** Milliseconds after which a page fails when no part of it arrives. */
+/** Milliseconds without any part of a page after which the page fails. */
 const STALL_MS = 25_000
 const UNREAD = localFailure('NP_CLIENT_ABORTED', 'Aborted', 'the page was not read to its end')
 

@@ -5,13 +5,13 @@ import { localFailure } from './failure.ts'
 
 const CERTIFICATES =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_(GET|VERIFY)_)/
-/** What the peer sent is not the beginning of TLS, or not HTTP: `wrong version number`, … */
+/** The peer's answer is not the beginning of TLS, or not HTTP: `wrong version number`, … */
 const FOREIGN_PROTOCOL =
   /^(HPE_|HTTPParserError|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNKNOWN_PROTOCOL|BAD_RECORD_TYPE|RECORD_TOO_SMALL))/
 
 type Describe = (server: string, code: string) => ApiFailure
 
-/** Failures with a message of their own, by the code of the error. */
+/** Failures with a specific message, by the code of the error. */
 const DESCRIPTIONS: ReadonlyMap<string, Describe> = new Map([
   ['ABORT_ERR', aborted],
   ['UND_ERR_ABORTED', aborted],
@@ -77,7 +77,7 @@ function closed(server: string, code: string): ApiFailure {
   return localFailure('NP_CLIENT_UNREACHABLE', 'Closed', message)
 }
 
-/** The code of an error, or of the first of its causes that has one. */
+/** The code of an error, or of the first of its causes with a code. */
 function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   if (error.name === 'AbortError') return 'ABORT_ERR'

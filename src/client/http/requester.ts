@@ -13,7 +13,7 @@ import type { HttpResponse, Transport } from './transport.ts'
 /** One request to the API. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Absolute, without a query. */
+  /** Absolute path without a query. */
   readonly path: string
   readonly query?: Query
   /** Sent as JSON. */
@@ -22,7 +22,7 @@ export interface ApiRequest {
   readonly signal?: AbortSignal
 }
 
-/** A 2xx response whose body is still to be read; the reader calls `deadline.clear()` at the end. */
+/** A 2xx response with an unread body; the reader calls `deadline.clear()` at the end. */
 export interface OpenResponse {
   readonly body: HttpResponse['body']
   readonly deadline: Deadline
@@ -30,7 +30,7 @@ export interface OpenResponse {
 
 /** Sends requests; every failure is a value. */
 export interface Requester {
-  /** The body as parsed JSON, of at most 8 MiB. */
+  /** The body as parsed JSON, at most 8 MiB. */
   json(request: ApiRequest): Promise<ApiResult<unknown>>
   /** The body of a 2xx response as a stream. */
   open(request: ApiRequest): Promise<ApiResult<OpenResponse>>
@@ -76,7 +76,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return { ok: false, failure: late ? timeoutFailure(server, timeoutMs) : await explain(failure) }
   }
 
-  /** Adds to the message that the client certificate has expired, which servers do not report. */
+  /** Adds to the message that the client certificate has expired, because servers do not report this. */
   async function explain(failure: ApiFailure): Promise<ApiFailure> {
     if (failure.code !== 401 && failure.errorCode !== 'NP_CLIENT_TLS') return failure
     const fault = await transport.certificateFault()
@@ -101,7 +101,7 @@ export function createRequester(options: RequesterOptions): Requester {
   return { json, open, broken }
 }
 
-/** Whether the response is 2xx and no HTML page, which proxies and login pages send. */
+/** Whether the response is 2xx and not an HTML page, as proxies and login pages send. */
 function isUsable({ status, headers }: HttpResponse): boolean {
   return status >= 200 && status < 300 && !isWebPage(headers)
 }
@@ -116,7 +116,7 @@ async function refusal(
 ): Promise<ApiFailure> {
   if (status >= 200 && status < 300) {
     await body.dump({ limit: STATUS_LIMIT }).catch(() => undefined)
-    const message = `${server} is no API server: it answered ${status} with a web page`
+    const message = `${server} is not an API server: it answered ${status} with a web page`
     return localFailure('NP_CLIENT_GARBAGE', 'Garbage', message)
   }
   if (status >= 300 && status < 400) {
@@ -132,7 +132,7 @@ async function refusal(
   return { ...failure, retryAfterMs: Math.min(seconds, 60) * 1000 }
 }
 
-/** The body as text, or undefined when it is longer than `limit` bytes. */
+/** The body as text, or undefined if it is longer than `limit` bytes. */
 async function readText(body: HttpResponse['body'], limit: number): Promise<string | undefined> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -148,7 +148,7 @@ function garbage(server: string): ApiFailure {
   return localFailure(
     'NP_CLIENT_GARBAGE',
     'Garbage',
-    `${server} is no API server: its answer is not JSON`,
+    `${server} is not an API server: its answer is not JSON`,
   )
 }
 

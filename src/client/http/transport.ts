@@ -16,7 +16,7 @@ export interface TransportRequest {
   /** Path and query below the server's base path. */
   readonly path: string
   readonly body?: string
-  /** Beside the usual ones, or instead of them; names in lower case. */
+  /** Headers in addition to the usual ones, or replacing them; names in lower case. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly contentType?: string
   readonly signal: AbortSignal
@@ -33,9 +33,9 @@ export interface HttpResponse {
 export interface Transport {
   /** Sends one request; never follows a redirect. The caller must consume `body`. */
   send(request: TransportRequest): Promise<ApiResult<HttpResponse>>
-  /** Why the client certificate is not valid now; undefined: it is valid, or there is none. */
+  /** Why the client certificate is not valid now; undefined if it is valid, or none is used. */
   certificateFault(): Promise<string | undefined>
-  /** Closes all connections, those of open watches too. */
+  /** Closes all connections, including those of open watches. */
   close(): Promise<void>
 }
 
@@ -44,30 +44,33 @@ export interface TransportOptions {
   readonly userAgent: string
   readonly clock: Pick<Clock, 'now'>
   readonly observer: ClientObserver
-  /** Connections that were made already by the settings of `connection`; see `ConnectorOptions`. */
+  /** Connections that exist already, with the settings of `connection`; see `ConnectorOptions`. */
   readonly opened?: ConnectorOptions['opened']
 }
 
-/** Whether other machines cannot read what is sent: it is encrypted, or stays on this one. */
+/** Whether requests cannot be read by other machines: they are encrypted, or stay on this machine. */
 function isPrivate({ tls, socketPath }: Connection): boolean {
   return tls !== undefined || socketPath !== undefined
 }
 
-/** The limit of connections, which are opened when needed. Each watch has one, and no write may wait for a watch. */
+/**
+ * The maximum number of connections, which are opened when needed. Each watch uses one, and writes must not wait for
+ * watches.
+ */
 const CONNECTIONS = 64
 const KEEP_ALIVE_MS = 30_000
 const REFUSAL_LIMIT = 64 * 1024
 
 /**
- * HTTP/1.1 to one server. After a 401 the credential is read again and the
- * request sent once more, where it or the client certificate of the connection may be another one now. A new client
- * certificate is used by new connections; the old ones finish their requests.
+ * HTTP/1.1 to one server. After a 401 the credential is read again, and the request is sent once more if the
+ * credential or the client certificate may have changed. A new client certificate is used by new connections; the old
+ * ones finish their requests.
  */
 export function createTransport(options: TransportOptions): Transport {
   const { connection, userAgent, clock, observer, opened } = options
   const pools = createPools(connection, { observer, opened })
 
-  /** Whether the next attempt is authenticated otherwise than the one that the server refused. */
+  /** Whether the next attempt uses another credential or certificate than the one that the server refused. */
   async function hasOther(): Promise<boolean> {
     const isOther = await connection.credentials.reject()
     return (await pools.renew()) || isOther
@@ -105,13 +108,13 @@ export function createTransport(options: TransportOptions): Transport {
   return { send, certificateFault, close: () => pools.close() }
 }
 
-/** The connections to a server, all with the client certificate that is the present one. */
+/** The connections to a server, all with the present client certificate. */
 interface Pools {
-  /** Those for requests with a credential. */
+  /** The connections for requests with a credential. */
   of(credential: Credential): Pool
-  /** Makes new ones where the present certificate is not that of the last connection. @returns whether it did */
+  /** Opens new ones if the present certificate is not that of the last connection. @returns whether it did */
   renew(): Promise<boolean>
-  /** The present certificate, PEM; undefined: none, or it cannot be read. */
+  /** The present certificate, PEM; undefined if there is none, or it cannot be read. */
   certificate(): Promise<string | undefined>
   close(): Promise<void>
 }
@@ -165,7 +168,7 @@ function openPool(connection: Connection, options: ConnectorOptions): Pool {
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The deadlines of the callers are the only timers.
+    // The callers' deadlines are the only timers.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -190,7 +193,7 @@ async function observed(
   }
 }
 
-/** Why the client certificate is not valid now; undefined when it is, or none is used. */
+/** Why the client certificate is not valid now; undefined if it is valid, or none is used. */
 async function faultOfCertificate(
   read: () => Promise<string | undefined>,
   now: number,

@@ -2,9 +2,8 @@ import { createRequire } from 'node:module'
 import type { buildConnector as BuildConnector, Dispatcher, Pool as UndiciPool } from 'undici'
 
 /**
- * The parts of undici that the daemon needs, composed as in its index. The index also loads
- * fetch, caches and web sockets, which take 9 MiB on every node. The version is pinned, and every test
- * of this module uses it.
+ * The parts of undici that the daemon needs, composed as in undici's own index. The index also loads fetch, caches and
+ * web sockets, which take 9 MiB on every node. The version is pinned, and every test of this module uses these parts.
  */
 const require = createRequire(import.meta.url)
 

@@ -11,14 +11,14 @@ export interface WatchOptions {
   readonly lifetimeMs: number
 }
 
-/** The lines that arrived together; undefined: a line of more than 8 MiB, which was dropped. */
+/** The lines that arrived together; undefined stands for a line of more than 8 MiB, which was dropped. */
 export type WatchBatch = readonly (string | undefined)[]
 
 /** An open watch. */
 export interface WatchStream {
-  /** Ends when the connection does; never rejects. */
+  /** Ends with the connection; never rejects. */
   readonly batches: AsyncIterable<WatchBatch>
-  /** Why the connection broke; undefined: the server ended the watch. Valid when `batches` has ended. */
+  /** Why the connection broke; undefined if the server ended the watch. Valid when `batches` has ended. */
   failure(): ApiFailure | undefined
 }
 

@@ -2,23 +2,23 @@ import type { Random } from '../../lib/random.ts'
 
 export interface BackoffOptions {
   readonly random: Pick<Random, 'below'>
-  /** Milliseconds: the largest first delay. */
+  /** The upper limit of the first delay, in milliseconds. */
   readonly baseMs: number
-  /** Milliseconds: the largest delay. */
+  /** The upper limit of all delays, in milliseconds. */
   readonly maxMs: number
 }
 
 /** Delays between failed attempts. */
 export interface Backoff {
-  /** Milliseconds to wait before the next attempt; grows until `reset`. `mostMs`: a largest delay below `maxMs`. */
+  /** Milliseconds to wait before the next attempt; grows until `reset`. `mostMs`: an upper limit below `maxMs`. */
   next(mostMs?: number): number
-  /** Begins at the first delay again. */
+  /** Starts again with the first delay. */
   reset(): void
 }
 
 /**
- * Exponential backoff: the n-th delay lies between half of and the whole of
- * `min(maxMs, baseMs × 2ⁿ)`, so that nodes that failed together do not retry together.
+ * Exponential backoff: the n-th delay is between half and all of `min(maxMs, baseMs × 2ⁿ)`, chosen at random, so that
+ * nodes that failed together do not retry together.
  */
 export function createBackoff({ random, baseMs, maxMs }: BackoffOptions): Backoff {
   let attempts = 0

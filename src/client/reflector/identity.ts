@@ -1,19 +1,19 @@
 import { isRecord } from '../json.ts'
 
-/** Name and version of an object: all that the reflector itself reads of it. */
+/** Name and version of an object, the only parts that the reflector itself reads. */
 export interface Identity {
   /** `namespace/name`, or `name` without a namespace. */
   readonly key: string
-  /** The resourceVersion; empty when the server sent none. */
+  /** The resourceVersion; empty if the server sent none. */
   readonly version: string
 }
 
-/** Longer than any name an API server accepts, with its namespace. */
+/** Longer than any name that an API server accepts, including its namespace. */
 const KEY_LIMIT = 600
 
 /**
- * The identity of a raw object; undefined when it has no usable name. A name with a slash is not usable:
- * `a/b` without a namespace would have the same key as `b` in the namespace `a`.
+ * The identity of a raw object; undefined if it has no usable name. A name with a slash is not usable: `a/b` without a
+ * namespace would have the same key as `b` in the namespace `a`.
  */
 export function readIdentity(raw: unknown): Identity | undefined {
   const metadata = isRecord(raw) ? raw['metadata'] : undefined

@@ -1,12 +1,12 @@
 import type { Identity } from './identity.ts'
 import { readIdentity } from './identity.ts'
 
-/** The result of decoding a raw object; `value: undefined`: the object is to be ignored. */
+/** The result of decoding a raw object; `value` is undefined if the object is to be ignored. */
 export type Projection<T, Problem> =
   | { readonly ok: true; readonly value: T | undefined }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** The change of one object; `value: undefined`: it was deleted. */
+/** The change of one object; `value` is undefined if it was deleted. */
 export interface Change<T> {
   readonly key: string
   readonly value: T | undefined
@@ -15,20 +15,20 @@ export interface Change<T> {
 export interface ObjectTrackerOptions<T, Problem> {
   /** Decodes a raw object. */
   decode(raw: unknown): Projection<T, Problem>
-  /** An object that could not be decoded; `key` is empty when it has no usable name. */
+  /** Called for an object that could not be decoded; `key` is empty if it has no usable name. */
   onInvalid(key: string, problems: readonly Problem[]): void
 }
 
 /**
- * Tracks which objects exist (their keys, not their values), and turns lists and watch events into
- * changes. An object that cannot be decoded, or is to be ignored, counts as deleted. So the
- * result depends only on the present objects of the server, and not on earlier ones.
+ * Tracks which objects exist (their keys, not their values), and turns lists and watch events into changes. An object
+ * that cannot be decoded, or is to be ignored, counts as deleted. So the result depends only on the server's present
+ * objects, not on earlier ones.
  */
 export class ObjectTracker<T, Problem> {
   readonly #options: ObjectTrackerOptions<T, Problem>
   /** The listing in which each present object was last seen. */
   readonly #seen = new Map<string, number>()
-  /** The same of objects that exist and could not be decoded. */
+  /** The same for objects that exist but could not be decoded. */
   readonly #rejected = new Map<string, number>()
   #listing = 0
   #changes: Change<T>[] = []
@@ -37,12 +37,12 @@ export class ObjectTracker<T, Problem> {
     this.#options = options
   }
 
-  /** How many objects exist and could be decoded. */
+  /** The number of objects that exist and could be decoded. */
   get size(): number {
     return this.#seen.size
   }
 
-  /** Objects with a usable name that exist and could not be decoded. */
+  /** The number of objects with a usable name that exist but could not be decoded. */
   get rejected(): number {
     return this.#rejected.size
   }

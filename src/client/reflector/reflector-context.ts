@@ -6,18 +6,18 @@ import type { Query } from '../http/query.ts'
 import type { ObjectTracker } from './object-tracker.ts'
 import type { ReflectorProgress } from './reflector-state.ts'
 
-/** What to follow. */
+/** The resource to follow. */
 export interface ReflectorResource {
   /** Path of the collection: `/api/v1/services`. */
   readonly path: string
-  /** Selectors. */
+  /** Label and field selectors. */
   readonly query: Query
   /**
-   * Path of the only object of interest. Where the collection may not be listed
-   * (403, 404), that object is fetched every `pollMs` instead.
+   * Path of the only object of interest. If the collection may not be listed (403, 404), that object is fetched every
+   * `pollMs` instead.
    */
   readonly single?: string
-  /** Whether a 404 ends the reflector: the server has no such resource (any more). */
+  /** Whether a 404 ends the reflector: the server does not have this resource (any more). */
   readonly endWhenMissing?: boolean
 }
 
@@ -25,24 +25,27 @@ export interface ReflectorResource {
 export interface ReflectorTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
-  /** The largest delay while nothing answers at the server's address, so that no answer is waited for. */
+  /**
+   * The upper limit of delays while nothing answers at the server's address. This is low, because such attempts do not
+   * load the server.
+   */
   readonly awayMaxMs: number
-  /** Bounds of a watch's `timeoutSeconds`, which is random: seconds. */
+  /** Bounds, in seconds, of a watch's random `timeoutSeconds`. */
   readonly watchSeconds: readonly [min: number, max: number]
   /** The time that a watch may last longer than its `timeoutSeconds`. */
   readonly slackMs: number
-  /** After this time without an event of a streaming list, pages are used instead. */
+  /** If a streaming list sends no event for this time, pages are used instead. */
   readonly initialIdleMs: number
-  /** Time within which a streaming list must be complete. */
+  /** The time within which a streaming list must be complete. */
   readonly initialTotalMs: number
-  /** Between two fetches of `single`. */
+  /** The time between two fetches of `single`. */
   readonly pollMs: number
 }
 
 /**
- * A server that answers with errors may have too much to do: up to ten seconds pass before the next attempt. An attempt at a
- * server that is away costs it nothing, so its return is noticed within three seconds; the delays of 5,000 nodes
- * are spread by chance, so that they return over that time.
+ * A server that answers with errors may be overloaded: up to ten seconds pass before the next attempt. Attempts cost
+ * nothing while the server is away, so its return is noticed within three seconds. The delays are random, so that the
+ * requests of 5,000 nodes are spread over that time.
  */
 export const DEFAULT_TIMING: ReflectorTiming = {
   backoffBaseMs: 200,
@@ -55,10 +58,10 @@ export const DEFAULT_TIMING: ReflectorTiming = {
   pollMs: 60_000,
 }
 
-/** Why an object or event could not be read: it is too long, is not JSON or no event, or has no usable name. */
+/** Why an object or event could not be read: it is too long, is not JSON or not an event, or has no usable name. */
 export type LossReason = 'oversized' | 'garbage' | 'nameless'
 
-/** The verbs of the API by which a collection is followed. */
+/** The API verbs that are used to follow a collection. */
 export type ReflectorVerb = 'list' | 'watch' | 'get'
 
 /** What the parts of one reflector share. */
@@ -75,6 +78,6 @@ export interface ReflectorContext<T, Problem> {
   onLost(reason: LossReason): void
   onFailure(failure: ApiFailure, verb: ReflectorVerb): void
   onConnected(): void
-  /** A list is complete; a watch continues from `version`. */
+  /** Called when a list is complete; a watch continues from `version`. */
   listed(version: string | undefined): void
 }

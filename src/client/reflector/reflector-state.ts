@@ -14,31 +14,31 @@ export interface EventCounts {
 /** The state of a reflector, for /readyz and metrics. Times are epoch milliseconds. */
 export interface ReflectorState {
   readonly path: string
-  /** A watch is open at this moment. */
+  /** Whether a watch is open at this moment. */
   readonly connected: boolean
-  /** Since when no watch is open; undefined while one is. */
+  /** The time since which no watch is open; undefined while one is open. */
   readonly disconnectedSince: number | undefined
-  /** Watches are forbidden, and the one object is fetched every `pollMs` instead. */
+  /** Whether watches are forbidden and the single object is fetched every `pollMs` instead. */
   readonly polled: boolean
-  /** Last time that everything was listed completely. */
+  /** The last time when everything was listed completely. */
   readonly listedAt: number | undefined
-  /** The last event, bookmark or complete list: the copy is at least as new. */
+  /** The time of the last event, bookmark or complete list: the copy is at least as new. */
   readonly lastEventAt: number | undefined
   readonly resourceVersion: string | undefined
-  /** Objects that exist and could be decoded. */
+  /** The number of objects that exist and could be decoded. */
   readonly objects: number
-  /** Objects that exist and could not be decoded. */
+  /** The number of objects that exist but could not be decoded. */
   readonly rejected: number
   /** Complete lists so far. */
   readonly lists: number
-  /** Lists begun anew after the first complete one (410, rewound server, outage). */
+  /** Lists that were started again after the first complete one (410, rewound server, outage). */
   readonly restarts: number
   /** Watches opened so far. */
   readonly watches: number
   /** Requests and watches that failed so far. */
   readonly failures: number
   readonly events: EventCounts
-  /** The last failure, also after it has passed. */
+  /** The last failure, even if it is over. */
   readonly lastFailure: (ApiFailure & { readonly at: number }) | undefined
 }
 
@@ -71,9 +71,8 @@ export function createProgress(path: string, now: number): ReflectorProgress {
 }
 
 /**
- * Compares two resourceVersions: negative when `a` is older, 0 when they are equal; undefined when one is
- * not a decimal number, so that they cannot be compared. KEP-5504 defines this
- * comparison for the servers of Kubernetes.
+ * Compares two resourceVersions: negative if `a` is older, 0 if they are equal; undefined if one is not a decimal
+ * number, so that they cannot be compared. KEP-5504 defines this comparison for Kubernetes API servers.
  */
 export function compareVersions(a: string, b: string): number | undefined {
   if (!DECIMAL.test(a) || !DECIMAL.test(b)) return undefined
@@ -82,7 +81,7 @@ export function compareVersions(a: string, b: string): number | undefined {
   return a < b ? -1 : 1
 }
 
-/** Whether `current` is older than `known`: the server lost its recent history. */
+/** Whether `current` is older than `known`, which means that the server lost its recent history. */
 export function isRewound(known: string, current: string): boolean {
   const order = compareVersions(current, known)
   return order !== undefined && order < 0

@@ -20,7 +20,7 @@ import { createProgress, isRewound, type ReflectorState } from './reflector-stat
 import { rewound, WatchSession } from './watch-session.ts'
 
 const PAGE_ITEMS = '500'
-/** Ten million objects. A server with more pages never ends its list. */
+/** Pages of ten million objects. A server that sends more pages never ends its list. */
 const MAX_PAGES = 20_000
 
 export interface ReflectorOptions<T, Problem> {
@@ -28,26 +28,26 @@ export interface ReflectorOptions<T, Problem> {
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
   readonly resource: ReflectorResource
-  /** Replaces single times of `DEFAULT_TIMING`. */
+  /** Replaces some of the times in `DEFAULT_TIMING`. */
   readonly timing?: Partial<ReflectorTiming>
   readonly decode: (raw: unknown) => Projection<T, Problem>
   /** Receives changes in order, in batches as they arrived. Never empty. */
   readonly onChanges: (changes: readonly Change<T>[]) => void
-  /** A list is complete, and `onChanges` got all of it. */
+  /** Called when a list is complete, after `onChanges` got all its objects. */
   readonly onListed: () => void
   readonly onInvalid: (key: string, problems: readonly Problem[]) => void
   readonly onLost: (reason: LossReason) => void
-  /** A request failed and is repeated; also for an expired version, which `reasonOf` leaves out. */
+  /** Called when a request failed and is repeated; also for an expired version, which `reasonOf` ignores. */
   readonly onFailure: (failure: ApiFailure, verb: ReflectorVerb) => void
-  /** A watch was opened, or the one object was fetched where nothing else is allowed. */
+  /** Called when a watch was opened, or when the single object was fetched because nothing else is permitted. */
   readonly onConnected: () => void
 }
 
 /** Follows one collection. */
 export interface Reflector {
   /**
-   * Follows the resource until `signal` is aborted, or until the server has no
-   * such resource (`gone`). Rejects only with an error of a callback.
+   * Follows the resource until `signal` is aborted, or until the server does not have this resource (`gone`). Rejects
+   * only with an error of a callback.
    */
   run(signal: AbortSignal): Promise<'aborted' | 'gone'>
   state(): ReflectorState
@@ -55,7 +55,7 @@ export interface Reflector {
   keys(): Iterable<string>
 }
 
-/** What a step does; `verify`: see `#verify`. */
+/** The kind of a step; `verify`: see `#verify`. */
 type Phase = 'list' | 'verify' | 'watch'
 
 interface FailedRequest {
@@ -111,13 +111,13 @@ export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem
   }
 }
 
-/** The steps of one reflector; each decides the next. */
+/** The steps of one reflector; each step determines the next. */
 class Steps<T, Problem> {
   readonly #context: ReflectorContext<T, Problem>
   readonly #backoff: Backoff
   /** False when a watch has shown that the server has no streaming lists. */
   #streamingSupported = true
-  /** Whether the next list uses pages because a streaming list broke: it may never work here. */
+  /** Whether the next list uses pages because a streaming list broke: perhaps they never work here. */
   #pageNextList = false
 
   constructor(context: ReflectorContext<T, Problem>, backoff: Backoff) {
@@ -186,7 +186,7 @@ class Steps<T, Problem> {
     return { ok: true, value: undefined }
   }
 
-  /** Compares the server's present version with that of the copy: a lower one means that it lost history. */
+  /** Compares the server's present version with that of the copy: a lower one means that the server lost history. */
   async #verify(signal: AbortSignal): Promise<Step> {
     const { client, resource, progress } = this.#context
     const query = { ...resource.query, limit: '1' }
@@ -245,11 +245,10 @@ class Steps<T, Problem> {
 }
 
 /**
- * Lists a collection in pages of 500, without `resourceVersion`, so never
- * from a stale cache. When the pages expire meanwhile (410), lists again in one response,
- * which cannot expire.
- * @returns the resourceVersion of the first page: from a server whose pages are not of one version, a
- * watch from there repeats the changes between them
+ * Lists a collection in pages of 500, without `resourceVersion`, and therefore never from a stale cache. If the pages
+ * expire meanwhile (410), lists again in one response, which cannot expire.
+ * @returns the resourceVersion of the first page: if the pages of a server are not of one version, a watch from there
+ * repeats the changes between them
  */
 async function readPagedList<T, Problem>(
   context: ReflectorContext<T, Problem>,

@@ -8,22 +8,22 @@ import { type Identity, readIdentity } from './identity.ts'
 import type { ReflectorContext } from './reflector-context.ts'
 import { isRewound } from './reflector-state.ts'
 
-/** The status of a server that does not support the parameters of a streaming list. */
+/** The status codes of a server that does not support the parameters of a streaming list. */
 const UNSUPPORTED_STATUS = new Set([400, 403, 405, 406, 415, 422, 501])
-/** The status of a server that does not have the requested version. */
+/** The status codes of a server that does not have the requested version. */
 const UNKNOWN_VERSION_STATUS = new Set([400, 410, 422])
 
 const INITIAL_END = 'k8s.io/initial-events-end'
 
 export interface WatchSessionOptions {
-  /** The resourceVersion to continue from; undefined: begin with a streaming list. */
+  /** The resourceVersion to continue from; undefined to begin with a streaming list. */
   readonly version: string | undefined
   readonly signal: AbortSignal
 }
 
-/** The part of `timeoutSeconds` after which the end of a watch counts as planned. */
+/** The share of `timeoutSeconds` after which the end of a watch counts as planned. */
 const PLANNED_SHARE = 0.95
-/** Milliseconds after which a watch counts as a success without an event. */
+/** Milliseconds after which a watch counts as a success even without an event. */
 const SUCCESS_MS = 10_000
 
 /** Follows one watch from its opening to its end. */
@@ -34,9 +34,9 @@ export class WatchSession<T, Problem> {
   readonly #seconds: number
   readonly #startedAt: number
   #version: string | undefined
-  /** Whether the streaming list is complete, or the watch began without one. */
+  /** Whether the streaming list is complete, or the watch began without such a list. */
   #listed: boolean
-  /** Events after the initial list; ERROR does not count. */
+  /** The number of events after the initial list; ERROR does not count. */
   #events = 0
 
   constructor(context: ReflectorContext<T, Problem>, { version, signal }: WatchSessionOptions) {
@@ -122,7 +122,10 @@ export class WatchSession<T, Problem> {
     return event === undefined ? this.#unreadable('garbage') : this.#apply(event)
   }
 
-  /** An unreadable object of a streaming list counts as absent; later, it may be any known one, so list again. */
+  /**
+   * An unreadable object in a streaming list counts as absent. Later it may be any known object, so everything is
+   * listed again.
+   */
   #unreadable(reason: 'garbage' | 'oversized'): WatchEnd | undefined {
     this.#context.onLost(reason)
     if (!this.#listed && reason === 'oversized') return undefined
@@ -164,9 +167,8 @@ export class WatchSession<T, Problem> {
   }
 
   /**
-   * Records the version of an event. A lower version than before means that the server
-   * was restored to an older state. The exception is a DELETED with the version of the
-   * object's last state instead of its deletion.
+   * Records the version of an event. A version lower than before means that the server was restored to an older state.
+   * The exception is a DELETED event with the version of the object's last state instead of that of its deletion.
    */
   #advance(version: string, deleted: boolean): WatchEnd | undefined {
     if (!this.#listed || version === '') return undefined
@@ -189,7 +191,7 @@ const COUNTER = { ADDED: 'added', MODIFIED: 'modified', DELETED: 'deleted' } as 
 type WatchEvent =
   | {
       readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
-      /** Undefined when the object has no usable name. */
+      /** Undefined if the object has no usable name. */
       readonly identity: Identity | undefined
       readonly raw: unknown
     }
@@ -201,7 +203,7 @@ type WatchEvent =
     }
   | { readonly type: 'ERROR'; readonly status: unknown }
 
-/** Reads a watch line; undefined when it is no watch event. */
+/** Reads a watch line; undefined if it is not a watch event. */
 function readWatchEvent(line: string): WatchEvent | undefined {
   const event = parseJson(line)
   if (!isRecord(event)) return undefined
@@ -233,7 +235,7 @@ type WatchEnd =
   /** The server does not support streaming lists: use pages from now on. */
   | { readonly kind: 'unsupported' }
 
-/** The end of a watch that the server refused; `initial`: it was to begin with a streaming list. */
+/** The end of a watch that the server refused; `initial`: it would have begun with a streaming list. */
 function refusedWatch(failure: ApiFailure, initial: boolean): WatchEnd {
   if (initial && UNSUPPORTED_STATUS.has(failure.code)) return { kind: 'unsupported' }
   return {
@@ -254,9 +256,8 @@ export function rewound(known: string, current: string): ApiFailure {
 }
 
 /**
- * Whether the server was down. Versions alone do not show whether it still has the same history
- * afterwards: it may have been restored from a backup and have reached the same version since. So the
- * reflector lists again then.
+ * Whether the server was down. Versions alone do not show whether it still has the same history afterwards: it may
+ * have been restored from a backup and have reached the same version since. In that case the reflector lists again.
  */
 function isOutage({ code, errorCode }: ApiFailure): boolean {
   return code >= 500 || errorCode === 'NP_CLIENT_UNREACHABLE' || errorCode === 'NP_CLIENT_TLS'

@@ -22,7 +22,7 @@ export interface CredentialRenewalOptions {
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** Receives what threatens the credentials whenever it changed: one sentence each, for an operator. */
+  /** Receives the present problems of the credentials whenever they change: one sentence for each, for an operator. */
   readonly onProblems: (problems: readonly string[]) => void
 }
 
@@ -32,15 +32,15 @@ type RenewingClient = Pick<ApiClient, 'create'>
 const ROUND_MS = 60_000
 const RETRY = { baseMs: 60_000, maxMs: 3_600_000 }
 /**
- * A token is renewed when this part of its life is over, and up to `SPREAD` later: nodes that got theirs together do
- * not renew them together.
+ * A token is renewed after this share of its lifetime, or up to `SPREAD` later: nodes that got their tokens together
+ * do not renew them together.
  */
 const RENEWED_PART = 0.6
 const SPREAD = 0.1
-/** Seconds: the least life that API servers grant. */
+/** The shortest lifetime, in seconds, that API servers grant. */
 const LEAST_SECONDS = 600
 
-/** When a token is to be renewed, and with which request. */
+/** When a token is to be renewed, and by which request. */
 interface Plan {
   /** Epoch milliseconds. */
   readonly dueAt: number
@@ -49,20 +49,20 @@ interface Plan {
 
 /**
  * Keeps a client authenticated: requests a new token of the ServiceAccount in its kubeconfig (TokenRequest, with the
- * same audiences and life) in time, and reports each credential that should have been renewed by now, also those
- * that others renew.
+ * same audiences and lifetime) in time, and reports each credential that should have been renewed by now, including
+ * those that others renew.
  */
 export class CredentialRenewal {
   readonly #options: CredentialRenewalOptions
   readonly #inUse = new Map<CredentialKind, Validity>()
   readonly #backoff
-  /** The last seen token; `#plan` and what follows are about it. */
+  /** The last seen token; `#plan`, `#failure` and `#unwritten` are about this token. */
   #token = ''
   #plan: Plan | undefined
   #retryAt = 0
-  /** Why it was not renewed. */
+  /** Why the token was not renewed. */
   #failure: string | undefined
-  /** Why it is in memory only. */
+  /** Why the renewed token is only in memory. */
   #unwritten: string | undefined
   #reported = ''
   #stop: () => void = () => undefined
@@ -72,18 +72,18 @@ export class CredentialRenewal {
     this.#backoff = createBackoff({ random: options.random, ...RETRY })
   }
 
-  /** Takes what a client reports to its observer. */
+  /** Records what a client reports to its observer. */
   authenticated(kind: CredentialKind, validity: Validity | undefined): void {
     if (validity === undefined) this.#inUse.delete(kind)
     else this.#inUse.set(kind, validity)
   }
 
-  /** The credentials in use that have an end. */
+  /** The credentials in use that expire. */
   inUse(): ReadonlyMap<CredentialKind, Validity> {
     return this.#inUse
   }
 
-  /** Renews and reviews now, and every minute until `close`. */
+  /** Renews and checks now, and every minute until `close`. */
   start(client: RenewingClient): void {
     const { clock, log } = this.#options
     const onError = (err: unknown): void =>
@@ -129,7 +129,7 @@ export class CredentialRenewal {
     this.#unwritten = unwritten
   }
 
-  /** Undefined: the token is not that of a ServiceAccount alone, or it has no end. */
+  /** Undefined if the token is bound to more than a ServiceAccount, or does not expire. */
   #planFor(token: string): Plan | undefined {
     if (token === this.#token) return this.#plan
     this.#token = token
@@ -173,13 +173,16 @@ const REMEDIES: Readonly<Record<CredentialKind, string>> = {
   exec: 'repair the credential plugin, or what it gets its credentials from',
 }
 
-/** What an operator does about an answer, behind a semicolon. */
+/** What an operator does about an answer, after a semicolon. */
 function remedy(status: number, account: string): string {
   if (status === 403) return `; grant create of serviceaccounts/token for ${account} (RBAC)`
   return status === 401 ? '; write a new token there' : ''
 }
 
-/** The request of a token like this one; undefined: it is not a token of a ServiceAccount, or it is bound to another object. */
+/**
+ * The request for a token like this one; undefined if it is not a ServiceAccount's token, or is bound to another
+ * object.
+ */
 function requestLike(token: string): TokenRequest | undefined {
   const claims = tokenClaims(token)
   const { sub, aud, iat, exp } = claims ?? {}

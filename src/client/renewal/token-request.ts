@@ -2,21 +2,21 @@ import type { ApiClient } from '../http/api-client.ts'
 import { type ApiResult, localFailure } from '../http/failure.ts'
 import { isRecord } from '../json.ts'
 
-/** A token that a ServiceAccount is to get (`authentication.k8s.io/v1`, TokenRequest). */
+/** The requested token of a ServiceAccount (`authentication.k8s.io/v1`, TokenRequest). */
 export interface TokenRequest {
   readonly namespace: string
-  /** Of the ServiceAccount. */
+  /** The name of the ServiceAccount. */
   readonly name: string
-  /** Empty: those of the server. */
+  /** If empty, the audiences of the server. */
   readonly audiences: readonly string[]
   readonly expirationSeconds: number
-  /** The object with which the token ends. */
+  /** The object with whose deletion the token becomes invalid. */
   readonly boundTo?: { readonly kind: 'Pod'; readonly name: string; readonly uid: string }
 }
 
 export interface GrantedToken {
   readonly token: string
-  /** As the server wrote it, in RFC 3339. */
+  /** The end as the server wrote it, in RFC 3339. */
   readonly end: string
   /** Milliseconds; the server may grant less than was requested. */
   readonly lifeMs: number

@@ -1,4 +1,4 @@
-/** Lets the event loop turn until `condition` holds. */
+/** Yields to the event loop until `condition` holds. */
 export async function eventually(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }

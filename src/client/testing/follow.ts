@@ -39,7 +39,7 @@ export function openStream({ response }: Arrival): void {
   response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
 }
 
-/** A list whose objects have their keys for specs. */
+/** A list of objects whose specs are their keys. */
 export function listOf(version: string, ...keys: readonly string[]): unknown {
   const items = keys.map((key) => modelObject(key, key, Number(version)))
   return { kind: 'List', metadata: { resourceVersion: version }, items }

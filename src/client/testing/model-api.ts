@@ -32,12 +32,12 @@ interface Watcher {
 export type InitialEvents = 'offered' | 'refused' | 'ignored'
 
 /**
- * One collection with the list and watch semantics of a Kubernetes API server,
- * small enough to be obviously right, plus the ways in which such servers hurt.
+ * One collection with the list and watch semantics of a Kubernetes API server, small enough to be obviously correct,
+ * and with the failures of such servers.
  */
 export class ModelApi {
   initialEvents: InitialEvents = 'offered'
-  /** Objects on a page at most, whatever limit the client requests. */
+  /** The maximum number of objects on a page, whatever limit the client requests. */
   pageLimit = 3
   #version = 10
   #objects = new Map<string, ModelObject>()
@@ -47,7 +47,7 @@ export class ModelApi {
   #pins = new Map<number, readonly (readonly [string, ModelObject])[]>()
   #watchers = new Set<Watcher>()
 
-  /** The truth: key → spec. */
+  /** The actual contents: key → spec. */
   get contents(): ReadonlyMap<string, unknown> {
     return new Map([...this.#objects].map(([key, object]) => [key, object.spec]))
   }
@@ -79,7 +79,7 @@ export class ModelApi {
     this.#record({ version: this.#version, type: 'DELETED', object: last })
   }
 
-  /** Forgets history: watches and continue tokens from before are answered 410. */
+  /** Discards the history: earlier watches and continue tokens are answered with 410. */
   compact(): void {
     this.#compacted = this.#version
     this.#history = []

@@ -9,7 +9,7 @@ import type { Reflector } from '../reflector/reflector.ts'
 import { createReflector } from '../reflector/reflector.ts'
 import type { ReflectorResource, ReflectorTiming } from '../reflector/reflector-context.ts'
 
-/** Follows `/things` into a map, and lets a test wait for what it looks like. */
+/** Follows `/things` into a map, and lets a test wait for a state of the map. */
 export interface Recorder {
   readonly reflector: Reflector
   readonly known: ReadonlyMap<string, unknown>

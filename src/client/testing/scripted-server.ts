@@ -23,7 +23,7 @@ export interface ScriptedServer {
   close(): Promise<void>
 }
 
-/** An HTTP(S) server on loopback that leaves every answer, and every insult, to `answer`. */
+/** An HTTP(S) server on loopback whose answers, including invalid ones, the test gives in `answer`. */
 export async function startScriptedServer(
   answer: (arrival: Arrival) => void | Promise<void>,
   { tls, port = 0 }: { readonly tls?: ServerOptions; readonly port?: number } = {},
@@ -70,7 +70,7 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
   response.end(JSON.stringify(body))
 }
 
-/** A `Status` of refusal. */
+/** Answers with a `Status` that refuses the request. */
 export function answerStatus(response: ServerResponse, code: number, reason: string): void {
   answerJson(response, code, statusOf(code, reason))
 }

@@ -1,6 +1,6 @@
 import type { RequestReporter } from '../http/api-failures.ts'
 
-/** For tests of what does not concern the outcome of requests. */
+/** For tests in which the outcomes of requests do not matter. */
 export const silentReporter: RequestReporter = {
   failed: () => undefined,
   succeeded: () => undefined,

@@ -21,7 +21,7 @@ export function replacementPatch(current: StringMap, wanted: StringMap): JsonObj
 
 /** The merge patch (RFC 7396) that sets or removes the `wanted` keys and no other key; empty when nothing differs. */
 export function keysPatch(current: StringMap, wanted: WantedKeys): JsonObject {
-  const changed = Object.entries(wanted).filter(([key, value]) => own(current, key) !== value)
+  const changed = Object.entries(wanted).filter(([key, value]) => ownValue(current, key) !== value)
   return Object.fromEntries(changed.map(([key, value]) => [key, value ?? null]))
 }
 
@@ -35,6 +35,6 @@ export function isEmpty(map: object): boolean {
   return Object.keys(map).length === 0
 }
 
-function own(map: StringMap, key: string): string | undefined {
+function ownValue(map: StringMap, key: string): string | undefined {
   return Object.hasOwn(map, key) ? map[key] : undefined
 }

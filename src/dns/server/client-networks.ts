@@ -2,13 +2,13 @@ import { isIPv6 } from 'node:net'
 import { type Cidr, cidrContains, type IpAddress, parseIp } from '../../lib/ip.ts'
 
 const MAPPED = '::ffff:'
-/** Answers that are kept; a full table is emptied. */
-const MAX_KNOWN = 16_384
+/** The maximum number of remembered answers; a full table is emptied. */
+const MAX_ANSWERS = 16_384
 
-/** The networks whose clients are answered; others get a refusal that is no longer than their question. */
+/** The networks whose clients are answered; other clients get a refusal that is not longer than their query. */
 export class ClientNetworks {
   readonly #networks: readonly Cidr[]
-  readonly #known = new Map<string, boolean>()
+  readonly #answers = new Map<string, boolean>()
 
   readonly #onRefused: (address: string) => void
 
@@ -20,16 +20,16 @@ export class ClientNetworks {
 
   /** Whether the address, as a socket reports it, is of one of the networks. */
   contain(address: string): boolean {
-    const isInside = this.#known.get(address) ?? this.#look(address)
+    const isInside = this.#answers.get(address) ?? this.#look(address)
     if (!isInside) this.#onRefused(address)
     return isInside
   }
 
   #look(address: string): boolean {
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    if (this.#answers.size >= MAX_ANSWERS) this.#answers.clear()
     const ip = canonical(address)
     const isInside = ip !== undefined && this.#networks.some((network) => cidrContains(network, ip))
-    this.#known.set(address, isInside)
+    this.#answers.set(address, isInside)
     return isInside
   }
 }

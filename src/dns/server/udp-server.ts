@@ -17,7 +17,7 @@ const MAX_WAITING = 2_000
 /** Batches that are served before the rest of the process has its turn. */
 const MAX_BATCHES = 16
 /** Addresses whose text is kept; a full table is emptied. */
-const MAX_KNOWN = 4_096
+const MAX_ADDRESSES = 4_096
 
 /** A burst of questions waits in the kernel while the process is busy. */
 const RECEIVE_BUFFER = 4 * 1_024 * 1_024
@@ -143,7 +143,7 @@ class BatchClient implements DatagramClient {
   index = 0
   readonly #batch: DatagramBatch
   readonly #socket: number
-  readonly #known = new Map<string, string>()
+  readonly #addresses = new Map<string, string>()
 
   constructor(batch: DatagramBatch, socket: number) {
     this.#batch = batch
@@ -153,11 +153,11 @@ class BatchClient implements DatagramClient {
   get address(): string {
     const sender = this.#batch.sender(this.index)
     const key = ipKey(sender)
-    const known = this.#known.get(key)
+    const known = this.#addresses.get(key)
     if (known !== undefined) return known
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    if (this.#addresses.size >= MAX_ADDRESSES) this.#addresses.clear()
     const text = ipOf(sender)
-    this.#known.set(key, text)
+    this.#addresses.set(key, text)
     return text
   }
 

@@ -8,9 +8,9 @@ import type { RunCommand } from './run-command.ts'
 interface ListeningSocket {
   readonly protocol: Protocol
   readonly port: number
-  /** Any address of IPv4, of IPv6, or of both; or one address. */
+  /** Any address of IPv4, of IPv6, or of both; or a single address. */
   readonly at: 'any4' | 'any6' | 'any' | IpAddress
-  /** Whether it may answer from any address; undefined: not known. */
+  /** Whether it may answer from any address; undefined if unknown. */
   readonly isTransparent: boolean | undefined
 }
 
@@ -25,8 +25,8 @@ const ANY: ReadonlyMap<string, ListeningSocket['at']> = new Map([
 ])
 
 /**
- * Reads local sockets by `ss`; without that program nothing is known. Before iproute2 5.10 it shows no options of
- * sockets. Throws NP_EXPLAIN_READ.
+ * Reads local sockets with `ss`; without that program nothing is known. Before iproute2 5.10 `ss` shows no socket
+ * options. Throws NP_EXPLAIN_READ.
  */
 export async function readListening(run: RunCommand): Promise<HostFacts['listens']> {
   const detailed = await run('ss', ['-HOlntu', '--inet-sockopt'])
@@ -36,7 +36,7 @@ export async function readListening(run: RunCommand): Promise<HostFacts['listens
   return listensAt(parseSockets(output.stdout))
 }
 
-/** Whether a socket takes packets to an address; of SCTP nothing is known. */
+/** Whether a socket receives packets to an address; unknown for SCTP. */
 function listensAt(sockets: readonly ListeningSocket[]): HostFacts['listens'] {
   return (protocol, { ip, port }) => {
     if (protocol === 'SCTP') return undefined

@@ -14,7 +14,7 @@ import type { RunCommand } from './run-command.ts'
 
 const TYPES = new Set<AddressType>(['local', 'broadcast', 'anycast', 'multicast', 'unicast'])
 
-/** Settings of `net.ipvN.conf.INTERFACE` that decide about packets. */
+/** Settings of `net.ipvN.conf.INTERFACE` that affect packets. */
 const SETTINGS = [
   [4, 'forwarding'],
   [6, 'forwarding'],
@@ -28,7 +28,7 @@ export async function readHost(
   listens?: HostFacts['listens'],
 ): Promise<HostFacts> {
   const addresses = await readJson(run, ['addr'])
-  // -e: an address family that the kernel does not have has no settings.
+  // -e ignores missing settings: those of an address family that the kernel does not have.
   const settings = await run('sysctl', ['-e', ...settingsOf(addresses)])
   if (settings.status !== 0) throw unreadable('sysctl', settings)
   const four = await readJson(run, ['-4', 'route', 'show', 'table', 'local'])
@@ -55,9 +55,9 @@ interface HostListings {
   readonly addresses: readonly JsonObject[]
   /** `ip -j -4 route show table local` and the same of IPv6. */
   readonly localRoutes: readonly JsonObject[]
-  /** `sysctl -a`, of it the lines of `forwarding` and `route_localnet`. */
+  /** `sysctl -a`, only the lines of `forwarding` and `route_localnet`. */
   readonly sysctls: string
-  /** Which local sockets listen; absent: not known. */
+  /** Which local sockets listen; absent if unknown. */
   readonly listens?: HostFacts['listens']
 }
 
@@ -95,7 +95,10 @@ function hostFacts(listings: HostListings): HostFacts {
   }
 }
 
-/** Attached directly, preferring the address whose network contains the destination or gateway (inet_select_addr). */
+/**
+ * Chooses among the addresses of the interface, preferring one whose network contains the destination or gateway
+ * (inet_select_addr).
+ */
 function chooseSource(
   addresses: readonly InterfaceAddress[],
   name: string,

@@ -2,10 +2,10 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandOutput, RunCommand } from './run-command.ts'
 
-/** An object of `ip -j`; its fields are checked where they are read. */
+/** An object of `ip -j`; its fields are checked when they are read. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** The objects that a listing of `ip -j` prints; none for a family that the kernel does not have. */
+/** The objects that a listing of `ip -j` prints; empty for a family that the kernel does not have. */
 export async function readJson(
   run: RunCommand,
   args: readonly string[],
@@ -28,7 +28,7 @@ export function textOf(object: JsonObject, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** NP_EXPLAIN_READ: a listing of the kernel could not be read. */
+/** The error NP_EXPLAIN_READ for a listing that could not be read. */
 export function unreadable(what: string, { status, stderr }: CommandOutput): NodeProxyError {
   return new NodeProxyError(
     'NP_EXPLAIN_READ',

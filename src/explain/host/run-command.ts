@@ -6,7 +6,7 @@ export interface CommandOutput {
 }
 
 /**
- * Runs a program in the network namespace that is explained, with words of letters, digits and `.:,/_%=+@-` only.
- * Status 127: there is no such program.
+ * Runs a program in the network namespace that is explained, with words that consist of letters, digits and
+ * `.:,/_%=+@-`. Status 127 means that the program does not exist.
  */
 export type RunCommand = (program: string, args: readonly string[]) => Promise<CommandOutput>

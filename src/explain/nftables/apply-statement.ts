@@ -8,12 +8,12 @@ import { isObject, type Json, type JsonObject, textOf } from './model/json.ts'
 import { addressOf } from './model/value.ts'
 
 /**
- * What a statement other than a match or a jump does: branches (`continue`: the rule goes on), `absent`: the rule ends
- * without an effect, or a text: what is not known.
+ * The effect of a statement other than a match or a jump: branches (`continue`: the rule goes on); `absent`: the rule
+ * ends without an effect; or `unknown` with the cause.
  */
 export type StatementEffect = readonly Branch[] | 'absent' | { readonly unknown: string }
 
-/** Statements that change nothing that a walk follows. */
+/** Statements without an effect on anything that a walk models. */
 const WITHOUT_EFFECT = new Set([
   'counter',
   'log',
@@ -54,19 +54,19 @@ export function applyStatement(name: string, inner: Json, evaluation: Evaluation
   }
 }
 
-/** What nft cannot print as JSON it prints as text: an update of a map. */
+/** nft prints an update of a map as text, because it cannot print it as JSON. */
 export function applyText(text: string, evaluation: Evaluation): StatementEffect {
   const set = /^(?:add|update|delete) (@\S+) \{/.exec(text)?.[1]
   return set === undefined ? { unknown: 'a statement' } : changed(set, evaluation)
 }
 
-/** Later look-ups of this packet in the set are not known any more. */
+/** After a change, later look-ups of this packet in the set are uncertain. */
 function changed(reference: string, { packet, table }: Evaluation): StatementEffect {
   const change = { set: setName(table, reference), element: '', isAdded: true }
   return [branchOf({ ...packet, setChanges: [...packet.setChanges, change] })]
 }
 
-/** A reset is for TCP, and the families of ICMP for theirs: nft does not list these conditions. */
+/** A reset applies to TCP only, and ICMP errors to their own family: nft does not list these conditions. */
 function reject({ type, expr }: JsonObject, { packet }: Evaluation): StatementEffect {
   if (type === 'tcp reset') {
     return packet.protocol === 'TCP'
@@ -102,7 +102,9 @@ function orUnknown(found: readonly Branch[] | string): StatementEffect {
   return found.length === 0 ? 'absent' : found
 }
 
-/** `dnat`, `snat`: branches for each address; a key without an element ends the rule (`undefined` verdict: continue). */
+/**
+ * `dnat`, `snat`: a branch for each address; if the key has no element, the rule ends (`undefined` verdict: continue).
+ */
 function toAddress(
   translation: Translation,
   inner: Json,
@@ -140,7 +142,7 @@ function moved(
   }
 }
 
-/** `masquerade`: the address of the interface by which the packet leaves. */
+/** `masquerade`: translates to the address of the interface through which the packet leaves. */
 function masquerade({ packet, facts }: Evaluation): readonly Branch[] | string {
   const { outInterface, gateway, dst } = packet
   if (outInterface === undefined) return 'the interface by which the packet leaves'
@@ -149,7 +151,7 @@ function masquerade({ packet, facts }: Evaluation): readonly Branch[] | string {
   return [branchOf(packet, { kind: 'drop', reason: `masquerade: ${outInterface} has no address` })]
 }
 
-/** `redirect`: to the loopback address, or that of the interface by which the packet came. */
+/** `redirect`: translates to the loopback address, or that of the interface through which the packet came. */
 function redirect(inner: Json, evaluation: Evaluation): readonly Branch[] | string {
   const { packet, hook, facts } = evaluation
   const { port } = isObject(inner) ? inner : {}

@@ -20,7 +20,7 @@ import {
   textPart,
 } from './model/value.ts'
 
-/** Of a generator with more values the outcome is not known. */
+/** If a generator has more values, the outcome counts as unknown. */
 const MAX_VALUES = 4096
 
 const FIELDS: Readonly<Record<string, (of: JsonObject, evaluation: Evaluation) => Evaluated>> = {
@@ -61,7 +61,7 @@ function literal(value: Json): Evaluated {
   return typeof value === 'string' ? certain(textPart(value)) : { unknown: JSON.stringify(value) }
 }
 
-/** Every combination of the values of its parts. */
+/** Every combination of the values of the parts. */
 function concat(expressions: readonly Json[], evaluation: Evaluation): Evaluated {
   let combined: readonly Chance[] = [{ probability: 1, parts: [] }]
   for (const expression of expressions) {
@@ -77,7 +77,7 @@ function concat(expressions: readonly Json[], evaluation: Evaluation): Evaluated
   return combined
 }
 
-/** Values of a map; those whose key has no element are left out: the rule does not apply to them. */
+/** Values of a map. Keys without an element are left out: the rule does not apply to them. */
 function mapped({ key, data }: JsonObject, evaluation: Evaluation): Evaluated {
   const keys = evaluate(key ?? null, evaluation)
   if (isUnknown(keys)) return keys
@@ -95,7 +95,7 @@ function mapped({ key, data }: JsonObject, evaluation: Evaluation): Evaluated {
   return found
 }
 
-/** Random numbers and hashes of the client's port: each value is as likely as the others. */
+/** Random numbers and hashes of the client's port: all values are equally likely. */
 function generated(inner: Json | undefined): Evaluated {
   const { mod = 0, offset = 0 } = isObject(inner) ? inner : {}
   const count = Number(mod)
@@ -156,7 +156,7 @@ function ipHeader(field: string, packet: Evaluation['packet']): Evaluated {
   return { unknown: `the field ${field} of the IP header` }
 }
 
-/** `meta`: what the kernel knows of the packet. */
+/** `meta`: what the kernel knows about the packet. */
 function meta({ key }: JsonObject, { packet, facts }: Evaluation): Evaluated {
   switch (textOf(key)) {
     case 'l4proto':
@@ -180,7 +180,7 @@ function meta({ key }: JsonObject, { packet, facts }: Evaluation): Evaluated {
   }
 }
 
-/** `ct`: what connection tracking knows; the packet is of the original direction. */
+/** `ct`: what connection tracking knows; the packet has the original direction. */
 function connection({ key, dir }: JsonObject, { packet }: Evaluation): Evaluated {
   const { connection: known } = packet
   const isUntracked = known.status === 'untracked'

@@ -8,7 +8,7 @@ import { isList, isObject, type Json, type JsonObject, textOf } from './model/js
 import type { SetElements } from './model/set-elements.ts'
 import { addressOf, type Part } from './model/value.ts'
 
-/** By the names that nft prints. */
+/** Fields by the names that nft prints. */
 const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['ipv4_addr', { bytes: 4, isAddress: true }],
   ['ipv6_addr', { bytes: 16, isAddress: true }],
@@ -17,17 +17,17 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['mark', { bytes: 4, isHostOrder: true }],
 ])
 
-/** What `numgen` chose has no type of its own; integers of other programs may be of any size and order. */
+/** Numbers from `numgen` have no type of their own; integers of other programs may have any size and byte order. */
 const CHOSEN: Field = { bytes: 4, isHostOrder: true }
 
 const MS_PER_SECOND = 1_000
 
-/** Of the tables whose elements are looked up one by one: the integers of their keys are what `numgen` chose. */
+/** In this table elements are looked up one by one: integers in its keys are numbers from `numgen`. */
 const OWN_TABLE = 'node-proxy'
 
 const FAMILIES: Readonly<Record<string, Family>> = { ip: 4, ip6: 6 }
 
-/** The elements of sets that were listed without them, read when a packet needs them. */
+/** The elements of sets that were listed without elements; they are read when a packet needs them. */
 export class LiveElements {
   readonly #run: RunCommand
   readonly #lookUp: LookUpElement
@@ -47,7 +47,7 @@ export class LiveElements {
     return elements
   }
 
-  /** Reads what walks needed; whether there was anything. */
+  /** Reads the elements that walks needed; returns whether there were any. */
   async read(): Promise<boolean> {
     let wasMissing = false
     for (const set of this.#sets) if (await set.read()) wasMissing = true
@@ -92,7 +92,7 @@ function flagsOf({ flags }: JsonObject): ReadonlySet<string> {
   return new Set((isList(flags) ? flags : [flags ?? null]).map(textOf))
 }
 
-/** An element as nft prints it, of a map as a pair. `values`: absent, data are verdicts. */
+/** An element as nft prints it; a map's element is a pair. If `values` is absent, the data is a verdict. */
 function elementJson(element: Element, keys: Registers, values?: Registers): Json {
   const { data } = element
   const key = withTimes(keys.read(element.key), element)
@@ -123,17 +123,17 @@ function verdictJson(verdict: Verdict): Json {
 
 /** How elements of one set are read. */
 interface ElementSource {
-  /** The key by which one is looked up; undefined: all are read. */
+  /** The key for looking up a single element; undefined if all elements have to be read. */
   keyOf(parts: readonly Part[]): Buffer | undefined
   lookUp(key: Buffer): Promise<readonly Json[]>
-  /** Undefined: the set cannot be listed; it may be gone meanwhile. */
+  /** Undefined if the set cannot be listed; it may have been deleted meanwhile. */
   all(): Promise<readonly Json[] | undefined>
 }
 
 /** Elements that are read when a packet needs them. */
 class UnreadElements implements SetElements {
   readonly #source: ElementSource
-  readonly #known = new Map<string, readonly Json[]>()
+  readonly #elements = new Map<string, readonly Json[]>()
   readonly #missing = new Map<string, Buffer>()
   #isMissing = false
   #all: readonly Json[] | undefined
@@ -151,12 +151,12 @@ class UnreadElements implements SetElements {
       return undefined
     }
     const text = key.toString('hex')
-    const known = this.#known.get(text)
+    const known = this.#elements.get(text)
     if (known === undefined) this.#missing.set(text, key)
     return known
   }
 
-  /** Reads what was needed; whether there was anything. */
+  /** Reads what was needed; returns whether there was anything. */
   async read(): Promise<boolean> {
     const missing = [...this.#missing]
     const isMissing = this.#isMissing
@@ -165,27 +165,31 @@ class UnreadElements implements SetElements {
     if (isMissing) {
       this.#all = await this.#source.all()
       this.#isGone = this.#all === undefined
-    } else for (const [text, key] of missing) this.#known.set(text, await this.#source.lookUp(key))
+    } else
+      for (const [text, key] of missing) this.#elements.set(text, await this.#source.lookUp(key))
     return isMissing || missing.length > 0
   }
 }
 
-/** A field as the kernel holds it, which pads it to 4 bytes. */
+/** A field as the kernel stores it, padded to 4 bytes. */
 interface Field {
   readonly bytes: number
   readonly isAddress?: true
   readonly isHostOrder?: true
 }
 
-/** Keys, or data, of a set as the kernel holds them. */
+/** The keys or data of a set as the kernel stores them. */
 interface Registers {
-  /** Undefined: a value is no number of its field's size. */
+  /** Undefined if a value is not a number of its field's size. */
   write(parts: readonly Part[]): Buffer | undefined
-  /** As nft prints them, but for the names of protocols. */
+  /** The values as nft prints them, except that protocols are numbers. */
   read(registers: Buffer): Json
 }
 
-/** Of types as nft names them; `hasChosen`: an integer is a number that `numgen` chose. Undefined: one is not known. */
+/**
+ * The registers for types with nft's names; `hasChosen`: an integer is a number from `numgen`. Undefined if a type is
+ * unknown.
+ */
 export function registersOf(types: readonly string[], hasChosen: boolean): Registers | undefined {
   const fields: Field[] = []
   for (const type of types) {
@@ -227,7 +231,7 @@ function readField(field: Field, value: Buffer): Json {
   return addressOf(number, field.bytes === 4 ? 32 : 128) ?? null
 }
 
-/** From the order of the field or to it: the conversion is its own inverse. */
+/** Converts between the field's byte order and network order; the conversion is its own inverse. */
 function inNetworkOrder({ isHostOrder }: Field, value: Buffer): Buffer {
   return isHostOrder === true && endianness() === 'LE' ? Buffer.from(value).reverse() : value
 }

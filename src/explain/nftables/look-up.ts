@@ -7,10 +7,10 @@ import type { NftTable } from './model/ruleset.ts'
 import { listedElements, type SetElements } from './model/set-elements.ts'
 import type { Part } from './model/value.ts'
 
-/** Reads the element of a set that has a key; undefined: there is none. */
+/** Reads the element of a set with this key; undefined if it does not exist. */
 export type LookUpElement = (table: Table, set: string, key: Buffer) => Promise<Element | undefined>
 
-/** What an expression is evaluated for. */
+/** The context in which an expression is evaluated. */
 export interface Evaluation {
   readonly packet: PacketState
   readonly hook: Hook
@@ -25,15 +25,15 @@ export interface Chance {
 }
 
 /**
- * The values of an expression, whose probabilities sum to 1; none: the packet has no such field, so that the rule does
- * not apply. `unknown`: it is not understood, or not known.
+ * The values of an expression, whose probabilities sum to 1; empty if the packet has no such field, so that the rule
+ * does not apply. `unknown` if the value cannot be interpreted or is not known.
  */
 export type Evaluated = readonly Chance[] | { readonly unknown: string }
 
-/** The rule does not apply to packets without the field. */
+/** The packet does not have the field, so the rule does not apply. */
 export const ABSENT: Evaluated = []
 
-/** Why a question about a set has no answer. */
+/** Why a query of a set has no answer. */
 export interface Unknown {
   readonly unknown: string
 }
@@ -59,13 +59,13 @@ export function setName({ family, name }: Evaluation['table'], reference: string
   return `nft ${family} ${name} ${reference.slice(1)}`
 }
 
-/** Whether a set has the key; undefined: its elements are not understood. */
+/** Whether a set has the key; undefined if its elements cannot be interpreted. */
 export function isIn(set: NamedElements, parts: readonly Part[]): boolean | Unknown | undefined {
   const elements = set.elements.withKey(parts)
   return elements === undefined ? unread(set) : fitsAny(parts, elements)
 }
 
-/** The data of the element of a map that has the key; undefined: there is none. */
+/** The data of a map's element with this key; undefined if the map has no such element. */
 export function lookUp(set: NamedElements, parts: readonly Part[]): Json | undefined {
   const elements = set.elements.withKey(parts)
   if (elements === undefined) return { ...unread(set) }
@@ -87,7 +87,7 @@ export function isUnknown(evaluated: Evaluated): evaluated is { readonly unknown
   return 'unknown' in evaluated
 }
 
-/** The only value of what is certain. */
+/** The evaluation of an expression with one certain value. */
 export function certain(...parts: readonly Part[]): Evaluated {
   return [{ probability: 1, parts }]
 }

@@ -5,12 +5,12 @@ import { LiveElements } from './live-elements.ts'
 import type { LookUpElement } from './look-up.ts'
 import { type NftTable, parseRuleset } from './model/ruleset.ts'
 
-/** Tables of the nft variant of iptables, whose rules `iptables-save` lists. */
+/** The tables of iptables-nft, whose rules `iptables-save` lists. */
 const NAMES = new Set(['raw', 'mangle', 'nat', 'filter', 'security'])
 
-/** What `nft` lists. */
+/** The output of `nft`. */
 export interface NftListing {
-  /** The content of tables; of terse listings without the elements of sets. */
+  /** The content of tables; terse listings contain no elements of sets. */
   readonly json: readonly string[]
   /** The rules of all those tables as text, without the elements of sets. */
   readonly text: string
@@ -19,8 +19,8 @@ export interface NftListing {
 const NONE: NftListing = { json: [], text: '' }
 
 /**
- * Reads the tables of nftables. Where the names of all tables are given, those of iptables are not listed: nft needs
- * minutes for a hundred thousand rules of them, which `iptables-save` lists in seconds. Throws NP_EXPLAIN_READ.
+ * Reads the tables of nftables. If the names of all tables are given, those of iptables are not listed: nft needs
+ * minutes for a hundred thousand of their rules, which `iptables-save` lists in seconds. Throws NP_EXPLAIN_READ.
  */
 export async function readNftables(
   run: RunCommand,
@@ -33,7 +33,7 @@ export async function readNftables(
 /** Tables whose elements are read when a packet needs them. */
 export interface LiveTables {
   readonly tables: readonly NftTable[]
-  /** Reads the elements that walks needed; whether there was anything. Throws NP_KERNEL_NETLINK. */
+  /** Reads the elements that walks needed; returns whether there were any. Throws NP_KERNEL_NETLINK. */
   readonly readMissing: () => Promise<boolean>
 }
 
@@ -66,7 +66,7 @@ export async function listNftables(
 
 const RULESET = ['ruleset']
 
-/** Undefined: a table has an unusual name, or is gone meanwhile. */
+/** Undefined if a table has an unusual name or was deleted meanwhile. */
 async function listEach(
   run: RunCommand,
   tables: readonly TableSummary[],
@@ -76,14 +76,14 @@ async function listEach(
   if (others.length === 0) return NONE
   if (others.some(({ name }) => !/^[\w.-]+$/.test(name))) return undefined
   const each = others.map(({ family, name }) => ['table', family, name])
-  // Of one table, nft reads the elements that it does not print; of the ruleset it does not. But nft 1.0.6 ends its JSON of the
-  // ruleset at a table with flags, as node-proxy has one.
+  // When listing one table, nft also reads the elements that it does not print; when listing the ruleset, it does not.
+  // But nft 1.0.6 ends the JSON of the ruleset at a table with flags, such as that of node-proxy.
   const isSmall = tables.every((table) => others.includes(table) || hasFewRules(table))
   const listing = await listAll(run, { json: each, text: isSmall ? [RULESET] : each, isTerse })
   return 'failed' in listing ? undefined : listing
 }
 
-/** So many nft lists in a tenth of a second. */
+/** The number of rules that nft lists in a tenth of a second. */
 const FEW_RULES = 2_000
 
 function hasFewRules({ rules }: TableSummary): boolean {
@@ -98,7 +98,7 @@ interface Listed {
   readonly isTerse: boolean
 }
 
-/** A command that failed, with what it printed. Without nft there are no tables. */
+/** The output of a listing, or of the command that failed. Without nft there are no tables. */
 async function listAll(
   run: RunCommand,
   { json, text, isTerse }: Listed,
@@ -116,7 +116,7 @@ async function listAll(
   return { json: listed, text: texts.join('') }
 }
 
-/** Whether iptables-nft keeps its rules in a table; those of family inet are of other programs. */
+/** Whether iptables-nft keeps its rules in a table; tables of family inet belong to other programs. */
 export function isOfIptables({ family, name }: { readonly family: string; readonly name: string }) {
   return family !== 'inet' && NAMES.has(name)
 }

@@ -10,10 +10,10 @@ import { isList, isObject, type Json, type JsonObject, onlyMember, textOf } from
 import type { NftChain, NftRule, NftTable } from './model/ruleset.ts'
 import type { Part } from './model/value.ts'
 
-/** nf_tables refuses deeper ones (NFT_JUMP_STACK_SIZE is 16). */
+/** nf_tables refuses deeper nesting (NFT_JUMP_STACK_SIZE is 16). */
 const MAX_DEPTH = 32
 
-/** Where a chain runs. */
+/** The context in which a chain runs. */
 export interface NftContext {
   /** `nft ip node-proxy`. */
   readonly source: string
@@ -22,7 +22,9 @@ export interface NftContext {
   readonly facts: HostFacts
 }
 
-/** A branch inside a rule: `rule`: its next statement; `next`: the next rule; `left`: the chain is left. */
+/**
+ * A branch within a rule continues with `rule`: its next statement; `next`: the next rule; `left`: outside the chain.
+ */
 interface Progress {
   readonly branch: Branch
   readonly to: 'rule' | 'next' | 'left'
@@ -91,7 +93,7 @@ function matched(
   return [...part(likelihood, 'rule'), ...part(1 - likelihood, 'next')]
 }
 
-/** `vmap`: the verdict of the element; without one the rule ends. */
+/** `vmap`: the verdict of the element; if there is no element, the rule ends. */
 function byMap(
   context: NftContext,
   call: RuleCall,
@@ -188,8 +190,8 @@ function stepOf({ source }: NftContext, { chain, rule }: RuleCall, text = rule.t
 }
 
 /**
- * Seconds until the kernel forgets an element by which a statement decides about the packet; undefined: it looks up no
- * set or map whose elements have timeouts.
+ * Seconds until the kernel removes an element that decided in a statement about the packet; undefined if the statement
+ * looks up no set or map with timeouts.
  */
 function secondsLeft(statement: Json, evaluation: Evaluation): number | undefined {
   if (isList(statement)) return firstOf(statement, evaluation)
@@ -229,7 +231,7 @@ function ofElement(key: Json, name: Json, evaluation: Evaluation): number | unde
   return typeof expires === 'number' ? expires : undefined
 }
 
-/** How likely a match applies, or why that is not known. */
+/** The probability that a match applies, or why it is unknown. */
 type Likelihood = number | { readonly unknown: string }
 
 /** `match`: an expression compared with a literal, a set, or another expression. */

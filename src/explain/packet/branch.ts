@@ -1,6 +1,6 @@
 import type { PacketState } from './packet-state.ts'
 
-/** One thing that happened to the packet, for people. */
+/** One event on the packet's way, for people. */
 export interface Step {
   /** Where: `iptables nat PREROUTING`, `nft ip node-proxy nat-prerouting`, `route`. */
   readonly where: string
@@ -10,26 +10,26 @@ export interface Step {
   readonly text: string
   /** Packets and bytes that the object has counted so far. */
   readonly counter?: { readonly packets: bigint; readonly bytes: bigint }
-  /** It decided by something that the kernel holds for a while, as a client of session affinity: seconds until it is gone. */
+  /** Seconds until the kernel forgets what decided here, for example a client of session affinity. */
   readonly secondsLeft?: number
 }
 
 /**
- * What a rule, a chain or a hook function decided. `continue`: nothing yet. `accept` ends one hook function, not
- * the others of the hook. `taken`: the packet leaves the hook and is sent to its new destination as if by a
- * process of this node (IPVS). `uncertain`: something that is not understood or not known may decide otherwise.
+ * The decision of a rule, a chain or a hook function. `continue`: no decision yet. `accept` ends one hook function,
+ * but not the others of the hook. `taken`: the packet leaves the hook and is sent to its new destination as if by a
+ * process of this node (IPVS). `uncertain`: something unknown may decide otherwise.
  */
 export type Verdict =
   | { readonly kind: 'continue' | 'accept' | 'taken' }
   | { readonly kind: 'drop'; readonly reason?: string }
-  /** `how`: what the sender gets: `tcp-reset`, `icmp-port-unreachable`. */
+  /** `how` is what the sender gets: `tcp-reset`, `icmp-port-unreachable`. */
   | { readonly kind: 'reject'; readonly how: string }
   | { readonly kind: 'uncertain'; readonly reason: string }
 
 export const CONTINUE: Verdict = Object.freeze({ kind: 'continue' })
 export const ACCEPT: Verdict = Object.freeze({ kind: 'accept' })
 
-/** One of the ways that a packet may go on; the probabilities of all branches sum to 1. */
+/** One possible continuation of a packet; the probabilities of all branches sum to 1. */
 export interface Branch {
   /** 0 to 1. */
   readonly probability: number
@@ -38,7 +38,7 @@ export interface Branch {
   readonly steps: readonly Step[]
 }
 
-/** The only branch of what is certain. */
+/** The only branch of a certain result. */
 export function branchOf(
   packet: PacketState,
   verdict: Verdict = CONTINUE,

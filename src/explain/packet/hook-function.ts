@@ -9,15 +9,18 @@ export interface HookFunction {
   readonly families: readonly Family[]
   /** Smaller numbers run first (linux/netfilter_ipv4.h: raw -300, mangle -150, dstnat -100, filter 0, srcnat 100). */
   readonly priority: number
-  /** Decides address translation: runs once per connection and translation, at the hook's own place for it. */
+  /**
+   * Whether it decides address translation: then it runs once for each connection and translation, at the hook's place
+   * for nat.
+   */
   readonly isNat: boolean
   /** At `output`: a packet whose mark it changes is routed again (the mangle table, chains of type route). */
   readonly reroutesMarks?: boolean
   /** Its name for people: `iptables nat PREROUTING`. */
   readonly source: string
   /**
-   * What it does with the packet. Never empty, probabilities sum to 1. `continue` and `accept` both let the packet
-   * pass to the next hook function; a nat function that translated has done so by `translate`.
+   * The branches of the packet. Never empty; the probabilities sum to 1. `continue` and `accept` both let the packet
+   * pass to the next hook function; a nat function that translates does so by `translate`.
    */
   apply(packet: PacketState): readonly Branch[]
 }

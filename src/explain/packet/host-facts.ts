@@ -14,19 +14,22 @@ export type AddressType =
   | 'prohibit'
   | 'throw'
 
-/** A local socket: none, a usual one, or one that may answer from addresses that the node does not have (IP_TRANSPARENT). */
+/**
+ * The kind of local socket: none, a usual one, or one that may answer from addresses that the node does not have
+ * (IP_TRANSPARENT).
+ */
 export type Listening = 'none' | 'usual' | 'transparent'
 
-/** What rules may depend on beside the packet: a snapshot of this network namespace. */
+/** Facts besides the packet that rules may depend on: a snapshot of this network namespace. */
 export interface HostFacts {
-  /** The type of an address; of its addresses on one interface only, if an interface is given. */
+  /** The type of an address; if an interface is given, only the addresses of that interface count as local. */
   addressType(ip: IpAddress, onInterface?: string): AddressType
   /**
-   * The address that MASQUERADE takes for packets that leave by an interface; undefined: it has none. `toward` is the
-   * gateway or else the destination in IPv4, always the destination in IPv6.
+   * The address that MASQUERADE uses for packets that leave through an interface; undefined if it has none. `toward`
+   * is the gateway or else the destination in IPv4, always the destination in IPv6.
    */
   masqueradeAddress(outInterface: string, toward: IpAddress): IpAddress | undefined
-  /** Which local socket takes packets to `at`; undefined: not known. */
+  /** The kind of local socket that receives packets to `at`; undefined if unknown. */
   listens(protocol: PacketState['protocol'], at: Endpoint): Listening | undefined
   /** Whether packets that come in by this interface are forwarded to others. */
   forwards(family: PacketState['family'], inInterface: string): boolean
@@ -34,6 +37,9 @@ export interface HostFacts {
   routesLoopback(inInterface: string): boolean
   /** `rp_filter` of an interface in IPv4: 0 none, 1 strict, 2 loose. */
   reversePathFilter(inInterface: string): number
-  /** Whether answers to the packet's source would leave by its interface (rpfilter); absent, undefined: not known. */
+  /**
+   * Whether replies to the packet's source would leave through its interface (rpfilter); absent or undefined if
+   * unknown.
+   */
   readonly reversePath?: (packet: PacketState) => boolean | undefined
 }

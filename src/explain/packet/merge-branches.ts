@@ -2,7 +2,7 @@ import type { Branch } from './branch.ts'
 
 /**
  * Adds the probabilities of branches with equal packet and verdict, so that random choices without effect do not
- * multiply; the steps are those of the likeliest. Branches without probability are left out.
+ * multiply the branches; the steps are those of the most likely one. Branches with probability 0 are left out.
  */
 export function mergeBranches(branches: readonly Branch[]): readonly Branch[] {
   if (branches.length < 2) return branches

@@ -1,13 +1,13 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 
-/** A netfilter hook of IPv4 and IPv6, in the words of `nft`. */
+/** A netfilter hook of IPv4 and IPv6, with its name in `nft`. */
 export type Hook = 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting'
 
 /** An address with a port. */
 export interface Endpoint {
   readonly ip: IpAddress
-  /** Undefined: any ephemeral port. */
+  /** Undefined means any ephemeral port. */
   readonly port: number | undefined
 }
 
@@ -17,62 +17,62 @@ export interface Ends {
   readonly dst: Endpoint
 }
 
-/** What connection tracking knows of the packet's connection. */
+/** What connection tracking knows about the packet's connection. */
 export interface Connection {
-  /** `new`: this is its first packet; `untracked`: NOTRACK, so no address translation either. */
+  /** `new`: this is its first packet; `untracked`: NOTRACK, so there is no address translation either. */
   readonly status: 'new' | 'established' | 'untracked'
   /** The packet as it was before any translation. */
   readonly original: Ends
-  /** The destination after translation; undefined: not translated. */
+  /** The destination after translation; undefined if not translated. */
   readonly dnat: Endpoint | undefined
-  /** The source after translation; undefined: not translated. */
+  /** The source after translation; undefined if not translated. */
   readonly snat: Endpoint | undefined
   /**
-   * Which translations were decided, also those that change nothing. The kernel decides each once, in the
-   * first nat hook that the connection passes; later hooks of the same translation do not run.
+   * Which translations have been decided, including those without a change. The kernel decides each once, in the first
+   * nat hook that the connection passes; later hooks of the same translation do not run.
    */
   readonly decided: { readonly destination: boolean; readonly source: boolean }
   /** The mark of the connection (CONNMARK), 0 unless set. */
   readonly mark: number
 }
 
-/** A packet at one point of its way through the kernel. Immutable: every change is a new object. */
+/** A packet at one point of its path through the kernel. Immutable: every change creates a new object. */
 export interface PacketState {
   readonly family: Family
   readonly protocol: Protocol
   readonly src: IpAddress
-  /** Undefined: any ephemeral port. */
+  /** Undefined means any ephemeral port. */
   readonly srcPort: number | undefined
   readonly dst: IpAddress
   readonly dstPort: number
-  /** Undefined: it comes from a process of this node. */
+  /** Undefined if it comes from a process of this node. */
   readonly inInterface: string | undefined
-  /** Undefined until the packet is routed, and for one that is delivered here. */
+  /** Undefined until the packet is routed, and for a packet that is delivered here. */
   readonly outInterface: string | undefined
-  /** The gateway of its route; undefined: the destination is on the link, or no route was chosen yet. */
+  /** The gateway of its route; undefined if the destination is on the link, or no route was chosen yet. */
   readonly gateway: IpAddress | undefined
-  /** The port of a bridge by which it came, with br_netfilter only. */
+  /** The bridge port through which it came, only with br_netfilter. */
   readonly bridgePort: string | undefined
   /** The firewall mark, 32 bits, unsigned. */
   readonly mark: number
   readonly connection: Connection
-  /** The virtual server that IPVS chose (`-m ipvs`); undefined: IPVS has not touched it. */
+  /** The virtual server that IPVS chose (`-m ipvs`); undefined if IPVS has not handled the packet. */
   readonly virtualServer: Endpoint | undefined
   /** The local socket that TPROXY assigned; it takes the packet if the packet is routed to this node. */
   readonly socket: Endpoint | undefined
-  /** What rules have added to sets and deleted from them for this packet, oldest first: later rules see it. */
+  /** The elements that rules added to sets or deleted for this packet, oldest first: later rules see them. */
   readonly setChanges: readonly SetChange[]
 }
 
 /** An element that a rule added to a set, or deleted, while the packet passed. */
 export interface SetChange {
   readonly set: string
-  /** As the set's program lists it. */
+  /** The element as the set's program lists it. */
   readonly element: string
   readonly isAdded: boolean
 }
 
-/** What is needed to build the first packet of a connection. */
+/** The values for building the first packet of a connection. */
 export interface FirstPacket
   extends Pick<PacketState, 'family' | 'protocol' | 'src' | 'srcPort' | 'dst' | 'dstPort'> {
   readonly inInterface?: string

@@ -4,9 +4,9 @@ import type { Endpoint, PacketState } from './packet-state.ts'
 export type Translation = 'destination' | 'source'
 
 /**
- * The packet after DNAT or SNAT: address and port replaced, and the translation decided for the connection. Of a
- * `to` without port the packet keeps its own. The original packet is returned where the translation was decided before, or the
- * connection is not tracked: such a rule has no effect.
+ * The packet after DNAT or SNAT: address and port are replaced, and the translation counts as decided for the
+ * connection. If `to` has no port, the packet keeps its own. The original packet is returned if the translation was
+ * decided before, or the connection is not tracked: such a rule has no effect.
  */
 export function translate(
   packet: PacketState,

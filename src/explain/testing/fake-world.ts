@@ -11,17 +11,17 @@ export interface FakeRoute {
   readonly mark?: number
 }
 
-/** What the fake node has: `local` addresses, the first of each family on `eth0`. */
+/** The fake node: `local` addresses, the first of each family on `eth0`. */
 export interface FakeNode {
   readonly local: readonly IpAddress[]
   readonly routes: readonly FakeRoute[]
-  /** `protocol/ip/port`, or `protocol/ip/port/transparent`; absent: sockets are not known. */
+  /** `protocol/ip/port`, or `protocol/ip/port/transparent`; absent if sockets are unknown. */
   readonly listening?: readonly string[]
   readonly forwarding?: boolean
   readonly routeLocalnet?: boolean
 }
 
-/** Routes by the first match, without longest prefix: list them in order. */
+/** Uses the first matching route, without longest prefix: list routes in order. */
 export function fakeRouting({ local, routes }: FakeNode): Routing {
   return {
     route: async (query): Promise<RouteAnswer> => {
@@ -35,7 +35,7 @@ export function fakeRouting({ local, routes }: FakeNode): Routing {
   }
 }
 
-/** The same node as facts for rules. */
+/** Facts for rules about the same node. */
 export function fakeFacts(node: FakeNode): HostFacts {
   return {
     addressType: (ip) => (node.local.includes(ip) ? 'local' : 'unicast'),

@@ -1,36 +1,37 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 
-/** What the kernel's routing decision depends on. */
+/** The inputs of the kernel's routing decision. */
 export interface RouteQuery {
   readonly family: Family
   readonly protocol: Protocol
-  /** Undefined: the kernel chooses it. */
+  /** Undefined if the kernel chooses it. */
   readonly src: IpAddress | undefined
   readonly dst: IpAddress
   readonly dstPort: number
-  /** Undefined: the packet comes from this node. */
+  /** Undefined if the packet comes from this node. */
   readonly inInterface: string | undefined
   readonly mark: number
 }
 
-/** The route or policy rule that leads nowhere. */
+/** A route or policy rule that leads nowhere. */
 export interface DeadEnd {
   readonly where: 'route' | 'policy rule'
-  /** As its program names it: `unreachable 10.1.0.0/16 table 7`, `priority 60`. */
+  /** The text of its program: `unreachable 10.1.0.0/16 table 7`, `priority 60`. */
   readonly object: string
 }
 
 /**
- * The answer of the kernel. `dropped`: the source is impossible there (martian, rp_filter) or the route is a
- * blackhole; `unreachable`: the sender of a forwarded packet gets an ICMP error, unless its interface does not forward.
+ * The kernel's answer. `dropped`: the source is impossible at this interface (martian, rp_filter), or the route is a
+ * blackhole; `unreachable`: the sender of a forwarded packet gets an ICMP error, unless its interface does not
+ * forward.
  */
 export type RouteAnswer =
   | {
       readonly kind: 'unicast'
       readonly outInterface: string
       readonly gateway: IpAddress | undefined
-      /** The source that a local process gets. */
+      /** The source address that a local process gets. */
       readonly source: IpAddress | undefined
     }
   | { readonly kind: 'local'; readonly source: IpAddress | undefined }
@@ -44,7 +45,7 @@ export type RouteAnswer =
     }
   | { readonly kind: 'uncertain'; readonly reason: string }
 
-/** Queries routes, policy rules included. */
+/** Queries routes, including policy rules. */
 export interface Routing {
   route(query: RouteQuery): Promise<RouteAnswer>
 }

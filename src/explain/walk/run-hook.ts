@@ -4,7 +4,9 @@ import { mergeBranches } from '../packet/merge-branches.ts'
 import type { Endpoint, Hook, PacketState } from '../packet/packet-state.ts'
 import type { Translation } from '../packet/translate.ts'
 
-/** Where connection tracking runs the nat functions of a hook (NF_IP_PRI_NAT_DST, NF_IP_PRI_NAT_SRC). */
+/**
+ * The priority at which connection tracking runs the nat functions of a hook (NF_IP_PRI_NAT_DST, NF_IP_PRI_NAT_SRC).
+ */
 const NAT_PRIORITY: Readonly<Record<Hook, number | undefined>> = {
   prerouting: -100,
   output: -100,
@@ -13,10 +15,10 @@ const NAT_PRIORITY: Readonly<Record<Hook, number | undefined>> = {
   forward: undefined,
 }
 
-/** A branch that left a hook. */
+/** A branch that has left a hook. */
 export interface HookResult {
   readonly branch: Branch
-  /** A field changed on which the route depends. */
+  /** Whether a field has changed that the route depends on. */
   readonly needsRoute: boolean
 }
 
@@ -72,8 +74,9 @@ function inOrder(
 }
 
 /**
- * Address translation at a hook: for a new connection the nat functions by priority until one decides; without one the
- * packet keeps its addresses, which is a decision too. A known connection repeats its translation.
+ * Address translation at a hook: for a new connection the nat functions run by priority until one decides. If none
+ * decides, the packet keeps its addresses, which counts as a decision, too. A known connection repeats its
+ * translation.
  */
 function applyNat(
   functions: readonly HookFunction[],

@@ -13,18 +13,18 @@ const NOT_LISTENING: Readonly<Record<PacketState['protocol'], string>> = {
   SCTP: 'sctp-abort',
 }
 
-/** Where a packet is: before a hook, before a routing decision, or taken by IPVS. */
+/** The position of a packet: before a hook, before a routing decision, or taken by IPVS. */
 export type Stage = Hook | 'routeOut' | 'routeAgain' | 'routeIn' | 'taken'
 
-/** A branch and where it is. */
+/** A branch with its position. */
 export interface WalkPoint {
   readonly stage: Stage
   readonly branch: Branch
-  /** Whether the source is fixed; otherwise the route of a local packet gives it. */
+  /** Whether the source is fixed; if not, the route of a local packet determines it. */
   readonly hasSource: boolean
 }
 
-/** Where a packet goes from its point. */
+/** The next positions and the final outcomes of a packet. */
 export interface Next {
   readonly outcomes: readonly WalkOutcome[]
   readonly points: readonly WalkPoint[]
@@ -36,7 +36,7 @@ interface StageWorld {
   readonly facts: HostFacts
 }
 
-/** One piece of the way: a hook with all its functions, or a routing decision. */
+/** One stage of the path: a hook with all its functions, or a routing decision. */
 export async function nextOf(world: StageWorld, point: WalkPoint): Promise<Next> {
   const { stage } = point
   if (stage === 'routeOut' || stage === 'routeAgain' || stage === 'routeIn' || stage === 'taken') {
@@ -91,8 +91,9 @@ function ended({ probability, steps, verdict, packet }: Branch, hook: Hook): Wal
 }
 
 /**
- * IPVS routes by the address of the real server alone. A source that this node does not have is left out for a packet
- * that leaves: the kernel routes what IPVS forwards with it (FLOWI_FLAG_ANYSRC), but answers no such query.
+ * IPVS routes only by the address of the real server. For a packet that leaves, a source that this node does not have
+ * is left out: the kernel does route forwarded packets of IPVS with such a source (FLOWI_FLAG_ANYSRC), but does not
+ * answer a query with it.
  */
 function routeOf({ routing, facts }: StageWorld, point: WalkPoint): Promise<RouteAnswer> {
   const { stage, branch, hasSource } = point
@@ -120,7 +121,7 @@ function afterRoute({ facts }: StageWorld, point: WalkPoint, answer: RouteAnswer
     return end({ probability, steps: [...steps, step], kind: 'uncertain', reason: answer.reason })
   }
   const { family, inInterface } = branch.packet
-  // In IPv6 the route alone decides about the error.
+  // In IPv6 the error depends on the route alone.
   if (stage === 'routeIn' && family === 4 && !facts.forwards(family, inInterface ?? '')) {
     return notForwarded(branch)
   }
@@ -133,8 +134,9 @@ function afterRoute({ facts }: StageWorld, point: WalkPoint, answer: RouteAnswer
 }
 
 /**
- * What a sender gets where no route leads on; undefined: nothing. A `connect` fails at once, but not for a packet that
- * was translated after it had a route: the kernel drops it, and TCP sends it again. IPVS reports every error alike.
+ * The error that a sender gets if no route leads on; undefined if none. A `connect` fails at once, except for a packet
+ * that was translated after it had a route: the kernel drops it, and TCP sends it again. IPVS reports every error in
+ * the same way.
  */
 function errorOf(
   stage: Stage,
@@ -195,7 +197,10 @@ function withRoute({ branch, stage, hasSource }: WalkPoint, answer: Found): Pack
   return { ...moved, src, connection: { ...connection, original } }
 }
 
-/** A packet that passed the input hook: a local socket gets it, or its sender learns that there is none. */
+/**
+ * A packet that passed the input hook: a local socket receives it, or its sender gets an error because no socket
+ * listens.
+ */
 function deliverHere(facts: HostFacts, { packet, probability, steps }: Branch): WalkOutcome {
   const dst = packet.socket ?? { ip: packet.dst, port: packet.dstPort }
   const listens = facts.listens(packet.protocol, dst)
@@ -222,12 +227,15 @@ function deliverHere(facts: HostFacts, { packet, probability, steps }: Branch): 
   }
 }
 
-/** The kernel sends nothing from an address that it does not have, but from transparent sockets. */
+/** The kernel sends nothing from an address that it does not have, except for transparent sockets. */
 function noAnswer(ip: IpAddress): string {
-  return `${ip} is no address of this node, from which an answer could come`
+  return `no answer can come from ${ip}, because ${ip} is not an address of this node`
 }
 
-/** A packet that leaves this node; some are certain to be dropped by their receiver, or as an answer by their sender. */
+/**
+ * A packet that leaves this node. Some packets are certain to be dropped: by their receiver, or their reply by their
+ * sender.
+ */
 function leave(facts: HostFacts, { packet, probability, steps }: Branch): WalkOutcome {
   const lost = neverAnswered(facts, packet)
   if (lost !== undefined) return { kind: 'silent', by: lost, probability, steps }

@@ -2,11 +2,11 @@ import type { IpAddress } from '../../lib/ip.ts'
 import type { Step } from '../packet/branch.ts'
 import type { Endpoint } from '../packet/packet-state.ts'
 
-/** What becomes of the first packet of a connection, with its probability (0 to 1). */
+/** What happens to the first packet of a connection, with its probability (0 to 1). */
 export type WalkOutcome = { readonly probability: number; readonly steps: readonly Step[] } & (
   | {
       readonly kind: 'delivered'
-      /** `local`: a process of this node; `forwarded`: it leaves by `outInterface`. */
+      /** `local`: delivered to a process of this node; `forwarded`: leaves through `outInterface`. */
       readonly to: 'local' | 'forwarded'
       readonly dst: Endpoint
       /** The source that the receiver sees. */
@@ -15,7 +15,7 @@ export type WalkOutcome = { readonly probability: number; readonly steps: readon
     }
   /** The sender gets an error at once: `tcp-reset`, `icmp-port-unreachable`. */
   | { readonly kind: 'refused'; readonly how: string }
-  /** The sender gets nothing; `by`: who dropped it, and why. */
+  /** The sender gets no answer; `by`: who dropped the packet, and why. */
   | { readonly kind: 'silent'; readonly by: string }
   | { readonly kind: 'uncertain'; readonly reason: string }
 )

@@ -220,7 +220,10 @@ test('what IPVS takes leaves by output and postrouting, and is delivered if it i
 })
 
 test.each([
-  ['TCP/10.96.0.1/80', { kind: 'silent', by: expect.stringContaining('10.96.0.1 is no address') }],
+  [
+    'TCP/10.96.0.1/80',
+    { kind: 'silent', by: expect.stringContaining('10.96.0.1 is not an address') },
+  ],
   ['TCP/10.96.0.1/80/transparent', { kind: 'delivered', to: 'local' }],
   ['TCP/10.96.0.1/81', { kind: 'silent', by: expect.stringContaining('no socket listens') }],
 ])(

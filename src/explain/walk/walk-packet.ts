@@ -8,18 +8,21 @@ import type { RouteAnswer, Routing } from './routing.ts'
 import { nextOf, type Stage, type WalkPoint } from './stages.ts'
 import type { WalkOutcome } from './walk-outcome.ts'
 
-/** How often a packet is walked again with what was missing: it needs an element of a few sets at each hook. */
+/** How often a packet is walked again after missing data was read: each hook needs elements of a few sets. */
 const MAX_ROUNDS = 64
 
-/** Pieces of the way of all branches together. */
+/** The maximum number of stages of all branches together. */
 const MAX_POINTS = 100_000
 
-/** The kernel as it was read. */
+/** The state of the kernel as it was read. */
 export interface WalkWorld {
   readonly functions: readonly HookFunction[]
   readonly routing: Routing
   readonly facts: HostFacts
-  /** Reads what the walks before needed and did not have; whether there was anything. Absent: everything was read. */
+  /**
+   * Reads the data that previous walks needed and did not have; returns whether there was any. Absent if everything
+   * was read.
+   */
   readonly readMissing?: () => Promise<boolean>
 }
 
@@ -27,15 +30,15 @@ export interface WalkWorld {
 export interface WalkStart {
   readonly family: Family
   readonly protocol: Protocol
-  /** Undefined, from this node only: the kernel chooses it by the route. */
+  /** Undefined for a packet of this node whose source the kernel chooses by the route. */
   readonly src: IpAddress | undefined
-  /** Undefined: any ephemeral port. */
+  /** Undefined means any ephemeral port. */
   readonly srcPort: number | undefined
   readonly dst: IpAddress
   readonly dstPort: number
-  /** The interface by which it comes; undefined: from a process of this node. */
+  /** The interface through which it comes; undefined for a process of this node. */
   readonly inInterface: string | undefined
-  /** The entry of the connection, where conntrack has one already. */
+  /** The entry of the connection, if conntrack already has one. */
   readonly known?: {
     readonly dnat: Endpoint | undefined
     readonly snat: Endpoint | undefined
@@ -44,8 +47,8 @@ export interface WalkStart {
 }
 
 /**
- * What the kernel does with the packet: outcomes in the order of their probability, which sum to 1. Rejects
- * only if a route cannot be queried, or what is missing cannot be read.
+ * What the kernel does with the packet: outcomes in the order of their probabilities, which sum to 1. Rejects only if
+ * a route cannot be queried, or missing data cannot be read.
  */
 export async function walkPacket(
   world: WalkWorld,
@@ -104,7 +107,7 @@ function unfinished({ probability, steps }: Branch): WalkOutcome {
   return { kind: 'uncertain', reason, probability, steps }
 }
 
-/** Queries each route once: the branches of a packet mostly have few destinations. */
+/** Queries each route once: the branches of a packet mostly have the same few destinations. */
 function rememberRoutes(routing: Routing): Routing {
   const answers = new Map<string, Promise<RouteAnswer>>()
   return {
@@ -117,7 +120,7 @@ function rememberRoutes(routing: Routing): Routing {
   }
 }
 
-/** Adds the probabilities of equal outcomes; the steps are those of the likeliest, which comes first. */
+/** Adds the probabilities of equal outcomes; the steps are those of the most likely one, which comes first. */
 function mergeOutcomes(outcomes: readonly WalkOutcome[]): readonly WalkOutcome[] {
   const merged = new Map<string, { total: number; likeliest: WalkOutcome }>()
   for (const outcome of outcomes) {

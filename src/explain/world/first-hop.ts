@@ -2,8 +2,8 @@ import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Routing } from '../walk/routing.ts'
 
 /**
- * The interface by which packets of a source arrive: that by which answers to it leave. Empty: it is an address of
- * this node; undefined: there is no route to it.
+ * The interface through which packets of a source arrive: the one through which replies to it leave. Empty if the
+ * source is an address of this node; undefined without a route to it.
  */
 export async function arrivalInterface(
   routing: Routing,

@@ -22,13 +22,13 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
   ['SCTP', 'SCTP'],
 ])
 
-/** Programs beside each other: one that lists a hundred thousand rules needs seconds. */
+/** The number of programs that run at the same time: one that lists a hundred thousand rules takes seconds. */
 const AT_ONCE = 2
 
 /** Milliseconds for one listing: a hundred thousand rules take a few seconds. */
 const TIMEOUT_MS = 60_000
 
-/** Readers of the network namespace of the calling thread; `close` ends what they started. */
+/** Readers for the network namespace of the calling thread; `close` ends what they started. */
 export interface LocalReaders extends Required<WorldReaders> {
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export function openLocalReaders(): LocalReaders {
   }
 }
 
-/** By turns, since each runs one program after the other. */
+/** Uses the runners in turn, because each runs one program at a time. */
 function commandsOf(runners: readonly ProgramRunner[]): RunCommand {
   let turn = 0
   return (program, args) => {
@@ -75,7 +75,7 @@ async function listIpvs() {
   }
 }
 
-/** Rules are counted only where it depends on their number whether nft can list all tables at once. */
+/** Rules are counted only if their number decides whether nft can list all tables at once. */
 async function nftTables() {
   const session = new NetlinkSession(requestTransport(NETLINK_NETFILTER), systemClock)
   try {
@@ -88,8 +88,8 @@ async function nftTables() {
 }
 
 /**
- * /proc/net is that of the process, and a thread may be in another network namespace: so may be those that read files for
- * promises, and therefore the calling thread reads.
+ * /proc/net belongs to the process, but a thread may be in another network namespace. The threads that read files for
+ * promises may be, too, so the calling thread reads the file itself.
  */
 const readThreadFile: ReadFile = async (path) => {
   try {
@@ -99,7 +99,7 @@ const readThreadFile: ReadFile = async (path) => {
   }
 }
 
-/** Files of /proc by path; undefined: there is no such file. */
+/** Reads a file of /proc; undefined if it does not exist. */
 type ReadFile = (path: string) => Promise<string | undefined>
 
 /** Reads all virtual servers, their real servers and persistence templates once. Throws what `Ipvs` throws. */
@@ -123,8 +123,9 @@ async function readIpvs(
 }
 
 /**
- * The persistence templates of /proc/net/ip_vs_conn: entries whose client port is 0. Columns: protocol, client, its port,
- * virtual address and port, real address and port, all hexadecimal but IPv6 addresses, which are in brackets; state; seconds.
+ * The persistence templates of /proc/net/ip_vs_conn: entries whose client port is 0. Columns: protocol, client, its
+ * port, virtual address and port, real address and port, state, seconds. All addresses and ports are hexadecimal,
+ * except IPv6 addresses, which are in brackets.
  */
 export function parseTemplates(text: string): readonly PersistenceTemplate[] {
   return text.split('\n').flatMap((line) => {

@@ -22,10 +22,10 @@ import { parseRuleset } from '../xtables/model/ruleset.ts'
 import { type XtablesListing, xtablesFunctions } from '../xtables/xtables-functions.ts'
 import type { WorldReaders } from './world-readers.ts'
 
-/** No such program, or ipset without kernel support: there are no rules of that kind. */
+/** The status if the program does not exist, or ipset has no kernel support: then there are no rules of that kind. */
 const MISSING = 127
 
-/** How the kernel refuses the query of a route that leads nowhere, by its type. */
+/** How the kernel refuses a query whose route leads nowhere, by the type of the route. */
 const ERRORS: Readonly<Record<string, RegExp>> = {
   unreachable: /(No route to host|Network is unreachable)$/,
   prohibit: /Permission denied$/,
@@ -33,8 +33,8 @@ const ERRORS: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * Reads everything that decides about a packet once, as much at the same time as the readers run; but routes, which are
- * queried, and where the readers can, elements of sets, which are looked up. Throws NP_EXPLAIN_READ.
+ * Reads once everything that affects a packet, with as much concurrency as the readers have. Routes are not read but
+ * queried, and elements of sets are looked up if the readers can. Throws NP_EXPLAIN_READ.
  */
 export async function readWorld(readers: WorldReaders): Promise<WalkWorld> {
   const { run } = readers
@@ -64,8 +64,8 @@ async function readTables(readers: WorldReaders): Promise<LiveTables> {
 }
 
 /**
- * Queries routes by `ip route get`, which applies policy rules, rp_filter and forwarding as for a packet. Why there is
- * none is looked up in the listed routes.
+ * Queries routes with `ip route get`, which applies policy rules, rp_filter and forwarding as for a packet. If there
+ * is no route, the reason is looked up in the listed routes.
  */
 function commandRouting(run: RunCommand): Routing {
   let listings: Promise<RouteListings> | undefined
@@ -126,7 +126,10 @@ function refusal(
   return { kind: 'uncertain', reason: 'the kernel did not answer the query of a route' }
 }
 
-/** A kernel holds rules of both variants at once; `''`: `iptables` of a machine without programs for each. */
+/**
+ * The variant of programs. A kernel may hold rules of both variants; `''` stands for a plain `iptables` on a machine
+ * without programs for each.
+ */
 type Variant = '-nft' | '-legacy' | ''
 
 /** Rules of both families and IP sets, each read once. */
@@ -194,7 +197,7 @@ function elementOf(text: string, options: readonly string[]): SetElement {
   }
 }
 
-/** `timeout 0` stands for an element that stays in a set of others that do not. */
+/** `timeout 0` marks an element that does not expire, in a set whose other elements do. */
 function secondsOf(options: readonly string[]): number | undefined {
   const at = options.indexOf('timeout')
   const seconds = at < 0 ? 0 : Number(options[at + 1])

@@ -11,7 +11,10 @@ interface IndexRow extends Omit<RecordedCommand, 'stdout'> {
   readonly file: string
 }
 
-/** The files of a recorded kernel: an index, one file with the output of each command, the tables of IPVS, and the names of those of nftables. */
+/**
+ * The files of a recorded kernel: an index, one file with the output of each command, the tables of IPVS, and the
+ * names of nftables' tables.
+ */
 export function filesOfWorld({ commands, ipvs, nftTables }: WorldRecord): Files {
   const files = new Map<string, string>()
   const index = commands.map(({ stdout, ...command }, number): IndexRow => {
@@ -25,7 +28,7 @@ export function filesOfWorld({ commands, ipvs, nftTables }: WorldRecord): Files 
   return files
 }
 
-/** The kernel of such files. Throws an Error where a file is missing or damaged. */
+/** The recorded kernel in such files. Throws an Error if a file is missing or damaged. */
 export function worldOfFiles(files: Files): WorldRecord {
   const index = JSON.parse(contentOf(files, INDEX)) as readonly IndexRow[]
   const commands = index.map(({ file, ...command }) => ({

@@ -3,13 +3,13 @@ import type { RunCommand } from '../host/run-command.ts'
 import type { IpvsSnapshot } from '../ipvs-snapshot.ts'
 import type { LookUpElement } from '../nftables/look-up.ts'
 
-/** Everything that is read of the kernel, in one network namespace: live, or recorded earlier. */
+/** Reads everything needed about the kernel in one network namespace, live or from a recording. */
 export interface WorldReaders {
   readonly run: RunCommand
-  /** Virtual servers; undefined: the kernel has no IPVS, or it is not loaded. */
+  /** Virtual servers; undefined if the kernel has no IPVS, or it is not loaded. */
   readIpvs(): Promise<IpvsSnapshot | undefined>
-  /** The names of all tables of nf_tables; absent: only `nft` knows them. */
+  /** The names of all tables of nf_tables; absent if only `nft` can list them. */
   nftTables?(): Promise<readonly TableSummary[]>
-  /** Reads one element of a set of nf_tables; absent: all are listed. */
+  /** Reads one element of a set of nf_tables; absent if all elements are listed. */
   readonly lookUpElement?: LookUpElement
 }

@@ -6,21 +6,21 @@ import type { WalkWorld } from '../walk/walk-packet.ts'
 import { readWorld } from './read-world.ts'
 import type { WorldReaders } from './world-readers.ts'
 
-/** A command that was run, and what it printed. */
+/** A command with its output. */
 export interface RecordedCommand extends CommandOutput {
   readonly program: string
   readonly args: readonly string[]
 }
 
-/** Everything that decides about a packet, as it was read of one kernel. */
+/** Everything that affects packets, as read from one kernel. */
 export interface WorldRecord {
   readonly commands: readonly RecordedCommand[]
   readonly ipvs: IpvsSnapshot | undefined
-  /** Absent: the names of tables were not known, so that nft listed all. */
+  /** Absent if the names of tables were not known, so that nft listed all. */
   readonly nftTables?: readonly TableSummary[]
 }
 
-/** Reads a world for a machine elsewhere. Throws NP_EXPLAIN_READ. */
+/** Reads a world in order to explain it on another machine. Throws NP_EXPLAIN_READ. */
 export async function recordWorld(readers: WorldReaders): Promise<WorldRecord> {
   const commands: RecordedCommand[] = []
   const run: RunCommand = async (program, args) => {
@@ -37,7 +37,7 @@ export async function recordWorld(readers: WorldReaders): Promise<WorldRecord> {
   return { commands, ipvs, ...known }
 }
 
-/** The world of a record; routes are looked up in its tables. Throws NP_EXPLAIN_READ where a listing is missing. */
+/** The world of a record; routes are looked up in its tables. Throws NP_EXPLAIN_READ if a listing is missing. */
 export async function recordedWorld(record: WorldRecord): Promise<WalkWorld> {
   const { commands } = record
   const outputs = new Map(commands.map((one) => [keyOf(one.program, one.args), one]))

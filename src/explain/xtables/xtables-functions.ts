@@ -9,13 +9,13 @@ import type { Answer } from './model/answer.ts'
 import type { Chain, ListedRule, Ruleset, Table, XtablesWorld } from './model/ruleset.ts'
 import { applyTarget, isWithoutEffect } from './targets/apply-target.ts'
 
-/** The kernel allows as many nested calls as there are chains; no ruleset of a program comes near this. */
+/** The kernel allows as many nested calls as there are chains; real rulesets do not come near this limit. */
 const MAX_DEPTH = 100
 
 /** One listing: the tables of a family in one variant. */
 export interface XtablesListing {
   readonly family: Family
-  /** How steps name it: `iptables`, `ip6tables`, `iptables-legacy`. */
+  /** The name in steps: `iptables`, `ip6tables`, `iptables-legacy`. */
   readonly program: string
   readonly ruleset: Ruleset
 }
@@ -28,7 +28,7 @@ const HOOKS: ReadonlyMap<string, Hook> = new Map([
   ['POSTROUTING', 'postrouting'],
 ])
 
-/** Priorities of the tables (linux/netfilter_ipv4.h); of `nat` where it replaces the destination. */
+/** Priorities of the tables (linux/netfilter_ipv4.h); for `nat` that of destination translation. */
 const PRIORITIES: ReadonlyMap<string, number> = new Map([
   ['raw', -300],
   ['mangle', -150],
@@ -84,7 +84,7 @@ function byPolicy({ source }: ChainContext, { name, policy }: Chain, packet: Pac
   return [branchOf(packet, { kind: 'drop' }, [step])]
 }
 
-/** Where a chain runs. */
+/** The context in which a chain runs. */
 interface ChainContext {
   /** `iptables nat`. */
   readonly source: string
@@ -93,7 +93,7 @@ interface ChainContext {
   readonly world: XtablesWorld
 }
 
-/** A branch after a rule; `isDone`: it leaves the chain. */
+/** A branch after a rule; `isDone` if it leaves the chain. */
 interface AfterRule {
   readonly branch: Branch
   readonly isDone: boolean
@@ -145,7 +145,7 @@ function runRule(context: ChainContext, call: RuleCall): readonly AfterRule[] {
   )
 }
 
-/** A rule by chance applies to one part of the branch. */
+/** A rule with a probability applies to one part of the branch. */
 function split(branch: Branch, answer: Exclude<Answer, { readonly unknown: string }>) {
   if (typeof answer === 'boolean') return [{ part: branch, applies: answer }]
   const { probability } = branch

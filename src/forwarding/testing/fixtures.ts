@@ -11,7 +11,7 @@ import { compileService } from '../compile.ts'
 import type { ForwardingEntry } from '../entry.ts'
 import type { ClusterView, NodeContext } from '../node-context.ts'
 
-/** Objects for the tests of this module: everything has a default, a test names what it is about. */
+/** Objects for the tests of this module. Everything has a default; a test sets only what it is about. */
 
 export function ip(text: string): IpAddress {
   const parsed = parseIp(text)
@@ -118,7 +118,7 @@ export function nodeContext(overrides: Partial<NodeContext> = {}): NodeContext {
   }
 }
 
-/** Compiles one Service as though it were alone in the cluster. */
+/** Compiles one Service as if it were alone in the cluster. */
 export function compileAlone(
   overrides: Partial<Service>,
   addresses: readonly string[] = ['10.0.0.1'],

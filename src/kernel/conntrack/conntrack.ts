@@ -7,10 +7,9 @@ export type FlowChoice = 'all' | 'unanswered'
 export type FlowProtocol = 'TCP' | 'UDP' | 'SCTP'
 
 /**
- * Flows to delete: those of a protocol that were sent to `ip:port` and do not go to a backend in `keep`. For
- * `node` they may have any destination address. Flows without address translation are deleted, too: their
- * next packet creates them again, and may match rules of the Service by then. A flow that rules of other
- * programs masquerade stays.
+ * Flows to delete: those of a protocol that were sent to `ip:port` and do not go to a backend in `keep`. For `node`
+ * they may have any destination address. Flows without address translation are deleted as well: their next packet
+ * creates them again, and may then match rules of the Service. A flow that rules of other programs masquerade is kept.
  */
 export interface FlowFilter {
   readonly family: Family
@@ -19,7 +18,7 @@ export interface FlowFilter {
   readonly port: number
   /** `ip:port` (IPv6 in brackets) of the backends that still serve it. */
   readonly keep: ReadonlySet<string>
-  /** Flows that were translated to one of these ports stay: this process serves them. */
+  /** Flows that were translated to one of these ports are kept: this process serves them. */
   readonly ownPorts?: ReadonlySet<number>
 }
 
@@ -33,8 +32,8 @@ export interface Conntrack {
   /** How many flows `cut` would delete. Throws as it does. */
   count(filters: readonly FlowFilter[]): Promise<number>
   /**
-   * Deletes the flows that rules of this node translated to one of these local ports: all, or those
-   * that have no answer yet.
+   * Deletes the flows that rules of this node translated to one of these local ports: all, or only those without a
+   * reply so far.
    */
   cutTranslatedTo(
     ports: ReadonlySet<number>,

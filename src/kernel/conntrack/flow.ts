@@ -34,7 +34,7 @@ const BY_DESTINATION_PORT = 1 << 5
 /** Bit of CTA_STATUS: packets went both ways. */
 const SEEN_REPLY = 1 << 1
 
-/** IPPROTO_* of the protocols with ports. */
+/** The IPPROTO_* numbers of the protocols with ports. */
 export const PROTOCOLS = { TCP: 6, UDP: 17, SCTP: 132 } as const
 
 /** One direction of a flow. Addresses and ports are views into the message. */
@@ -49,7 +49,7 @@ export interface Tuple {
 /** An entry of the conntrack table. */
 export interface Flow {
   readonly original: Tuple
-  /** The tuple of the answers: its source is the backend. */
+  /** The tuple of the replies: its source is the backend. */
   readonly reply: Tuple
   /** Whether packets went both ways. */
   readonly isAnswered: boolean
@@ -61,7 +61,7 @@ export interface Flow {
 export interface DumpFilter {
   readonly family: Family
   readonly protocol: keyof typeof PROTOCOLS
-  /** Undefined: every destination port. */
+  /** Undefined means every destination port. */
   readonly port: number | undefined
 }
 
@@ -85,7 +85,7 @@ export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
   return { type: CT_GET, flags: 0, payload }
 }
 
-/** Where the answers of a flow come from, and whom they go to. */
+/** Source and destination of the replies of a flow. */
 export interface ReplyEnds {
   readonly protocol: keyof typeof PROTOCOLS
   /** 4 or 16 bytes. */
@@ -95,15 +95,15 @@ export interface ReplyEnds {
   readonly destinationPort: number
 }
 
-/** CTNL_MSG_CT_GET: the one flow whose answers have these ends. */
+/** CTNL_MSG_CT_GET: the one flow whose replies have these ends. */
 export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
-  const isSix = ends.source.length === 16
+  const isIpv6 = ends.source.length === 16
   const tuple = nest(
     CTA_TUPLE_REPLY,
     nest(
       CTA_TUPLE_IP,
-      encodeAttribute(isSix ? 3 : 1, Buffer.from(ends.source)),
-      encodeAttribute(isSix ? 4 : 2, Buffer.from(ends.destination)),
+      encodeAttribute(isIpv6 ? 3 : 1, Buffer.from(ends.source)),
+      encodeAttribute(isIpv6 ? 4 : 2, Buffer.from(ends.destination)),
     ),
     nest(
       CTA_TUPLE_PROTO,
@@ -112,7 +112,7 @@ export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
       encodeAttribute(CTA_PROTO_DST_PORT, network16(ends.destinationPort)),
     ),
   )
-  return { type: CT_GET, flags: 0, payload: Buffer.concat([header(isSix ? 6 : 4), tuple]) }
+  return { type: CT_GET, flags: 0, payload: Buffer.concat([header(isIpv6 ? 6 : 4), tuple]) }
 }
 
 /** CTNL_MSG_CT_DELETE: the flow of exactly this identity; ENOENT when it is gone. */
@@ -120,7 +120,7 @@ export function encodeFlowDeletion(family: Family, flow: Flow): OutgoingMessage 
   return { type: CT_DELETE, flags: 0, payload: Buffer.concat([header(family), flow.identity]) }
 }
 
-/** The port that a flow was sent to, without decoding the rest; -1 when there is none. */
+/** The port that a flow was sent to, without decoding the rest; -1 if the flow has no ports. */
 export function destinationPortOf({ payload }: { readonly payload: Buffer }): number {
   let range = { start: NFGENMSG, end: payload.length }
   for (const type of [CTA_TUPLE_ORIG, CTA_TUPLE_PROTO]) {

@@ -84,7 +84,7 @@ export class NetlinkConntrack implements Conntrack {
     })
   }
 
-  /** Deletions of the flows that `find` returns, each once however often the dump was repeated. */
+  /** Deletions of the flows that `find` returns, each once even if the dump was repeated. */
   async #deletions(
     flows: DumpFilter,
     find: (message: NetlinkMessage) => Flow | undefined,
@@ -118,7 +118,7 @@ export class NetlinkConntrack implements Conntrack {
   }
 }
 
-/** Filters by family and protocol: one group is one reading of the table. */
+/** Filters by family and protocol: the table is read once for each group. */
 function groupsOf(filters: readonly FlowFilter[]): readonly (readonly FlowFilter[])[] {
   const families: readonly Family[] = [4, 6]
   const protocols: readonly FlowProtocol[] = ['UDP', 'SCTP', 'TCP']
@@ -156,7 +156,7 @@ class FlowMatcher {
     }
   }
 
-  /** Whether any flow to this port may match: the cheap question. */
+  /** Whether any flow to this port may match; a cheap check before the flow is decoded. */
   concerns(port: number): boolean {
     return this.#ports.has(port)
   }
@@ -174,7 +174,10 @@ function isStale(flow: Flow, filter: FlowFilter): boolean {
   return meant && !isOurs && !filter.keep.has(backendOf(flow))
 }
 
-/** Masqueraded on its way through this node by other rules: it would lose its port. */
+/**
+ * Whether rules of other programs masqueraded the flow on its way through this node: if deleted, it would lose its
+ * port.
+ */
 function isForeignMasquerade(flow: Flow): boolean {
   return !isRewritten(flow) && isMasqueraded(flow)
 }

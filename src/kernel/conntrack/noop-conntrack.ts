@@ -1,6 +1,6 @@
 import type { Conntrack } from './conntrack.ts'
 
-/** Where this process may not touch tracked flows: none is cut. */
+/** For a process that may not change tracked flows: nothing is deleted. */
 export const noopConntrack: Conntrack = {
   cut: async () => ({ deleted: 0 }),
   count: async () => 0,

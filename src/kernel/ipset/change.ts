@@ -25,7 +25,7 @@ const CIDR2 = 21
 const SKBMARK = 27
 /** Attributes inside IP and IP2. */
 const ADDRESS = { 4: 1, 6: 2 } as const
-/** IPSET_FLAG_NOMATCH: the member is an exception from the others. */
+/** IPSET_FLAG_NOMATCH: the member is an exception from other members. */
 const NOMATCH = 1 << 2
 const ATTRIBUTE_HEADER = 4
 
@@ -36,7 +36,7 @@ const PROTOCOL = new Map<number | undefined, keyof typeof NUMBER>([
   [132, 'SCTP'],
 ])
 
-/** Adds a member, or takes it out. */
+/** Adds or deletes a member. */
 export function encodeChange(
   change: 'add' | 'delete',
   name: string,
@@ -75,7 +75,7 @@ function writeIp(to: AttributeWriter, type: number, ip: IpAddress): void {
   to.nest(type, () => to.bytes(ADDRESS[family] | NETWORK_ORDER, bytes))
 }
 
-/** The members that one answer to a listing holds; those that are not understood are left out. */
+/** The members in one answer to a listing, without those that cannot be decoded. */
 export function decodeMembers(message: NetlinkMessage): readonly Member[] {
   const all = answerTo('list', message, ATTR_ADT)
   const members: Member[] = []

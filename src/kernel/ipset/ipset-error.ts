@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
 import type { SetCommand } from './sets.ts'
 
-/** Refusals that ipset has numbers of its own for (linux/netfilter/ipset/ip_set.h, ip_set_hash.h). */
+/** Refusals for which ipset has its own numbers (linux/netfilter/ipset/ip_set.h, ip_set_hash.h). */
 export const IPSET_ERR = {
   protocol: 4097,
   noSuchType: 4098,
@@ -24,14 +24,16 @@ export const IPSET_ERR = {
 const { ENOENT, EEXIST, EINVAL, EPERM, ENOMEM } = constants.errno
 const MAX_NAME_LENGTH = 31
 
-/** What is wrong with a name before any request; an empty one would mean all sets. */
+/** What is wrong with a name, found before any request; the kernel would take an empty name for all sets. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'a set needs a name'
   if (name.length > MAX_NAME_LENGTH) return `the name has more than ${MAX_NAME_LENGTH} characters`
-  return /^[\x21-\x7e]+$/.test(name) ? undefined : 'the name has other than printable characters'
+  return /^[\x21-\x7e]+$/.test(name)
+    ? undefined
+    : 'the name has characters other than printable ASCII'
 }
 
-/** One line: why the kernel refused `command`, and what to do. */
+/** One line: why the kernel refused `command`, and the remedy. */
 export function commandErrorText(errno: number, command: SetCommand): string {
   const words = WORDS.get(errno)
   if (words !== undefined) return words(command)
@@ -52,21 +54,24 @@ const WORDS: ReadonlyMap<number, Words> = new Map<number, Words>([
   [ENOMEM, () => 'the kernel has no memory for it'],
   [IPSET_ERR.protocol, (command) => `${command.do} ${command.name}: ${misfit(command)}`],
   [IPSET_ERR.noSuchType, noSuchType],
-  [IPSET_ERR.tooManySets, () => 'a network namespace has 65,534 sets at most'],
+  [IPSET_ERR.tooManySets, () => 'a network namespace can have at most 65,534 sets'],
   [
     IPSET_ERR.busy,
     ({ name }) =>
       `in use by a kernel component: a rule or another set names ${name} (iptables-save, ipset list)`,
   ],
-  [IPSET_ERR.prefix, () => 'a set takes no network of prefix length 0: add its two halves'],
-  [IPSET_ERR.family, () => 'the set type has no such address family'],
-  [IPSET_ERR.timeout, ({ name }) => `${name} was made without timeout, so no member can have one`],
+  [IPSET_ERR.prefix, () => 'a set cannot have a network of prefix length 0: add its two halves'],
+  [IPSET_ERR.family, () => 'the set type does not support this address family'],
+  [
+    IPSET_ERR.timeout,
+    ({ name }) => `${name} was created without timeout, so no member can have one`,
+  ],
   [IPSET_ERR.notIpv4, ({ name }) => `${name} takes IPv4 addresses only`],
   [IPSET_ERR.notIpv6, ({ name }) => `${name} takes IPv6 addresses only`],
-  [IPSET_ERR.mark, ({ name }) => `${name} was made without marks (skbinfo)`],
-  [IPSET_ERR.full, ({ name }) => `${name} is full: make it anew with a larger maxelem`],
+  [IPSET_ERR.mark, ({ name }) => `${name} was created without marks (skbinfo)`],
+  [IPSET_ERR.full, ({ name }) => `${name} is full: create it again with a larger maxelem`],
   [IPSET_ERR.zeroAddress, () => 'the unspecified address cannot be a member'],
-  [IPSET_ERR.wrongProtocol, () => 'the set type knows no such protocol'],
+  [IPSET_ERR.wrongProtocol, () => 'the set type does not support this protocol'],
   [IPSET_ERR.noProtocol, ({ name }) => `members of ${name} need a protocol`],
 ])
 
@@ -79,12 +84,12 @@ function noSuchType(command: SetCommand): string {
 
 function invalid(command: SetCommand): string {
   return command.do === 'add' || command.do === 'delete'
-    ? 'the kernel takes no such member (the unspecified address is none everywhere)'
-    : 'the kernel knows no sets, or none of this size: modprobe ip_set'
+    ? 'the kernel does not accept this member (not every kernel accepts the unspecified address)'
+    : 'the kernel has no IP sets, or no sets of this size: modprobe ip_set'
 }
 
 function misfit(command: SetCommand): string {
   return command.do === 'add' || command.do === 'delete'
-    ? 'the member is of another family, or has not just the parts that the set type names'
+    ? 'the member has another family, or other parts than the set type requires'
     : 'the kernel does not understand the request'
 }

@@ -62,7 +62,7 @@ test('many commands are few datagrams, and a refusal has the index of its comman
   )
   const refusals = await sets.run(Array.from({ length: 600 }, (_, i) => add(i)))
   expect(refusals).toEqual([
-    { index: 260, errno: 4352, message: 'A is full: make it anew with a larger maxelem' },
+    { index: 260, errno: 4352, message: 'A is full: create it again with a larger maxelem' },
   ])
   expect(transport.sent.map((bytes) => [...decodeMessages(bytes)].length)).toEqual([256, 256, 88])
 })
@@ -187,7 +187,7 @@ test('a protocol that the kernel no longer speaks is an error', async () => {
   expect(await version(7, 6)).toEqual({ newest: 7, oldest: 6 })
   await expect(version(9, 8)).rejects.toThrow('it speaks protocol 8 to 9, not 6')
   await expect(version(5, 5)).rejects.toMatchObject({ code: 'NP_KERNEL_IPSET' })
-  await expect(setUp().sets.protocolVersion()).rejects.toThrow('did not say')
+  await expect(setUp().sets.protocolVersion()).rejects.toThrow('did not report')
 })
 
 test('the socket is opened with the first request and after a close', async () => {

@@ -140,7 +140,7 @@ export class NetlinkSets implements Sets {
       version = decodeProtocol(message)
     })
     if (refusal !== undefined) throw refused(refusal.errno)
-    if (version === undefined) throw unusable('it did not say which protocol it speaks')
+    if (version === undefined) throw unusable('it did not report its protocol version')
     if (PROTOCOL < version.oldest || PROTOCOL > version.newest) {
       throw unusable(`it speaks protocol ${version.oldest} to ${version.newest}, not ${PROTOCOL}`)
     }
@@ -152,7 +152,7 @@ export class NetlinkSets implements Sets {
     this.#session = undefined
   }
 
-  /** Without ip_set in the kernel every command fails. */
+  /** Sends commands; without ip_set in the kernel every command fails. */
   async #attempt(sendable: readonly Sendable[]): Promise<readonly SetCommandError[]> {
     try {
       return await this.#send(sendable)
@@ -192,7 +192,7 @@ export class NetlinkSets implements Sets {
     }
   }
 
-  /** A type that the kernel has not is not remembered: its module may be loaded later. */
+  /** A type that the kernel does not have is not remembered: its module may be loaded later. */
   async #readRevision(type: SetType): Promise<void> {
     const key = revisionKey(type)
     if (this.#revisions.has(key)) return
@@ -202,7 +202,7 @@ export class NetlinkSets implements Sets {
     })
   }
 
-  /** Returns 0, or ENOENT when the kernel has no such set. */
+  /** Returns 0, or ENOENT if the set does not exist. */
   async #list(
     question: OutgoingMessage,
     visit: (message: NetlinkMessage) => void,
@@ -260,7 +260,7 @@ export function encodeCreate(name: string, type: SetType, revision: number): Out
   })
 }
 
-/** Name and header of a set in the answer to a listing; undefined when it holds only members. */
+/** Name and header of a set in the answer to a listing; undefined if the message holds only members. */
 export function decodeHeader(message: NetlinkMessage): readonly [string, SetHeader] | undefined {
   const name = answerTo('list', message, ATTR_SETNAME)
   const type = answerTo('list', message, ATTR_TYPENAME)
@@ -308,7 +308,7 @@ export function decodeProtocol(message: NetlinkMessage): ProtocolVersion | undef
   return { newest, oldest: readNumber(answerTo('protocol', message, ATTR_OLDEST)) ?? newest }
 }
 
-/** Requests the revisions of a set type that the kernel has; it loads the type's module for that. */
+/** Requests the revisions of a set type that the kernel has; this loads the type's module. */
 export function encodeRevisionQuestion(type: SetTypeName, family: Family): OutgoingMessage {
   return encodeCommand('type', undefined, (to) => {
     to.text(ATTR_TYPENAME, type)
@@ -316,7 +316,7 @@ export function encodeRevisionQuestion(type: SetTypeName, family: Family): Outgo
   })
 }
 
-/** The revision to create sets with, of those between the newest and the oldest in the kernel's answer. */
+/** The revision to create sets with: a supported one between the oldest and the newest in the kernel's answer. */
 export function decodeRevision(message: NetlinkMessage, type: SetTypeName): number | undefined {
   const newest = readNumber(answerTo('type', message, ATTR_REVISION))
   if (newest === undefined) return undefined

@@ -10,11 +10,13 @@ export type SetTypeName = 'hash:ip' | 'hash:ip,port' | 'hash:ip,port,net'
 export interface SetType {
   readonly type: SetTypeName
   readonly family: Family
-  /** The kernel refuses to add more members. The number does not change the memory of an empty set. */
+  /** The kernel refuses more members. The number does not change the memory of an empty set. */
   readonly maxElements: number
-  /** Initial number of buckets, a power of two. Adding members by command enlarges it, by packet never. */
+  /** Initial number of buckets, a power of two. It grows when commands add members, but not when packets do. */
   readonly hashSize?: number
-  /** Seconds after which a member without a timeout of its own expires; 0: never. Absent: no member may have one. */
+  /**
+   * Seconds after which a member without its own timeout expires; 0: never. If absent, members may not have timeouts.
+   */
   readonly timeout?: number
   /** Members may carry a mark (`skbinfo`), which the SET target gives to packets. */
   readonly withMark?: boolean
@@ -29,7 +31,7 @@ export interface Member {
   readonly port?: number
   /** The kernel refuses a prefix length of 0: such a network is added as its two halves. */
   readonly net?: Cidr
-  /** Seconds, only in sets with `timeout`; of a member that was read, the seconds that are left. */
+  /** Seconds, only in sets with `timeout`; when read, the remaining seconds. */
   readonly timeout?: number
   /** Only in sets with `withMark`. */
   readonly mark?: { readonly value: number; readonly mask: number }
@@ -47,19 +49,19 @@ export type SetCommand =
 /** One command that was refused; `index` counts the given commands from 0. */
 export interface SetCommandError {
   readonly index: number
-  /** The system's number, or ipset's own from 4096 on (linux/netfilter/ipset/ip_set.h). */
+  /** The errno, or from 4096 on a number of ipset (linux/netfilter/ipset/ip_set.h). */
   readonly errno: number
   /** One line: the cause, and where possible the remedy. */
   readonly message: string
 }
 
-/** What the kernel knows of a set beside its members. */
+/** The properties of a set besides its members. */
 export interface SetHeader {
   /** `hash:ip`, `list:set`, …: sets of other programs may have any type. */
   readonly type: string
-  /** Undefined: the type has none (`list:set`). */
+  /** Undefined for types without a family (`list:set`). */
   readonly family: Family | undefined
-  /** Undefined: the type has no such limit. */
+  /** Undefined for types without such a limit. */
   readonly maxElements: number | undefined
   readonly hashSize: number | undefined
   readonly timeout: number | undefined
@@ -73,8 +75,8 @@ export interface SetHeader {
 }
 
 /**
- * IP sets of this network namespace. A refused command is a value and the others
- * take effect; reading throws NP_KERNEL_IPSET; lost answers throw NP_KERNEL_NETLINK.
+ * IP sets of this network namespace. A refused command is a value, and the other commands take effect; reading throws
+ * NP_KERNEL_IPSET; lost answers throw NP_KERNEL_NETLINK.
  */
 export interface Sets {
   /** Runs the commands in order. */
@@ -83,9 +85,9 @@ export interface Sets {
   names(prefix: string): Promise<readonly string[]>
   /** Headers, without members, of the sets that start with `prefix`. */
   headers(prefix: string): Promise<ReadonlyMap<string, SetHeader>>
-  /** Members in the kernel's order; undefined when there is no such set. */
+  /** Members in the kernel's order; undefined if the set does not exist. */
   members(name: string): Promise<readonly Member[] | undefined>
-  /** The newest and oldest protocol that the kernel speaks; throws NP_KERNEL_IPSET when it has no ip_set. */
+  /** The newest and oldest protocol version of the kernel; throws NP_KERNEL_IPSET if it has no ip_set. */
   protocolVersion(): Promise<{ readonly newest: number; readonly oldest: number }>
   /** Closes the socket; the next call opens a new one. */
   close(): void

@@ -3,7 +3,7 @@ import { AttributeWriter } from '../netlink/attribute-writer.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NFGENMSG, nfHeader, nfMessageType } from '../netlink/nfnetlink.ts'
 
-/** Every kernel from 2.6.39 on takes this version; 7 only adds set indexes to answers. */
+/** Every kernel from 2.6.39 on accepts this version; version 7 only adds set indexes to answers. */
 export const PROTOCOL = 6
 
 /** enum ipset_cmd (linux/netfilter/ipset/ip_set.h). */
@@ -30,13 +30,13 @@ export const ATTR_DATA = 7
 export const ATTR_ADT = 8
 export const ATTR_OLDEST = 10
 
-/** NLA_F_NET_BYTEORDER: the kernel refuses ipset's numbers and addresses without it. */
+/** NLA_F_NET_BYTEORDER: without this flag the kernel refuses numbers and addresses of ipset. */
 export const NETWORK_ORDER = 0x4000
 
-/** Of the netfilter families, ipset looks at the one in its own attributes only. */
+/** ipset ignores this netfilter family and looks only at the family in its own attributes. */
 const HEADER = nfHeader(4)
 
-/** A command for the set `name`, or without a name for all sets; `write` adds its attributes. */
+/** A command for the set `name`, or for all sets if it is undefined; `write` adds its attributes. */
 export function encodeCommand(
   command: CommandName,
   name: string | undefined,

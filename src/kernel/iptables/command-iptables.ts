@@ -16,7 +16,7 @@ import type {
 /** `[12:720] -A CHAIN rule`, of `iptables-save -c`. */
 const COUNTED = /^\[(\d+):\d+\] -A (\S+) ?(.*)$/
 
-/** `[packets:bytes] ` before a rule, printed with `-c` only, but never wanted. */
+/** `[packets:bytes] ` before a rule, which `-c` prints; such rules are never wanted with counters. */
 const COUNTERS = /^\[\d+:\d+\] /
 
 const LINE = /(?:^|\s)(?:Error occurred at line: |COMMIT expected at line |line )(\d+)\b/m
@@ -39,11 +39,11 @@ export interface CommandIptablesOptions {
   readonly backend?: IptablesVariant | undefined
   /** Milliseconds after which `iptables-restore` is stopped; 180,000 by default. */
   readonly restoreTimeoutMs?: number
-  /** A restore is parsed, compared with what the kernel can do, and not committed (`--test`). */
+  /** A restore is parsed and checked against the kernel, but not committed (`--test`). */
   readonly onlyTests?: boolean
 }
 
-/** Reads the iptables variant from `iptables --version`; throws NP_KERNEL_IPTABLES when there is none. */
+/** Reads the iptables variant from `iptables --version`; throws NP_KERNEL_IPTABLES if the program does not exist. */
 export async function openIptables(options: CommandIptablesOptions): Promise<Iptables> {
   const program = `iptables${options.backend === undefined ? '' : `-${options.backend}`}`
   const job = { program, args: ['--version'], timeoutMs: READ_TIMEOUT_MS }
@@ -56,7 +56,7 @@ export async function openIptables(options: CommandIptablesOptions): Promise<Ipt
   })
 }
 
-/** iptables by its own programs: `iptables-save`, `iptables -S`, `iptables-restore --noflush`. */
+/** iptables through its programs: `iptables-save`, `iptables -S`, `iptables-restore --noflush`. */
 class CommandIptables implements Iptables {
   readonly backend: IptablesVariant
   readonly version: string
@@ -160,7 +160,7 @@ function unreadable(program: string, exit: Exit): NodeProxyError {
   })
 }
 
-/** The 1-based line of the input that iptables-restore reports as wrong; undefined: it reports none. */
+/** The 1-based line of the input that iptables-restore reports as wrong; undefined if it reports no line. */
 function failingLine(stderr: string): number | undefined {
   const match = LINE.exec(stderr)
   return match === null ? undefined : Number(match[1])
@@ -215,7 +215,7 @@ class SaveParser {
   }
 }
 
-/** Remembers the lines of COMMIT in a restore text, while it passes through. */
+/** Records the lines of COMMIT in a restore text that is passed on. */
 class CommitLines {
   readonly #lines: number[] = []
   #line = 1
@@ -257,7 +257,7 @@ class CommitLines {
   }
 }
 
-/** Undefined: not a rule, or one that counted nothing, as are most of a large table. */
+/** Undefined if the line is not a rule, or if the rule counted nothing, as most rules of a large table. */
 export function parseCounted(line: string): CountedRule | undefined {
   if (!line.startsWith('[') || line.startsWith('[0:')) return undefined
   const match = COUNTED.exec(line)

@@ -8,7 +8,7 @@ export type TableName = 'nat' | 'filter' | 'mangle' | 'raw'
 
 /** A chain as `iptables-save` prints it. */
 export interface SavedChain {
-  /** `ACCEPT` or `DROP` of a built-in chain; undefined for a user-defined one. */
+  /** The policy of a built-in chain, `ACCEPT` or `DROP`; undefined for a user-defined one. */
   readonly policy: string | undefined
   /** In order, as iptables-save prints them, without `-A CHAIN ` and counters. */
   readonly rules: readonly string[]
@@ -21,18 +21,18 @@ export interface SavedTable {
 
 /** See `Iptables.save`. */
 export interface SaveOptions {
-  /** Whether the result has the rules of a chain; by default of every chain. Others need no memory. */
+  /** Whether the result contains the rules of a chain; by default those of every chain. Other rules take no memory. */
   readonly keep?: (chain: string) => boolean
 }
 
 /**
- * `refused`: a line that this kernel or this iptables does not take; `locked`:
- * another process holds the xtables lock; `timeout`: it took too long and was stopped,
- * so what it did is unknown; `missing`: the program or the table is not there.
+ * `refused`: this kernel or this iptables does not accept a line; `locked`: another process holds the xtables lock;
+ * `timeout`: it took too long and was stopped, so its effect is unknown; `missing`: the program or the table does not
+ * exist.
  */
 export type RestoreFailureKind = 'refused' | 'locked' | 'timeout' | 'missing'
 
-/** `commits`: how many COMMIT lines of the text took effect, in its order. */
+/** `commits`: the number of COMMIT lines of the text that took effect, in their order. */
 export type RestoreResult =
   | { readonly ok: true; readonly commits: number; readonly pid: number }
   | {
@@ -41,8 +41,8 @@ export type RestoreResult =
       /** One line, without control characters, at most 300 characters. */
       readonly message: string
       /**
-       * 1-based line of the text at which it failed, when iptables reports it. The nft variant
-       * names the COMMIT for a jump to a missing chain, with that chain in `message`.
+       * 1-based line of the text at which it failed, if iptables reports it. For a jump to a missing chain the nft
+       * variant reports the line of the COMMIT, and `message` names that chain.
        */
       readonly line?: number
       /** Unknown without a line; a COMMIT at `line` itself did not take effect. */
@@ -58,8 +58,8 @@ export interface CountedRule {
 }
 
 /**
- * iptables of both families. Reading throws NP_KERNEL_IPTABLES; a refused
- * restore is a value. Nothing of a refused COMMIT takes effect.
+ * iptables of both families. Reading throws NP_KERNEL_IPTABLES; a refused restore is a value. A refused COMMIT has no
+ * effect at all.
  */
 export interface Iptables {
   readonly backend: IptablesVariant
@@ -69,7 +69,7 @@ export interface Iptables {
   save(family: Family, table: TableName, options?: SaveOptions): Promise<SavedTable>
   /** Calls back with each rule of a table that counted a packet since it was written. */
   counters(family: Family, table: TableName, visit: (counted: CountedRule) => void): Promise<void>
-  /** The rules of one chain, or undefined when it does not exist. */
+  /** The rules of one chain; undefined if the chain does not exist. */
   listChain(family: Family, table: TableName, chain: string): Promise<readonly string[] | undefined>
   /** `iptables-restore --noflush`: `:CHAIN - [0:0]` empties or creates a user-defined chain. */
   restore(family: Family, text: string | Iterable<string>): Promise<RestoreResult>

@@ -7,7 +7,7 @@ import { type IpvsCommand, type IpvsCommandError, virtualServerKey } from './ipv
 
 const { errno: ERRNO } = constants
 
-/** What a refusal of a command means, for people. */
+/** The cause of a refused command, for people. */
 export function describeCommandError(
   index: number,
   command: IpvsCommand,
@@ -31,13 +31,13 @@ function meaningOf(command: IpvsCommand, errno: number): string {
     case ERRNO.EEXIST:
       return `the ${what} exists already; change or delete it`
     case ERRNO.ESRCH:
-      return 'there is no such virtual server; add it first'
+      return 'the virtual server does not exist; add it first'
     case ERRNO.ENOENT:
       return 'settings' in command ? noScheduler(command.settings.scheduler) : `no such ${what}`
     case ERRNO.ERANGE:
       return 'a weight or a threshold is out of range'
     case ERRNO.EINVAL:
-      return 'the kernel does not take this address or these settings'
+      return 'the kernel does not accept this address or these settings'
     case ERRNO.EAFNOSUPPORT:
       return 'ip_vs of this kernel was built without this IP family'
     case ERRNO.EPERM:

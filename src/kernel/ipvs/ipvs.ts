@@ -19,20 +19,22 @@ export type VirtualServerId =
  */
 export type SchedulerFlag = 'onePacket' | 'fallback' | 'sourcePort' | 'schedulerFlag3'
 
-/** What a virtual server is created with. */
+/** The settings of a virtual server. */
 export interface VirtualServerSettings {
   /**
-   * Name of a scheduler, `rr`. The kernel loads `ip_vs_rr` for it when it can:
-   * each command that names an unknown one starts modprobe and waits for it.
+   * Name of a scheduler, for example `rr`; the kernel loads the module `ip_vs_rr` if necessary. Each command that
+   * names an unknown scheduler starts modprobe and waits for it.
    */
   readonly scheduler: string
   /** In the order of `SchedulerFlag`, each at most once. */
   readonly flags: readonly SchedulerFlag[]
-  /** Clients of one network of `prefix` bits keep a real server for `seconds`; 32 or 128: each client for itself. */
+  /**
+   * Clients of one network of `prefix` bits keep a real server for `seconds`; 32 or 128: for each client separately.
+   */
   readonly persistence: { readonly seconds: number; readonly prefix: number } | undefined
 }
 
-/** Counted since a virtual or real server was created, at most two seconds old; exact up to 2^53. */
+/** Counted since a virtual or real server was created, up to two seconds late; exact up to 2^53. */
 export interface TrafficCounters {
   readonly connections: number
   readonly incomingPackets: number
@@ -51,7 +53,7 @@ export interface VirtualServer {
 /** How packets reach a real server, the `IP_VS_CONN_F_*` methods; `masquerade` is NAT. */
 export type Forwarding = 'masquerade' | 'local' | 'tunnel' | 'route' | 'bypass'
 
-/** A real server is known by its address and port within its virtual server. */
+/** A real server is identified by its address and port within its virtual server. */
 export interface RealServerId {
   readonly ip: IpAddress
   readonly port: number
@@ -62,7 +64,7 @@ export interface RealServer extends RealServerId {
   /** 0: no new connections. */
   readonly weight: number
   readonly forwarding: Forwarding
-  /** With so many connections it gets no new ones until there are fewer than `lowerThreshold`; 0: no limit. */
+  /** At this number of connections it gets no new ones until fewer than `lowerThreshold` are left; 0: no limit. */
   readonly upperThreshold: number
   readonly lowerThreshold: number
 }
@@ -71,15 +73,18 @@ export interface RealServer extends RealServerId {
 export interface RealServerState extends RealServer {
   /** Established TCP and SCTP connections. */
   readonly activeConnections: number
-  /** All others: half open, closing, and every UDP flow. */
+  /** All other connections: half open, closing, and every UDP flow. */
   readonly inactiveConnections: number
-  /** Clients that keep it by persistence. */
+  /** Clients that persistence keeps at this real server. */
   readonly persistentConnections: number
-  /** Since it was added to its virtual server. */
+  /** Counted since it was added to its virtual server. */
   readonly counters: TrafficCounters
 }
 
-/** A change of virtual or real servers. `add…` of one that exists and `set…` or `delete…` of an absent one are refused. */
+/**
+ * A change of virtual or real servers. `add…` is refused if the object exists, `set…` and `delete…` if it does not
+ * exist.
+ */
 export type IpvsCommand =
   | {
       readonly do: 'addService' | 'setService'
@@ -103,7 +108,7 @@ export interface IpvsCommandError {
   readonly index: number
   /** Name of the errno: `EEXIST`. */
   readonly errno: string
-  /** What it means and what to do, one line. */
+  /** Cause and remedy, one line. */
   readonly message: string
 }
 
@@ -132,30 +137,30 @@ export interface Ipvs {
   /** Version and size of the connection table. */
   info(): Promise<IpvsInfo>
   /**
-   * Runs the commands as if in order. Refused ones come back, by index; all the
-   * others take effect. When it throws, some may have taken effect.
+   * Runs the commands as if in order. Returns the refused ones, by index; all others take effect. If it throws, some
+   * may have taken effect.
    */
   run(commands: readonly IpvsCommand[]): Promise<readonly IpvsCommandError[]>
   /**
-   * All virtual servers of both families, also those of other programs. A server that another process adds
-   * or deletes meanwhile may be missing, and so may one next to it in the kernel's table.
+   * All virtual servers of both families, including those of other programs. If another process adds or deletes one at
+   * the same time, that one may be missing, and so may one next to it in the kernel's table.
    */
   services(): Promise<readonly VirtualServer[]>
-  /** Undefined: there is no such virtual server. */
+  /** Undefined if the virtual server does not exist. */
   service(id: VirtualServerId): Promise<VirtualServer | undefined>
-  /** The real servers of a virtual server; undefined: there is no such virtual server. */
+  /** The real servers of a virtual server; undefined if the virtual server does not exist. */
   servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined>
-  /** The same for many, by `virtualServerKey`; those that do not exist are absent. */
+  /** The same for several virtual servers, by `virtualServerKey`; those that do not exist are absent. */
   serversOf(
     ids: readonly VirtualServerId[],
   ): Promise<ReadonlyMap<string, readonly RealServerState[]>>
   /** The timeouts of all connections in this network namespace. */
   timeouts(): Promise<IpvsTimeouts>
-  /** Sets the given ones; a present connection keeps its timeout until its next packet. */
+  /** Sets the given timeouts; an existing connection keeps its timeout until its next packet. */
   setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void>
-  /** Sets the counters of one virtual server, or of all, to 0; false: there is no such one. */
+  /** Sets the counters of one virtual server, or of all, to 0; false if the virtual server does not exist. */
   zero(id?: VirtualServerId): Promise<boolean>
-  /** Deletes every virtual server, also those of other programs. */
+  /** Deletes every virtual server, including those of other programs. */
   flush(): Promise<void>
   /** Closes the socket; the next call opens a new one. */
   close(): void

@@ -17,7 +17,7 @@ export function readOnlyIpvs(ipvs: Ipvs): Ipvs {
   }
 }
 
-/** A kernel without ip_vs, to which no request is sent: it would load the module. */
+/** Stands for a kernel without ip_vs. No request is sent, because it would load the module. */
 export const noIpvs: Ipvs = {
   info: async () => ({ version: '', connectionTableSize: 0 }),
   run: async () => [],

@@ -2,13 +2,12 @@ import { align } from './message.ts'
 
 const HEADER = 4
 const NESTED = 0x8000
-/** Enough for most messages; from Buffer's pool, so that it costs next to nothing. */
+/** Large enough for most messages; taken from Buffer's pool, which costs almost nothing. */
 const FIRST = 256
 
 /**
- * Attributes written one behind the other into one buffer: for families of
- * which thousands of messages are sent, where a buffer per attribute would be
- * most of the cost. Numbers are in the host's byte order.
+ * Writes attributes one after another into one buffer. It is meant for families to which thousands of messages are
+ * sent: a buffer for each attribute would be most of the cost. Numbers are in the host's byte order.
  */
 export class AttributeWriter {
   #bytes = Buffer.allocUnsafe(FIRST)
@@ -31,28 +30,28 @@ export class AttributeWriter {
     return this
   }
 
-  /** In network byte order. */
+  /** A 32-bit number in network byte order. */
   be32(type: number, value: number): this {
     const at = this.#begin(type, 4)
     this.#bytes.writeInt32BE(value | 0, at)
     return this
   }
 
-  /** In network byte order. */
+  /** A 64-bit number in network byte order. */
   be64(type: number, value: bigint): this {
     const at = this.#begin(type, 8)
     this.#bytes.writeBigUInt64BE(value, at)
     return this
   }
 
-  /** In network byte order. */
+  /** A port in network byte order. */
   port(type: number, port: number): this {
     const at = this.#begin(type, 2)
     this.#bytes.writeUInt16BE(port, at)
     return this
   }
 
-  /** With the NUL that ends it. */
+  /** A text with the NUL that ends it. */
   text(type: number, text: string): this {
     const at = this.#begin(type, Buffer.byteLength(text) + 1)
     this.#bytes.write(text, at)
@@ -72,7 +71,7 @@ export class AttributeWriter {
     return this.close(at)
   }
 
-  /** Begins an attribute that holds others; `close` takes what it returns. For the inside of loops. */
+  /** Begins an attribute that holds others and returns a position for `close`. For use inside loops. */
   open(type: number): number {
     return this.#begin(type | NESTED, 0) - HEADER
   }
@@ -82,7 +81,7 @@ export class AttributeWriter {
     return this
   }
 
-  /** Bytes that were written so far. */
+  /** The number of bytes written so far. */
   get length(): number {
     return this.#at
   }
@@ -94,19 +93,19 @@ export class AttributeWriter {
     return this
   }
 
-  /** What was written; a view. */
+  /** The bytes written so far; a view. */
   written(): Buffer {
     return this.#bytes.subarray(0, this.#at)
   }
 
-  /** Writes the header of an attribute, zeros for its value, and returns where the value goes. */
+  /** Writes the header of an attribute and zeros for its value; returns the position of the value. */
   #begin(type: number, length: number): number {
     const at = this.#at
     const end = at + HEADER + align(length)
     this.#reserve(end - at)
     this.#bytes.writeUInt16LE(HEADER + length, at)
     this.#bytes.writeUInt16LE(type, at + 2)
-    // a loop: `fill` costs more than it does for so few bytes
+    // a loop, because `fill` is slower for so few bytes
     for (let zero = at + HEADER; zero < end; zero++) this.#bytes[zero] = 0
     this.#at = end
     return at + HEADER

@@ -7,7 +7,7 @@ import type { KernelError } from './kernel-error.ts'
 import type { NetlinkMessage, OutgoingMessage } from './message.ts'
 import type { BatchAnswer, NetlinkSession } from './session.ts'
 
-/** linux/genetlink.h: the family that knows all others. */
+/** linux/genetlink.h: the family that resolves the names of all others. */
 const GENL_ID_CTRL = 0x10
 const CTRL_CMD_GETFAMILY = 3
 const CTRL_VERSION = 1
@@ -31,9 +31,8 @@ export interface FamilyName {
 type Visit = (message: NetlinkMessage) => void
 
 /**
- * A generic netlink family. Its number is resolved with the first request,
- * which may load its module, and again when the kernel no longer knows it because the module
- * was unloaded and loaded again.
+ * A generic netlink family. Its number is resolved with the first request, which may load its module. It is resolved
+ * again when the kernel does not know the number any more, because the module was unloaded and loaded again.
  */
 export class GenericFamily {
   readonly #session: NetlinkSession
@@ -45,7 +44,7 @@ export class GenericFamily {
     this.#family = family
   }
 
-  /** As `NetlinkSession.transact`. */
+  /** Like `NetlinkSession.transact`. */
   transact(requests: readonly GenericRequest[]): Promise<BatchAnswer> {
     return this.#addressed(
       (type) => this.#session.transact(requests.map((request) => addressed(type, request))),
@@ -53,7 +52,7 @@ export class GenericFamily {
     )
   }
 
-  /** As `NetlinkSession.request`. */
+  /** Like `NetlinkSession.request`. */
   request(request: GenericRequest, visit: Visit): Promise<KernelError | undefined> {
     return this.#addressed(
       (type) => this.#session.request(addressed(type, request), visit),
@@ -61,7 +60,7 @@ export class GenericFamily {
     )
   }
 
-  /** As `NetlinkSession.dump`. */
+  /** Like `NetlinkSession.dump`. */
   dump(request: GenericRequest, visit: Visit): Promise<number> {
     return this.#addressed(
       (type) => this.#session.dump(addressed(type, request), visit),
@@ -69,7 +68,7 @@ export class GenericFamily {
     )
   }
 
-  /** Sends again when the family has another number by now. */
+  /** Sends again if the number of the family has changed meanwhile. */
   async #addressed<T>(
     send: (type: number) => Promise<T>,
     mayBeStale: (answer: T) => boolean,

@@ -15,7 +15,7 @@ export interface KernelError {
   readonly text: string | undefined
 }
 
-/** What an NLMSG_ERROR or NLMSG_DONE refuses; undefined: it acknowledges. */
+/** The error in an NLMSG_ERROR or NLMSG_DONE; undefined for an acknowledgement. */
 export function decodeKernelError(message: NetlinkMessage): KernelError | undefined {
   const errno = errnoOf(message)
   return errno === 0 ? undefined : { errno, text: wordsOf(message) }
@@ -27,7 +27,7 @@ function wordsOf(message: NetlinkMessage): string | undefined {
   return words && attributeText(words)
 }
 
-/** Behind the errno and, in an error, the header of the request or all of it. */
+/** The offset after the errno and, in an error, after the copy of the request (its header or all of it). */
 function startOfAttributes({ type, flags, payload }: NetlinkMessage): number {
   if (type !== NLMSG_ERROR) return ERRNO
   const capped = (flags & NLM_F_CAPPED) !== 0 || payload.length < ERRNO + HEADER

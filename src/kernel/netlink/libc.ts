@@ -12,10 +12,10 @@ const SIGNATURES = {
   __errno_location: { arguments: [], return: 'pointer' },
 } as const
 
-/** The system calls on sockets; -1 is a failure. */
+/** The system calls on sockets; they return -1 on failure. */
 export type LibC = NonNullable<ReturnType<typeof openLibc>>
 
-/** Undefined when this Node has no foreign function interface or the machine another C library. */
+/** Undefined if this Node has no foreign function interface, or the machine has another C library. */
 export function openLibc() {
   try {
     const ffi = process.getBuiltinModule('node:ffi')

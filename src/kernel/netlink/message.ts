@@ -15,9 +15,9 @@ export interface NetlinkMessage {
   readonly type: number
   readonly flags: number
   readonly seq: number
-  /** Port of the socket whose request caused the message; 0: the kernel itself. */
+  /** Port of the socket whose request caused the message; 0 stands for the kernel itself. */
   readonly port: number
-  /** What follows the header; a view, valid as long as the datagram. */
+  /** The bytes after the header; a view, valid as long as the datagram. */
   readonly payload: Buffer
 }
 
@@ -37,7 +37,7 @@ export function encodeMessage(message: OutgoingMessage, seq: number): Buffer {
   return encodeMessages([message], seq)
 }
 
-/** Several in one datagram; the first has the sequence number `seq`, the next one more. */
+/** Several messages in one datagram; the first has the sequence number `seq`, each further one the next number. */
 export function encodeMessages(messages: readonly OutgoingMessage[], seq: number): Buffer {
   const lengths = messages.map(({ payload }) => align(HEADER + payload.length))
   const bytes = Buffer.alloc(lengths.reduce((sum, length) => sum + length, 0))

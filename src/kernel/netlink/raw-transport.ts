@@ -25,18 +25,18 @@ export interface TunedSocket {
   hasLost(): boolean
 }
 
-/** The kernel gives less, up to net.core.rmem_max and wmem_max, when it cannot be forced. */
+/** If the size cannot be forced, the kernel limits it to net.core.rmem_max and wmem_max. */
 const BUFFER_BYTES = 4 * 1024 * 1024
 
 /** Sizes of the buffers of a socket, in bytes; each has a default. */
 export interface RawTransportSizes {
-  /** Of what waits to be read. */
+  /** Bytes that may wait to be read. */
   readonly receive?: number
-  /** Of one datagram that is sent. */
+  /** Size of the largest datagram to send. */
   readonly send?: number
   /**
-   * Of one datagram that is received. The kernel fills datagrams of a list up to the largest that was ever read, and ends
-   * the list before an object that does not fit into one; by default that is 8 KiB.
+   * Size of the largest datagram to receive. The kernel fills the datagrams of a list up to the largest read so far,
+   * and ends the list before an object that does not fit into one; the default is 8 KiB.
    */
   readonly datagram?: number
 }
@@ -70,9 +70,9 @@ function connect(
 ): Transport {
   let open = true
   socket.on('message', (bytes, from) => {
-    // Only port 0 is the kernel; any process may write to this port.
+    // Port 0 is the kernel; any process may write to this socket.
     if (from.port !== 0) return
-    // Messages are lost when many are waiting, so there is one more to notice it by.
+    // Messages are only lost while many are waiting, so another one follows that reveals the loss.
     if (tuned?.hasLost() === true) guard(() => handlers.onOverrun())
     guard(() => handlers.onDatagram(bytes))
   })
@@ -106,8 +106,8 @@ function connect(
 }
 
 /**
- * An exception must not pass through the native callback: that ends the process
- * without a trace. It is thrown again from the event loop instead.
+ * An exception must not pass through the native callback: the process would end without a stack trace. Instead it is
+ * thrown again from the event loop.
  */
 function guard(work: () => void): void {
   try {
@@ -128,10 +128,10 @@ interface BufferSizes {
 }
 
 /**
- * Sets the options that the netlink package cannot set: buffers beyond the limits of the machine; errors with
- * a text (extended acknowledgement) and without a copy of the request; and lost messages that the kernel
- * counts instead of making them an error of the socket. libuv reports such an error in a way that ends the
- * process inside the package. Undefined: the kernel does not have the last option.
+ * Sets the options that the netlink package cannot set: buffers beyond the limits of the machine; errors with a text
+ * (extended acknowledgement) and without a copy of the request; and lost messages that the kernel counts instead of
+ * reporting them as an error of the socket. libuv reports such an error in a way that ends the process inside the
+ * package. Returns undefined if the kernel does not have the last option.
  */
 export function tuneSocket(libc: LibC, fd: number, buffers: BufferSizes): TunedSocket | undefined {
   const set = (level: number, option: number, value: number) =>

@@ -8,18 +8,17 @@ import type { OpenTransport, Transport, TransportHandlers } from './transport.ts
 const SOCKET_TYPE = 3 | 0x8_0000 | 0x800
 const MSG_TRUNC = 0x20
 const BUFFER_BYTES = 4 * 1024 * 1024
-/** Longer than any datagram of the kernel, which lists in pieces of 32 KiB. */
+/** Longer than any datagram of the kernel, which sends lists in pieces of 32 KiB. */
 const MAX_DATAGRAM_BYTES = 64 * 1024
-/** Sent and read in one turn of the event loop, so that others have theirs. */
+/** Bytes that are sent or read in one turn of the event loop, so that others have their turn. */
 const TURN_BYTES = 64 * 1024
-/** So many answers fit any buffer. */
+/** This number of answers fits into any buffer. */
 const CERTAIN_ANSWERS = 8
 
 /**
- * Opens sockets of one netlink family for requests only, by system calls of our
- * own: the kernel answers while it takes a request, so there is nothing to wait
- * for, and a round trip costs a fraction of one through the event loop. Where
- * Node has no foreign function interface it is `rawTransport`.
+ * Opens sockets of one netlink family for requests only, with direct system calls. The kernel answers while it
+ * processes a request, so no waiting is needed, and a round trip costs a fraction of one through the event loop. If
+ * Node has no foreign function interface, this is `rawTransport`.
  */
 export function requestTransport(protocol: number, receiveBytes = BUFFER_BYTES): OpenTransport {
   let libc: LibC | undefined
@@ -66,11 +65,11 @@ class RequestSocket implements Transport {
   }
 
   join(): never {
-    throw new TypeError('a socket for requests hears no groups')
+    throw new TypeError('a socket for requests cannot join groups')
   }
 
   leave(): never {
-    throw new TypeError('a socket for requests hears no groups')
+    throw new TypeError('a socket for requests cannot join groups')
   }
 
   hold(busy: boolean): void {
@@ -108,7 +107,7 @@ class RequestSocket implements Transport {
     return Number(libc.recvfrom(fd, this.#datagram, size, MSG_TRUNC, this.#sender, addressLength))
   }
 
-  /** Only port 0 is the kernel; any process may write to this port. */
+  /** Port 0 is the kernel; messages of other ports are ignored, because any process may write to this socket. */
   #handOver(length: number): void {
     if (this.#sender.readUInt32LE(ADDRESS_PORT) !== 0) return
     this.#handlers.onDatagram(Buffer.from(this.#datagram.subarray(0, length)))

@@ -17,10 +17,10 @@ import type { OpenTransport, Transport } from './transport.ts'
 
 /** The longest wait for the next datagram of an answer. */
 const TIMEOUT_MS = 5000
-/** If this process was suspended, the answer may have arrived and wait to be read when the time is over. */
+/** If this process was suspended, the answer may have arrived in time and is still waiting to be read. */
 const GRACE_MS = 100
 
-/** After an overrun: no request may be sent before the queue is empty, or its answer is dropped too. */
+/** After an overrun no request may be sent before the queue is empty, or its answer would be dropped as well. */
 const DRAIN_MS = 20
 const MAX_ATTEMPTS = 6
 const MAX_SEQ = 0xffff_ffff
@@ -30,8 +30,8 @@ export interface BatchAnswer {
   /** The error of each message that failed, by its index in the batch. */
   readonly refusals: ReadonlyMap<number, KernelError>
   /**
-   * Whether answers were lost and messages sent again: a refusal may then only mean that the first attempt had
-   * its effect.
+   * Whether answers were lost and messages sent again: a refusal may then only mean that the first attempt took
+   * effect.
    */
   readonly repeated: boolean
 }
@@ -56,21 +56,21 @@ export class NetlinkSession {
     })
   }
 
-  /** Of the socket. */
+  /** The port of the socket. */
   get port(): number {
     return this.#transport.port
   }
 
-  /** As `transact`; the result holds the errno of the messages that failed. */
+  /** Like `transact`; the result holds the errno of the messages that failed. */
   async batch(messages: readonly OutgoingMessage[]): Promise<ReadonlyMap<number, number>> {
     const { refusals } = await this.transact(messages)
     return new Map([...refusals].map(([index, { errno }]) => [index, errno]))
   }
 
   /**
-   * Sends messages in one datagram and waits for all. Only the last requests an
-   * acknowledgement, so that thousands of them do not overrun the own socket;
-   * when as many refusals do, both halves are sent again one after the other.
+   * Sends messages in one datagram and waits for all. Only the last one requests an acknowledgement, so that thousands
+   * of acknowledgements do not overrun our own socket. If the refusals overrun it, both halves are sent again one
+   * after the other.
    */
   async transact(messages: readonly OutgoingMessage[]): Promise<BatchAnswer> {
     if (messages.length === 0) return { refusals: new Map(), repeated: false }
@@ -78,9 +78,10 @@ export class NetlinkSession {
   }
 
   /**
-   * Sends messages that the kernel takes as one, in one datagram and once: where the answer is lost, it is unknown
-   * whether they had their effect, and NP_KERNEL_NETLINK is thrown. One of the messages requests an acknowledgement;
-   * an error of the first one is the answer to all. The result holds the errors by the index of the message.
+   * Sends messages that the kernel treats as one transaction, in one datagram and only once: if the answer is lost, it
+   * is unknown whether they took effect, and NP_KERNEL_NETLINK is thrown. One of the messages requests an
+   * acknowledgement; an error of the first message is the answer to all. The result holds the errors by the index of
+   * the message.
    */
   transaction(messages: readonly OutgoingMessage[]): Promise<ReadonlyMap<number, KernelError>> {
     const result = this.#tail.then(() => this.#once(messages))
@@ -98,9 +99,8 @@ export class NetlinkSession {
   }
 
   /**
-   * Visits every object of a dump and returns the errno, 0 when complete. When
-   * the dump had to be repeated, objects are visited again. `evenIfChanged`: a change meanwhile is no
-   * reason to repeat it.
+   * Visits every object of a dump and returns the errno, 0 if complete. If the dump has to be repeated, objects are
+   * visited again. With `evenIfChanged`, a change during the dump does not cause a repetition.
    */
   async dump(
     message: OutgoingMessage,
@@ -214,7 +214,7 @@ export class NetlinkSession {
 }
 
 interface Handling {
-  /** Of the last message. */
+  /** The flags of the last message. */
   readonly flags: number
   readonly onMessage: (message: NetlinkMessage) => void
   /** The message whose answer ends the request; absent: the last one. */
@@ -241,7 +241,7 @@ function lost(reason: string): NodeProxyError {
   })
 }
 
-/** How an attempt ended; `interrupted`: what was listed changed meanwhile. */
+/** How an attempt ended; `interrupted`: the listed objects changed meanwhile. */
 type AttemptResult = 'done' | 'interrupted' | 'overrun'
 
 /** A request whose answer is awaited; its messages have the sequence numbers `first` to `last`. */
@@ -249,11 +249,11 @@ interface Pending {
   readonly first: number
   readonly last: number
   readonly onMessage: (message: NetlinkMessage) => void
-  /** Of each message that failed, by its place in the request. */
+  /** The error of each message that failed, by its index in the request. */
   readonly refusals: Map<number, KernelError>
-  /** An error of the first message is the answer to all of them. */
+  /** Whether an error of the first message is the answer to all of them. */
   readonly endsWithFirst: boolean
-  /** A list that changed meanwhile is done all the same. */
+  /** Whether a list counts as complete even if it changed meanwhile. */
   readonly evenIfChanged: boolean
   interrupted: boolean
   readonly settle: (outcome: AttemptResult) => void

@@ -18,7 +18,7 @@ export interface SocketName {
   readonly port: number
 }
 
-/** The file descriptor of a socket of this process that another library opened. */
+/** The file descriptor of a netlink socket that another library opened in this process. */
 export function findSocket(libc: LibC, name: SocketName): number | undefined {
   return readdirSync('/proc/self/fd')
     .map(Number)

@@ -15,7 +15,7 @@ export interface TransportHandlers {
 export interface Transport {
   /** The port of the socket, which the kernel writes into its answers. */
   readonly port: number
-  /** Sends one datagram; rejects with NP_KERNEL_NETLINK when the kernel does not take it. */
+  /** Sends one datagram; rejects with NP_KERNEL_NETLINK if the kernel does not accept it. */
   send(bytes: Buffer): Promise<void>
   /** Subscribes to a multicast group. */
   join(group: number): void

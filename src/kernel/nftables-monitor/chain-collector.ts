@@ -5,7 +5,7 @@ import { NFGENMSG } from '../netlink/nfnetlink.ts'
 import { NLMSG_HEADER, type TouchCollector } from './generation-collector.ts'
 import type { TouchedChain } from './rule-monitor.ts'
 
-/** Chains of one transaction beyond which it is unknown what it changed. */
+/** If a transaction names more chains than this, what it changed counts as unknown. */
 const LIMIT = 1000
 
 /**

@@ -9,11 +9,11 @@ const INITIAL = 'pid:[4026531836]'
 
 export const NLMSG_HEADER = 16
 
-/** Gathers what the messages of a transaction say it changed. */
+/** Collects what a transaction changed, from its messages. */
 export interface TouchCollector<Touched> {
   /** A whole nf_tables message, with its netlink header. */
   add(message: Buffer): void
-  /** What was gathered since the last call; `unknown`: more than it gathers. */
+  /** The changes since the last call; `unknown` if there were more than it collects. */
   take(): readonly Touched[] | 'unknown'
 }
 
@@ -77,9 +77,8 @@ function decodeGeneration(message: Buffer): Omit<Generation<never>, 'touched'> {
 }
 
 /**
- * The kernel reports the process id of the rules' author as the initial
- * namespace numbers it. In a container those are not our numbers; there the
- * port of the author's socket serves, which is its process id in its own.
+ * The kernel reports the author of a change by its process id in the initial namespace. In a container these are not
+ * our numbers. There the port of the author's socket is used: it is the author's process id in its own namespace.
  */
 export function authorship(): 'pid' | 'port' {
   try {

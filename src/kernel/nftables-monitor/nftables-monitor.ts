@@ -10,7 +10,7 @@ import {
 } from './generation-collector.ts'
 import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from './rule-monitor.ts'
 
-/** Where no notification can be received: only verification finds foreign changes. */
+/** For a kernel without notifications: only verification finds foreign changes. */
 export const noopMonitor: RuleMonitor<never> = {
   start: () => () => undefined,
   hold: () => () => undefined,
@@ -18,7 +18,7 @@ export const noopMonitor: RuleMonitor<never> = {
 
 const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
 const ANSWER_MS = 500
-/** Changes that wait during a hold; more are discarded, and reported as one `unknown` change. */
+/** Changes that may wait during a hold; more are discarded, and reported as one `unknown` change. */
 const QUEUE = 1000
 
 /** See `NftablesMonitor`. */
@@ -26,7 +26,7 @@ export interface NftablesMonitorOptions<Touched> {
   readonly clock: Clock
   /** What is watched. */
   readonly collector: TouchCollector<Touched>
-  /** What is worth reporting; by default all. A change of other things only is not reported. */
+  /** Which changes are reported; by default all. A transaction without such a change is not reported. */
   readonly concerns?: (touched: Touched) => boolean
   /** How notifications identify programs of this daemon: see `authorship`. */
   readonly authorship?: 'pid' | 'port'
@@ -35,9 +35,9 @@ export interface NftablesMonitorOptions<Touched> {
 type Queued<Touched> = RuleChange<Touched> & { readonly own: number }
 
 /**
- * Reports changes from nf_tables notifications, with the process that made them. Changes that it
- * missed, because it was unsubscribed or its receive buffer was full, show in the generation counter, which
- * counts every transaction.
+ * Reports changes from nf_tables notifications, with the process that made them. It may miss changes while it is
+ * unsubscribed, or because its receive buffer is full. The generation counter, which counts every transaction, shows
+ * this.
  */
 export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
   readonly #open: OpenTransport
@@ -86,7 +86,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
   }
 
   #begin(): void {
-    // A hold that follows before the last one was settled continues it.
+    // A hold that begins before the last one was settled continues that one.
     const hold = this.#hold
     if (hold.base !== undefined) return
     this.#request((generation) => {
@@ -94,7 +94,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     })
   }
 
-  /** Reports the changes of a hold when the kernel has answered, so that every earlier notification is there. */
+  /** Reports the changes of a hold once the kernel has answered, so that every earlier notification has arrived. */
   #settle(generation: number): void {
     if (this.#holds > 0) return
     const { base, commits, missed, pids, queue } = this.#hold
@@ -138,7 +138,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     return this.#holds > 0 || this.#requests.size > 0
   }
 
-  /** Requests the generation of the rule set, again if the answer gets lost. */
+  /** Requests the generation of the rule set, again if the answer is lost. */
   #request(onAnswer: (generation: number) => void): void {
     if (this.#transport === undefined) return
     const seq = ++this.#seq
@@ -161,13 +161,13 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
 }
 
 interface Hold<Touched> {
-  /** Generation when it began. */
+  /** The generation when the hold began. */
   base: number | undefined
-  /** COMMITs of this daemon; NaN when unknown. */
+  /** COMMITs of this daemon; NaN if unknown. */
   commits: number
   readonly pids: Set<number>
   readonly queue: Queued<Touched>[]
-  /** Whether changes were not heard. */
+  /** Whether changes may have been missed. */
   missed: boolean
 }
 

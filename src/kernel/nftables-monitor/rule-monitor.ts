@@ -4,17 +4,17 @@ import type { Family } from '../../lib/ip.ts'
 export interface TouchedChain {
   readonly family: Family
   readonly table: string
-  /** Undefined: the table itself, so perhaps every chain in it. */
+  /** Undefined for the table itself, so perhaps every chain in it. */
   readonly chain: string | undefined
 }
 
-/** A change of packet filter rules, by what is watched of them. */
+/** A change of packet filter rules; `Touched` is the kind of object that is watched. */
 export interface RuleChange<Touched = TouchedChain> {
   /** `unknown`: anything may have changed. */
   readonly touched: readonly Touched[] | 'unknown'
-  /** The process that made it, where the kernel reports it. */
+  /** The process that made the change, if the kernel reports it. */
   readonly by: { readonly pid: number; readonly process: string } | undefined
-  /** Number of the rule set after the change, where the kernel counts. */
+  /** Generation of the rule set after the change, if the kernel counts generations. */
   readonly generation: number | undefined
 }
 
@@ -22,7 +22,7 @@ export interface RuleChange<Touched = TouchedChain> {
 export interface OwnWork {
   /** Process ids of the programs that it ran. */
   readonly pids: readonly number[]
-  /** The largest possible number of COMMITs that took effect; undefined: unknown. */
+  /** The largest possible number of COMMITs that took effect; undefined if unknown. */
   readonly commits: number | undefined
 }
 
@@ -34,11 +34,11 @@ export interface HoldOptions {
 
 /** Reports changes of packet filter rules by other processes. */
 export interface RuleMonitor<Touched = TouchedChain> {
-  /** Calls back for every change by another process; the result stops it. */
+  /** Calls back for every change by another process; returns a function that stops this. */
   start(onChange: (change: RuleChange<Touched>) => void): () => void
   /**
-   * Called before rules are written: changes wait until the returned function gets those of this daemon; the
-   * others are then reported. If changes were missed and there were more than those of this daemon, one
+   * Called before rules are written. Changes are queued until the returned function is called with those of this
+   * daemon; then the others are reported. If changes were missed and there were more than those of this daemon, one
    * `unknown` change is reported. Holds may overlap.
    */
   hold(options?: HoldOptions): (own: OwnWork) => void

@@ -1,4 +1,4 @@
-/** What becomes of a packet; `chain` names one of the same table. */
+/** What happens to a packet; `chain` names a chain of the same table. */
 export type Verdict =
   | { readonly kind: 'accept' | 'drop' | 'return' | 'continue' }
   | { readonly kind: 'jump' | 'goto'; readonly chain: string }
@@ -13,8 +13,8 @@ export const VERDICT_REGISTER = 0
 export const FIRST_REGISTER = 8
 
 /**
- * One step of a rule. The machine runs them in order; `cmp` and `lookup` without a match end the rule.
- * Each becomes one kernel expression, and what the kernel lists is read into the same form.
+ * One step of a rule. The steps run in order; `cmp` and `lookup` without a match end the rule. Each step is one kernel
+ * expression; listed expressions are decoded into the same form.
  */
 export type Expression =
   | { readonly type: 'meta'; readonly key: MetaKey; readonly to: Register }
@@ -60,7 +60,7 @@ export type Expression =
       readonly value: Buffer
     }
   | { readonly type: 'load'; readonly value: Buffer; readonly to: Register }
-  /** `to` absent: the rule goes on where the key is in the set (`isInverted`: where it is not). */
+  /** Without `to` the rule continues if the key is in the set (`isInverted`: if it is not). */
   | {
       readonly type: 'lookup'
       readonly set: string
@@ -92,7 +92,7 @@ export type Expression =
   | { readonly type: 'reject'; readonly with: 'tcpReset' | 'portUnreachable' }
   | { readonly type: 'counter' }
   | { readonly type: 'verdict'; readonly verdict: Verdict }
-  /** One that this code does not write, by its name: another program's. */
+  /** An expression of another program, which this code does not write, by its name. */
   | { readonly type: 'foreign'; readonly name: string }
 
 export type MetaKey = 'l4proto' | 'mark' | 'iifname' | 'oifname' | 'nfproto'

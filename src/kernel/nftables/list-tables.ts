@@ -13,15 +13,18 @@ const FAMILIES: ReadonlyMap<number, string> = new Map([
   [10, 'ip6'],
 ])
 
-/** A table of nf_tables, in the words of nft. */
+/** A table of nf_tables, with names as in nft. */
 export interface TableSummary {
   readonly family: string
   readonly name: string
-  /** Its rules and the jumps to its chains; absent: not known. */
+  /** The number of its rules and of the jumps to its chains; absent if not known. */
   readonly rules?: number
 }
 
-/** The tables of this network namespace, none where the kernel has no nf_tables. Costs the same however many rules they have. */
+/**
+ * The tables of this network namespace, empty if the kernel has no nf_tables. The cost does not depend on the number
+ * of rules.
+ */
 export async function listTables(
   session: Pick<NetlinkSession, 'dump'>,
 ): Promise<readonly TableSummary[]> {
@@ -33,7 +36,7 @@ export async function listTables(
   return [...tables.values()]
 }
 
-/** The same tables with the number of their rules. Costs as much as they have chains, however many rules are in these. */
+/** The same tables with the number of their rules. The cost depends on the number of chains, not of rules. */
 export async function countRules(
   session: Pick<NetlinkSession, 'dump'>,
   tables: readonly TableSummary[],
@@ -44,7 +47,7 @@ export async function countRules(
     const use = findAttribute(payload, NFTA.chainUse, NFGENMSG)?.readUInt32BE(0) ?? 0
     const chain = findAttribute(payload, NFTA.chainName, NFGENMSG)
     if (table === undefined || chain === undefined) return
-    // A dump that is repeated visits again.
+    // If a dump is repeated, objects are visited again.
     used.set(`${keyOf(table)} ${attributeText(chain)}`, { table: keyOf(table), use })
   })
   const rules = new Map<string, number>()

@@ -2,14 +2,14 @@ import type { ChainSpec, Command, Element, Rule, SetSpec, Table } from './object
 
 /** Why the kernel rejected a transaction. */
 export interface TransactionError {
-  /** The first command that was refused, by its index; undefined: the transaction as a whole. */
+  /** The index of the first refused command; undefined if the transaction as a whole was refused. */
   readonly command: number | undefined
   readonly errno: number
-  /** One line, with the kernel's own words where it has any. */
+  /** One line, with the kernel's own error text if there is one. */
   readonly message: string
 }
 
-/** All of a table but the elements of its sets. */
+/** The content of a table except the elements of its sets. */
 export interface TableContent {
   readonly chains: ReadonlyMap<string, ChainContent>
   readonly sets: ReadonlyMap<string, SetSpec>
@@ -20,25 +20,25 @@ export interface ChainContent {
   readonly rules: readonly Rule[]
 }
 
-/** The nf_tables of the network namespace in which it was opened. */
+/** The nf_tables of the network namespace in which this object was opened. */
 export interface Nftables {
-  /** Transactions of this socket that took effect. */
+  /** The number of transactions of this socket that took effect. */
   readonly commits: number
   /**
-   * Applies all commands in their order, or none: no packet meets a part of them. With `generation`, it is
-   * refused (ERESTART) where anything was changed since that generation. Undefined: done.
+   * Applies all commands in their order, or none: no packet meets a part of them. With `generation`, the transaction
+   * is refused (ERESTART) if anything has changed since that generation. Returns undefined on success.
    */
   commit(commands: readonly Command[], generation?: number): Promise<TransactionError | undefined>
   /** The number of the last change of any table. */
   generation(): Promise<number>
-  /** Undefined: there is no such table. */
+  /** Undefined if the table does not exist. */
   read(table: Table): Promise<TableContent | undefined>
   /**
-   * Every element, in no order; empty where there is no such set. Where the set changes meanwhile, some may be passed
-   * twice, or not.
+   * Visits every element, in no order; none if the set does not exist. If the set changes meanwhile, some elements may
+   * be visited twice, or not at all.
    */
   elements(table: Table, set: string, visit: (element: Element) => void): Promise<void>
-  /** Those of the elements that are there, until the first that is not. */
+  /** The elements with these keys, up to the first key that does not exist. */
   lookup(table: Table, set: string, keys: readonly Buffer[]): Promise<readonly Element[]>
   close(): void
 }

@@ -7,18 +7,21 @@ export interface Table {
   readonly name: string
 }
 
-/** `owned`: only the socket that made it may change it; it goes with the socket, and flushes of others spare it. */
+/**
+ * `owned`: only the socket that created the table may change it; the table is removed with the socket, and flushes of
+ * others do not affect it.
+ */
 export interface TableSpec {
   readonly isOwned?: true
 }
 
-/** Where the kernel calls a chain; absent: only other chains do. */
+/** Where the kernel calls a chain; absent for a chain that only other chains call. */
 export interface Hook {
   readonly type: 'filter' | 'nat'
   readonly hook: 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting'
-  /** Of several chains the smallest comes first. */
+  /** The chain with the smallest number is called first. */
   readonly priority: number
-  /** What no rule accepts is dropped; absent: it passes. */
+  /** Packets that no rule accepts are dropped; if absent, they pass. */
   readonly dropsByDefault?: true
 }
 
@@ -32,7 +35,7 @@ export interface Rule {
   readonly comment?: string
 }
 
-/** A part of a key or of data; each takes whole 4-byte registers. `index`: a number that `numgen` chose. */
+/** A part of a key or of data; each takes whole 4-byte registers. `index`: a number that `numgen` generated. */
 export type FieldType =
   | 'ipv4_addr'
   | 'ipv6_addr'
@@ -42,12 +45,12 @@ export type FieldType =
   | 'ifname'
   | 'index'
 
-/** A set, or a map where it has data. */
+/** A set; with data, a map. */
 export interface SetSpec {
   readonly key: readonly FieldType[]
-  /** Absent: a set. */
+  /** Absent for a set. */
   readonly data?: readonly FieldType[] | 'verdict'
-  /** Elements are ranges: of single numbers where the key has one field, of a prefix in each field where it has several. */
+  /** Elements are ranges: ranges of numbers if the key has one field, a prefix in each field if it has several. */
   readonly isInterval?: true
   /** Rules add elements. */
   readonly isDynamic?: true
@@ -55,7 +58,7 @@ export interface SetSpec {
   readonly hasTimeouts?: true
   /** Elements count packets and bytes. */
   readonly hasCounters?: true
-  /** Elements at most; absent: as many as there is memory for. */
+  /** The maximum number of elements; absent if only memory limits it. */
   readonly size?: number
   readonly comment?: string
 }
@@ -63,22 +66,22 @@ export interface SetSpec {
 /** Keys and data are as in the registers: each field in network byte order (`mark` and `index` in the host's), padded to 4 bytes. */
 export interface Element {
   readonly key: Buffer
-  /** The last key of a range, inclusive; absent: a single key. */
+  /** The last key of a range, inclusive; absent for a single key. */
   readonly keyEnd?: Buffer
   readonly data?: Buffer | Verdict
-  /** Milliseconds; 0 or absent: it stays. */
+  /** Milliseconds; 0 or absent: the element never expires. */
   readonly timeout?: number
-  /** Milliseconds until it goes; only read. */
+  /** Milliseconds until it expires; only when read. */
   readonly expires?: number
   readonly comment?: string
-  /** Only read. */
+  /** Only when read. */
   readonly counter?: { readonly packets: bigint; readonly bytes: bigint }
 }
 
 /** A step of a transaction. */
 export type Command =
   | { readonly do: 'addTable'; readonly table: Table; readonly spec?: TableSpec }
-  /** With all that is in it; `deleteTable` of a table that is not there is refused. */
+  /** Deletes a table with its content; refused if the table does not exist. */
   | { readonly do: 'deleteTable'; readonly table: Table }
   | {
       readonly do: 'addChain'
@@ -87,20 +90,20 @@ export type Command =
       readonly spec?: ChainSpec
     }
   | { readonly do: 'deleteChain'; readonly table: Table; readonly chain: string }
-  /** Behind the others of its chain. */
+  /** Appends a rule to its chain. */
   | { readonly do: 'addRule'; readonly table: Table; readonly chain: string; readonly rule: Rule }
-  /** All rules of the chain. */
+  /** Deletes all rules of the chain. */
   | { readonly do: 'flushChain'; readonly table: Table; readonly chain: string }
   | { readonly do: 'addSet'; readonly table: Table; readonly set: string; readonly spec: SetSpec }
   | { readonly do: 'deleteSet'; readonly table: Table; readonly set: string }
-  /** All of the same set; one that is there with other data is refused. */
+  /** All elements belong to the same set; refused if one exists with other data. */
   | {
       readonly do: 'addElements'
       readonly table: Table
       readonly set: string
       readonly elements: readonly Element[]
     }
-  /** One that is not there is refused. */
+  /** Refused if one of the elements does not exist. */
   | {
       readonly do: 'deleteElements'
       readonly table: Table

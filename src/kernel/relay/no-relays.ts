@@ -1,6 +1,6 @@
 import type { Relays } from './relays.ts'
 
-/** Of a process that only reads the kernel: it listens nowhere. */
+/** For a process that only reads the kernel: no relay listens. */
 export const noRelays: Relays = {
   open: async () => undefined,
   close: async () => {},

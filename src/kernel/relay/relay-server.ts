@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { RelayAddress } from './relays.ts'
 
-/** What a relay admits. */
+/** The limits of a relay. */
 export interface RelayLimits {
   /** Milliseconds that the target may take to accept a connection. */
   readonly connectMs: number
@@ -9,7 +9,7 @@ export interface RelayLimits {
   readonly connections: number
   /** Milliseconds without a datagram after which a UDP client is forgotten. */
   readonly idleMs: number
-  /** UDP clients of one relay; the one that was silent for longest is evicted. */
+  /** UDP clients of one relay; at the limit the one that was silent for longest is evicted. */
   readonly flows: number
 }
 
@@ -29,7 +29,7 @@ export interface RelayEnvironment {
 
 /** One listening socket, and the connections or flows that it accepted. */
 export interface RelayServer {
-  /** Connections that exist. */
+  /** The number of existing connections. */
   readonly connections: number
   /** Settles when the socket is closed and the last connection has ended. */
   readonly ended: Promise<void>
@@ -37,6 +37,6 @@ export interface RelayServer {
   retarget(target: RelayAddress): void
   /** Stops listening. */
   close(): void
-  /** Stops listening, and resets the connections that are left. */
+  /** Stops listening, and resets the remaining connections. */
   reset(): void
 }

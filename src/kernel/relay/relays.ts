@@ -30,18 +30,18 @@ export interface RelayRefusal {
  */
 export interface Relays {
   /**
-   * Starts a relay. If one listens on the address already, only its target changes: present TCP connections
-   * keep theirs, UDP clients get the new one with their next datagram. Resolves to undefined when the relay
-   * listens, else to the reason why it cannot.
+   * Starts a relay. If one already listens at the address, only its target changes: existing TCP connections keep the
+   * old target, UDP clients get the new one with their next datagram. Resolves to undefined if the relay listens, else
+   * to the reason why it cannot.
    */
   open(relay: Relay): Promise<RelayRefusal | undefined>
   /** Stops listening. TCP connections go on until they end; UDP flows end. */
   close(protocol: RelayProtocol, listen: RelayAddress): Promise<void>
   /** The relays that listen, in the order in which they were opened. */
   list(): readonly Relay[]
-  /** TCP connections and UDP flows that exist, those of closed relays included. */
+  /** The number of existing TCP connections and UDP flows, including those of closed relays. */
   connections(): number
-  /** Stops listening everywhere and resets the connections that are left. */
+  /** Stops listening everywhere and resets the remaining connections. */
   closeAll(): Promise<void>
 }
 

@@ -16,11 +16,11 @@ import {
 import { openTcpRelay } from './tcp-relay.ts'
 import { openUdpRelay } from './udp-relay.ts'
 
-/** Relays of sockets of this process, in its network namespace. */
+/** Relays that use sockets of this process, in its network namespace. */
 export class SocketRelays implements Relays {
   readonly #environment: RelayEnvironment
   readonly #listening = new Map<string, { relay: Relay; readonly server: RelayServer }>()
-  /** Those that listen, and those whose last connections have not ended. */
+  /** Servers that listen, or whose last connections have not ended. */
   readonly #servers = new Set<RelayServer>()
   #last: Promise<unknown> = Promise.resolve()
 

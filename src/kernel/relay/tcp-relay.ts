@@ -13,9 +13,9 @@ const SOCKET_OPTIONS = {
 } as const
 
 /**
- * Listens and connects each client to the target. A client is read only once its
- * target accepted it, and reset when the target refuses or is too slow, because a
- * reset is what it would have seen without the relay. Rejects when it cannot listen.
+ * Listens and connects each client to the target. A client is read only once its target has accepted. It is reset if
+ * the target refuses or is too slow, because without the relay it would have seen a reset, too. Rejects if it cannot
+ * listen.
  */
 export async function openTcpRelay(
   relay: Relay,
@@ -32,7 +32,7 @@ export async function openTcpRelay(
 function serve(server: Server, first: RelayAddress, environment: RelayEnvironment): RelayServer {
   let target = first
   const clients = new Set<Socket>()
-  // A failed accept (too many open files) concerns that client only.
+  // A failed accept (too many open files) concerns only that client.
   server.on('error', () => undefined)
   server.on('connection', (client) => {
     client.on('error', () => undefined)
@@ -84,10 +84,9 @@ function connectTo(
 }
 
 /**
- * Makes two TCP connections one: what either end sends, the other receives, at the
- * speed of the slower one. A FIN passes on by itself, so that
- * either direction may close before the other; a reset or any other loss becomes
- * a reset. Both sockets must allow half-open connections, and have a listener for errors.
+ * Joins two TCP connections: what either end sends, the other receives, at the speed of the slower one. A FIN is
+ * passed on by itself, so that either direction may close before the other; a reset or any other failure becomes a
+ * reset. Both sockets must allow half-open connections, and have a listener for errors.
  */
 function join(one: Socket, other: Socket): void {
   follow(one, other)
@@ -103,8 +102,8 @@ function follow(socket: Socket, peer: Socket): void {
 }
 
 /**
- * Closes a connection at once, with a reset for the other end. libuv refuses that, and leaves the
- * descriptor open, while it is sending a FIN (`uv_tcp_close_reset`), so that is awaited.
+ * Closes a connection at once, with a reset for the other end. While libuv is sending a FIN it refuses this and leaves
+ * the descriptor open (`uv_tcp_close_reset`), so the end of sending is awaited.
  */
 export function resetSocket(socket: Socket): void {
   const { writableEnded, writableFinished, writableLength } = socket

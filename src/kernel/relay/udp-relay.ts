@@ -8,8 +8,8 @@ import type { Relay, RelayAddress } from './relays.ts'
 const QUEUE = 64
 
 /**
- * Listens and gives every client a socket of its own towards the target, so that
- * answers find their way back. Rejects when it cannot listen.
+ * Listens and opens for every client a separate socket to the target, so that answers find their way back. Rejects if
+ * it cannot listen.
  */
 export async function openUdpRelay(
   relay: Relay,
@@ -82,7 +82,7 @@ class ClientFlows {
     return this.#flows.size
   }
 
-  /** The client's flow, now the last to go. */
+  /** The client's flow, which becomes the last to be evicted. */
   touch(key: string): UdpFlow | undefined {
     const known = this.#flows.get(key)
     if (known === undefined) return undefined
@@ -116,7 +116,7 @@ class ClientFlows {
     if (this.#flows.get(key)?.flow === flow) this.#flows.delete(key)
   }
 
-  /** Ends what is idle and comes back when the next one may be. */
+  /** Ends idle flows, and schedules the next call for when the next flow may be idle. */
   #sweep(): void {
     const { clock, limits } = this.#environment
     const now = clock.now()
@@ -133,8 +133,8 @@ class ClientFlows {
 }
 
 /**
- * One client's socket towards the target. A refusal by the target (ICMP) ends the
- * flow; the client's next datagram begins another.
+ * The socket of one client to the target. If the target refuses (ICMP), the flow ends; the client's next datagram
+ * begins another.
  */
 class UdpFlow {
   readonly #socket: Socket
@@ -151,7 +151,7 @@ class UdpFlow {
     socket.connect(target.port, target.ip)
   }
 
-  /** Calls back once, when the flow ended by itself or by `end`. */
+  /** Calls back once, when the flow has ended by itself or by `end`. */
   onEnd(callback: () => void): void {
     this.#onEnd = callback
   }

@@ -38,7 +38,7 @@ const GROUPS = [7, 8, 11, 19]
 /** A flush removes rules and routes one by one. */
 const SETTLE_MS = 100
 const { EACCES, EAFNOSUPPORT, EEXIST, ENETDOWN, ENOENT, EOPNOTSUPP, EPERM, ESRCH } = constants.errno
-/** No such rule, no such route, no such address family in this kernel. */
+/** The rule, the route or the address family does not exist in this kernel. */
 const ABSENT = new Set([ENOENT, ESRCH, EAFNOSUPPORT])
 
 /** Policy routes by rtnetlink. The socket is opened with the first request. */
@@ -46,7 +46,7 @@ export class NetlinkRoutes implements Routes {
   readonly #open: OpenTransport
   readonly #clock: Clock
   #session: NetlinkSession | undefined
-  /** From which our own changes come. */
+  /** The port of our own changes. */
   #port: number | undefined
 
   constructor(open: OpenTransport, clock: Clock) {
@@ -134,7 +134,7 @@ export class NetlinkRoutes implements Routes {
     return found
   }
 
-  /** Our rules of a family; one that was listed twice is there once. */
+  /** Our rules of a family; a rule that was listed twice is returned once. */
   async #rules(family: Family): Promise<readonly PolicyRoute[]> {
     const rules = new Map<string, PolicyRoute>()
     await this.#dump(encodeRuleDump(family), (message) => {
@@ -190,17 +190,17 @@ interface LocalDefault {
   readonly isOurs: boolean
 }
 
-/** RTM_NEWROUTE: EEXIST when there is such a route. */
+/** RTM_NEWROUTE: EEXIST if the route exists. */
 export function encodeRouteAdd(where: Pick<LocalDefault, 'family' | 'table'>): OutgoingMessage {
   return encodeRoute(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, where)
 }
 
-/** The kernel deletes the route that agrees in all fields, its origin included. */
+/** The kernel deletes the route that agrees in all fields, including its origin. */
 export function encodeRouteDelete(where: Pick<LocalDefault, 'family' | 'table'>): OutgoingMessage {
   return encodeRoute(RTM_DELROUTE, 0, where)
 }
 
-/** All tables: the kernel looks at one of them only for sockets with strict checking. */
+/** Lists all tables: the kernel evaluates a table in the request only for sockets with strict checking. */
 export function encodeRouteDump(family: Family): OutgoingMessage {
   const payload = Buffer.alloc(HEADER)
   payload[0] = ADDRESS_FAMILY[family]

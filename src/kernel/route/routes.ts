@@ -11,26 +11,25 @@ export interface PolicyRoute {
   readonly mask: number
   /** 1 to 2³²-1; 253 to 255 are the system's own. */
   readonly table: number
-  /** Of the rule; rules with smaller numbers are evaluated first. */
+  /** The priority of the rule; rules with smaller numbers are evaluated first. */
   readonly priority: number
 }
 
 /**
  * Policy routes of this network namespace. Rules and routes that are created here carry `OUR_PROTOCOL`; others are
- * neither changed nor removed. A rule is added also beside an equal one of another program. Of equal routes the
- * kernel keeps only one, whichever program added it. Refusals throw NP_KERNEL_ROUTE, lost answers
- * NP_KERNEL_NETLINK.
+ * neither changed nor removed. A rule is also added if another program has an equal one. Of equal routes the kernel
+ * keeps only one, whichever program added it. Refusals throw NP_KERNEL_ROUTE, lost answers NP_KERNEL_NETLINK.
  */
 export interface Routes {
-  /** Adds rule and route where they are missing; returns what was missing, as commands of `ip`. */
+  /** Adds the rule and the route if they are missing; returns what was missing, as commands of `ip`. */
   ensure(route: PolicyRoute): Promise<readonly string[]>
   /** Removes rule and route if they carry `OUR_PROTOCOL`; the route stays while another such rule leads to it. */
   remove(route: PolicyRoute): Promise<void>
   /** Whether rule and route exist. */
   holds(route: PolicyRoute): Promise<boolean>
-  /** All rules that carry `OUR_PROTOCOL`: an earlier start may have had other settings. */
+  /** All rules that carry `OUR_PROTOCOL`, including those of an earlier start with other settings. */
   list(): Promise<readonly PolicyRoute[]>
-  /** Calls back soon after another process removed such a rule or route. The result stops it. */
+  /** Calls back soon after another process removed such a rule or route. Returns a function that stops this. */
   watch(onChange: () => void): () => void
   close(): void
 }

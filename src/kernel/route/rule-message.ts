@@ -9,8 +9,8 @@ export const NLM_F_EXCL = 0x200
 export const NLM_F_CREATE = 0x400
 
 /**
- * The origin (`proto 110` in `ip rule` and `ip route`) of the rules and routes that this project creates. The kernel's own are below 5, and /etc/iproute2/rt_protos assigns
- * this number to no program.
+ * The origin (`proto 110` in `ip rule` and `ip route`) of the rules and routes that this project creates. The kernel's
+ * own numbers are below 5, and /etc/iproute2/rt_protos assigns 110 to no program.
  */
 export const OUR_PROTOCOL = 110
 
@@ -27,9 +27,9 @@ const FRA_TABLE = 15
 const FRA_FWMASK = 16
 const FRA_PROTOCOL = 21
 const NO_SUPPRESSION = 0xffff_ffff
-/** Flags that change what a rule means: invert, unresolved goto. */
+/** Flags that change the meaning of a rule: invert, unresolved goto. */
 const MEANINGFUL_FLAGS = 0x2 | 0x4
-/** Everything else that a rule may match: a rule with one of these is another rule. */
+/** All other conditions that a rule may have: a rule with one of these is a different rule. */
 const CONDITIONS = [1, 2, 3, 4, 11, 12, 13, 17, 19, 20, 22, 23, 24]
 
 /** A rule that matches a mark and nothing else. */
@@ -37,12 +37,12 @@ export interface MarkRule extends PolicyRoute {
   readonly isOurs: boolean
 }
 
-/** RTM_NEWRULE: EEXIST when there is such a rule. */
+/** RTM_NEWRULE: EEXIST if the rule exists. */
 export function encodeRuleAdd(route: PolicyRoute): OutgoingMessage {
   return encodeRule(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, route)
 }
 
-/** The kernel deletes the rule that agrees in all fields, its origin included. */
+/** The kernel deletes the rule that agrees in all fields, including its origin. */
 export function encodeRuleDelete(route: PolicyRoute): OutgoingMessage {
   return encodeRule(RTM_DELRULE, 0, route)
 }

@@ -35,7 +35,7 @@ export const ERRNO = {
 
 /**
  * Level and option, of asm-generic/socket.h, linux/in.h, linux/in6.h, linux/tcp.h and linux/netfilter_ipv4.h. The
- * names are those of the kernel in words; where they differ, a comment has the kernel's.
+ * names are the kernel's in plain words; if they differ, a comment has the kernel's name.
  */
 export const OPTION = {
   reuseAddress: [1, 2],
@@ -54,7 +54,7 @@ export const OPTION = {
   transparent4: [0, 19],
   /** SO_ORIGINAL_DST: the destination of an accepted connection before rules translated it. */
   originalDestination4: [0, 80],
-  /** IP_RECVORIGDSTADDR: received datagrams carry the address that they are addressed to. */
+  /** IP_RECVORIGDSTADDR: received datagrams carry their destination address. */
   destination4: [0, 20],
   /** IPV6_V6ONLY */
   only6: [41, 26],
@@ -76,5 +76,5 @@ export const SPLICE = { move: 1, nonBlocking: 2 } as const
 /** sys/socket.h: no more data will be sent. */
 export const SHUT_WR = 1
 
-/** linux/sockios.h: the request for the bytes in the send queue that were never sent. */
+/** linux/sockios.h: requests the number of bytes in the send queue that were never sent. */
 export const SIOCOUTQNSD = 0x894b

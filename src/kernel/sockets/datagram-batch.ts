@@ -2,7 +2,7 @@ import { ERRNO, MSG } from './constants.ts'
 import { SOCKET_ADDRESS_BYTES, type SocketAddress } from './socket-address.ts'
 import type { NativeMemory, Syscalls } from './syscalls.ts'
 
-/** Datagrams that one system call moves at most. */
+/** The maximum number of datagrams that one system call moves. */
 const SLOTS = 64
 /** The payload of a slot; the rest of a longer datagram is lost. */
 const PAYLOAD_BYTES = 2_048
@@ -37,12 +37,12 @@ export class DatagramBatch {
     this.#answers = slots(sys)
   }
 
-  /** Datagrams of a batch at most. */
+  /** The maximum number of datagrams in a batch. */
   get size(): number {
     return SLOTS
   }
 
-  /** Receives what waits at the socket; returns how many datagrams that were, or -1. Forgets answers that were not sent. */
+  /** Receives the waiting datagrams; returns their number, or -1. Discards answers that were not sent. */
   receive(socket: number): number {
     const { view, address } = this.#received
     for (let slot = 0; slot < SLOTS; slot += 1) {
@@ -82,8 +82,8 @@ export class DatagramBatch {
   }
 
   /**
-   * Sends the answers. One that the kernel refuses is left out; those for which its buffer has no space are lost,
-   * as datagrams are on any full link. Returns how many were sent.
+   * Sends the answers. One that the kernel refuses is left out; those that do not fit into its buffer are lost, as
+   * datagrams are on any full link. Returns how many were sent.
    */
   send(socket: number): number {
     let next = 0
@@ -100,7 +100,7 @@ export class DatagramBatch {
     return sent
   }
 
-  /** Sends one datagram to any address, and forgets answers that were not sent; false: the kernel refused it. */
+  /** Sends one datagram to any address, and discards answers that were not sent; false if the kernel refused it. */
   sendTo(socket: number, payload: Uint8Array, to: SocketAddress): boolean {
     checkLength(payload)
     const { bytes, address } = this.#answers
@@ -117,7 +117,7 @@ function checkLength({ length }: Uint8Array): void {
     throw new RangeError(`a datagram of ${length} bytes, more than ${PAYLOAD_BYTES}`)
 }
 
-/** The memory of a batch, whose headers point to its own addresses and payloads. */
+/** The memory of a batch, with headers that point to its own addresses and payloads. */
 function slots(sys: Syscalls): NativeMemory {
   const memory = sys.allocate(ALL_BYTES)
   const { view, address } = memory

@@ -24,13 +24,13 @@ const CONTROL_HEADER = 16
 const PACKET_INFO_4 = [0, 8] as const
 const PACKET_INFO_6 = [41, 50] as const
 
-/** The source that an answer has for the client, and the client. */
+/** The client, and the source address that it sees in the answer. */
 export interface AnswerAddresses {
   readonly from: SocketAddress
   readonly to: SocketAddress
 }
 
-/** Receives and sends datagrams with their addresses, by one buffer: the next datagram overwrites it. */
+/** Receives and sends datagrams with their addresses, in one buffer: the next datagram overwrites it. */
 export class Datagrams {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
@@ -104,7 +104,10 @@ export class Datagrams {
     return this.#sys.send(socket, this.#payload, length, MSG.noSignal)
   }
 
-  /** Sends the payload to a client, `from` an address that the socket may use; returns bytes, or -1 (`errno`). */
+  /**
+   * Sends the payload to a client with the source `from`, which the socket must be allowed to use; returns bytes, or
+   * -1 (`errno`).
+   */
   passTo(socket: number, length: number, { from, to }: AnswerAddresses): number {
     const { view, bytes, address } = this.#memory
     bytes.set(to, AT.source)
@@ -119,14 +122,14 @@ export class Datagrams {
   /** Writes the address to send from, as `struct in_pktinfo` or `in6_pktinfo`; returns the size of the control data. */
   #setSource(ip: Uint8Array): number {
     const { view, bytes } = this.#memory
-    const isSix = ip.length === 16
-    const length = isSix ? 20 : 12
+    const isIpv6 = ip.length === 16
+    const length = isIpv6 ? 20 : 12
     bytes.fill(0, AT.controlData, AT.controlData + CONTROL_BYTES)
     view.setBigUint64(AT.controlData, BigInt(CONTROL_HEADER + length), true)
-    const [level, type] = isSix ? PACKET_INFO_6 : PACKET_INFO_4
+    const [level, type] = isIpv6 ? PACKET_INFO_6 : PACKET_INFO_4
     view.setInt32(AT.controlData + 8, level, true)
     view.setInt32(AT.controlData + 12, type, true)
-    bytes.set(ip, AT.controlData + CONTROL_HEADER + (isSix ? 0 : 4))
+    bytes.set(ip, AT.controlData + CONTROL_HEADER + (isIpv6 ? 0 : 4))
     return CONTROL_HEADER + Math.ceil(length / 8) * 8
   }
 }

@@ -3,11 +3,11 @@ import type { Syscalls } from './syscalls.ts'
 /** asm-generic/socket.h */
 const SOL_SOCKET = 1
 const SO_ATTACH_FILTER = 26
-/** The offset of the flags in a TCP header, and two of them. */
+/** The offset of the flags in a TCP header, and two of the flags. */
 const FLAGS_AT = 13
 const SYN = 0x02
 const ACK = 0x10
-/** The bytes of a packet that the filter keeps: more than any has. */
+/** The number of bytes of a packet that the filter keeps: more than any packet has. */
 const ALL_BYTES = 0x4_0000
 
 /** `struct sock_filter` of linux/filter.h: code, jumps if true and if false, operand. */
@@ -23,9 +23,9 @@ const INSTRUCTION_BYTES = 8
 const HEADER_BYTES = 16
 
 /**
- * Makes a listening TCP socket drop the SYN of each further client, by a classic BPF filter. The client repeats the SYN
- * a second later, to the socket that listens then. Handshakes that have begun are completed. False: the kernel refused
- * the filter, as some kernels do for an unprivileged process.
+ * Makes a listening TCP socket drop the SYN of each further client, by a classic BPF filter. The client repeats the
+ * SYN a second later, and the socket that then listens gets it. Handshakes that have begun are completed. Returns
+ * false if the kernel refused the filter, as some kernels do for an unprivileged process.
  */
 export function holdClients(sys: Syscalls, listener: number): boolean {
   const { view, address } = sys.allocate(HEADER_BYTES + PROGRAM.length * INSTRUCTION_BYTES)

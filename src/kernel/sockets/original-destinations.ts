@@ -10,8 +10,9 @@ const NLM_F_REQUEST = 1
 const REPLY_BYTES = 4096
 
 /**
- * The destinations that datagrams had before rules of this node translated them: one query of conntrack each, by
- * netlink, which the kernel answers before `send` returns. For TCP, `Sockets.originalDestination` has a socket option.
+ * The destinations that datagrams had before rules of this node translated them. Each takes one netlink query to
+ * conntrack, which the kernel answers before `send` returns. For TCP, use the socket option of
+ * `Sockets.originalDestination`.
  */
 export class OriginalDestinations {
   readonly #sys: Syscalls
@@ -27,7 +28,7 @@ export class OriginalDestinations {
   }
 
   /**
-   * The destination to which `client` sent the datagram that arrived at `translated`. Undefined: conntrack does not
+   * The destination to which `client` sent the datagram that arrived at `translated`. Undefined if conntrack does not
    * know the flow, or this process may not read it.
    */
   destinationOf(client: SocketAddress, translated: SocketAddress): SocketAddress | undefined {

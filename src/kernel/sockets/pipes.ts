@@ -8,13 +8,16 @@ export const PIPE_BYTES = 1 << 20
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 const MOVE = SPLICE.move | SPLICE.nonBlocking
 
-/** A pipe through which bytes go from socket to socket without a copy. */
+/** A pipe that moves bytes from socket to socket without a copy. */
 export interface Pipe {
   readonly readEnd: number
   readonly writeEnd: number
 }
 
-/** Pipes for connections that move much data: each borrows one for as long as it holds bytes, and returns it empty. */
+/**
+ * Pipes for connections that move much data: each connection borrows one while the pipe holds bytes, and returns it
+ * empty.
+ */
 export class PipePool {
   readonly #sys: Syscalls
   readonly #scratch: NativeMemory
@@ -22,31 +25,34 @@ export class PipePool {
   readonly #free: Pipe[] = []
   #existing = 0
 
-  /** At most `maxPipes` exist at a time: they take two descriptors each. */
+  /** At most `maxPipes` exist at a time: each takes two descriptors. */
   constructor(sys: Syscalls, maxPipes: number) {
     this.#sys = sys
     this.#maxPipes = maxPipes
     this.#scratch = sys.allocate(64)
   }
 
-  /** An empty pipe; undefined: no more may or can be created, and bytes have to be copied. */
+  /** An empty pipe; undefined if no more may or can be created: then bytes have to be copied. */
   borrow(): Pipe | undefined {
     return this.#free.pop() ?? this.#create()
   }
 
-  /** For a pipe that is empty again. */
+  /** Returns a pipe that is empty again. */
   giveBack(pipe: Pipe): void {
     this.#free.push(pipe)
   }
 
-  /** Instead of `giveBack`, for a pipe with bytes that will never be read. */
+  /** Closes a pipe with bytes that will never be read, instead of `giveBack`. */
   discard({ readEnd, writeEnd }: Pipe): void {
     this.#sys.close(readEnd)
     this.#sys.close(writeEnd)
     this.#existing--
   }
 
-  /** Moves what a socket has into the pipe; returns bytes, 0 at the end of the stream, or -1 (`Syscalls.errno`). */
+  /**
+   * Moves the bytes of a socket into the pipe; returns their number, 0 at the end of the stream, or -1
+   * (`Syscalls.errno`).
+   */
   fill({ writeEnd }: Pipe, source: number): number {
     return this.#sys.splice(source, null, writeEnd, null, PIPE_BYTES, MOVE)
   }

@@ -4,12 +4,12 @@ import type { NativeMemory, Syscalls } from './syscalls.ts'
 /** sys/epoll.h: EPOLL_CTL_ADD, EPOLL_CTL_DEL. */
 const ADD = 1
 const DELETE = 2
-/** The events that one call of `wait` returns at most. */
+/** The maximum number of events that one call of `wait` returns. */
 const MAX_EVENTS = 512
-/** `struct epoll_event` has no padding on x86-64, and four bytes of it elsewhere. */
+/** `struct epoll_event` has no padding on x86-64, and four bytes of padding elsewhere. */
 const EVENT_BYTES = process.arch === 'x64' ? 12 : 16
 const DATA_AT = EVENT_BYTES - 8
-/** The offset of the event that `epoll_ctl` reads: behind those that `epoll_wait` writes. */
+/** The offset of the event that `epoll_ctl` reads: after those that `epoll_wait` writes. */
 const CONTROL_AT = MAX_EVENTS * EVENT_BYTES
 
 /** Called for each descriptor that is ready, with bits of `EPOLL`. */
@@ -28,22 +28,22 @@ export class Poller {
     if (this.#descriptor < 0) throw new Error(`epoll_create1: errno ${sys.errno()}`)
   }
 
-  /** Edge-triggered: reported once when it becomes readable or writable, or at a hang-up. False: it failed. */
+  /** Edge-triggered: reported once when it becomes readable or writable, or at a hang-up. Returns false on failure. */
   addEdge(descriptor: number): boolean {
     return this.#add(descriptor, EPOLL.in | EPOLL.out | EPOLL.urgent | EPOLL.rdhup | EPOLL.edge)
   }
 
-  /** Level-triggered: reported by each `wait` while there is something to read. False: it failed. */
+  /** Level-triggered: reported by each `wait` while there is something to read. Returns false on failure. */
   addReadable(descriptor: number): boolean {
     return this.#add(descriptor, EPOLL.in)
   }
 
-  /** As `addReadable`, for a descriptor that several pollers wait for: not all of them wake up (EPOLLEXCLUSIVE). */
+  /** Like `addReadable`, for a descriptor that several pollers wait for: not all of them wake up (EPOLLEXCLUSIVE). */
   addShared(descriptor: number): boolean {
     return this.#add(descriptor, EPOLL.in | EPOLL.exclusive)
   }
 
-  /** Waits no more for a descriptor that stays open. */
+  /** Stops waiting for a descriptor that stays open. */
   remove(descriptor: number): void {
     this.#sys.epoll_ctl(this.#descriptor, DELETE, descriptor, this.#memory.address)
   }

@@ -1,13 +1,13 @@
 import { formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
 
-/** An address as the kernel takes it: `struct sockaddr_in` or `sockaddr_in6`. */
+/** An address in the kernel's form: `struct sockaddr_in` or `sockaddr_in6`. */
 export type SocketAddress = Uint8Array
 
 /** linux/socket.h */
 export const AF_INET = 2
 export const AF_INET6 = 10
 
-/** The size of the longest one, `sockaddr_in6`. */
+/** The size of the longest form, `sockaddr_in6`. */
 export const SOCKET_ADDRESS_BYTES = 28
 
 const INET_BYTES = 16
@@ -20,14 +20,14 @@ export function socketAddress(ip: IpAddress, port: number): SocketAddress {
   return socketAddressOf(ipBytes(ip), port)
 }
 
-/** As `socketAddress`, with the 4 or 16 bytes of the IP address. */
+/** Like `socketAddress`, with the 4 or 16 bytes of the IP address. */
 export function socketAddressOf(ip: Uint8Array, port: number): SocketAddress {
-  const isSix = ip.length === 16
-  const bytes = new Uint8Array(isSix ? SOCKET_ADDRESS_BYTES : INET_BYTES)
+  const isIpv6 = ip.length === 16
+  const bytes = new Uint8Array(isIpv6 ? SOCKET_ADDRESS_BYTES : INET_BYTES)
   const view = new DataView(bytes.buffer)
-  view.setUint16(0, isSix ? AF_INET6 : AF_INET, true)
+  view.setUint16(0, isIpv6 ? AF_INET6 : AF_INET, true)
   view.setUint16(2, port)
-  bytes.set(ip, isSix ? INET6_AT : INET_AT)
+  bytes.set(ip, isIpv6 ? INET6_AT : INET_AT)
   return bytes
 }
 

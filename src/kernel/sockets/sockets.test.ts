@@ -19,7 +19,7 @@ describe.skipIf(openSyscalls() === undefined)('sockets by system calls', () => {
   const sys = openSyscalls()!
   const sockets = new Sockets(sys)
   const opened: number[] = []
-  const own = (socket: number) => {
+  const closedAfterTest = (socket: number) => {
     opened.push(socket)
     return socket
   }
@@ -28,7 +28,7 @@ describe.skipIf(openSyscalls() === undefined)('sockets by system calls', () => {
   })
 
   function listen(ip: IpAddress) {
-    const socket = own(sockets.listenTcp(ip, 0))
+    const socket = closedAfterTest(sockets.listenTcp(ip, 0))
     return { socket, port: portOf(sockets.localAddress(socket)) }
   }
 
@@ -43,12 +43,12 @@ describe.skipIf(openSyscalls() === undefined)('sockets by system calls', () => {
     'a client of %s is accepted, with its address and that of the listener',
     (ip) => {
       const { socket, port } = listen(ip)
-      const client = own(sockets.connect('tcp', socketAddress(ip, port), 0))
+      const client = closedAfterTest(sockets.connect('tcp', socketAddress(ip, port), 0))
       const poller = new Poller(sys)
       poller.addReadable(socket)
       expect(readiness(poller)).toEqual(new Map([[socket, EPOLL.in]]))
       const peer = new Uint8Array(SOCKET_ADDRESS_BYTES)
-      const accepted = own(sockets.accept(socket, peer))
+      const accepted = closedAfterTest(sockets.accept(socket, peer))
       expect([ipOf(peer), portOf(peer)]).toEqual([ip, portOf(sockets.localAddress(client))])
       expect(portOf(sockets.localAddress(accepted))).toBe(port)
       expect([sockets.accept(socket, peer), sys.errno()]).toEqual([-1, ERRNO.again])
@@ -70,16 +70,16 @@ describe.skipIf(openSyscalls() === undefined)('sockets by system calls', () => {
   })
 
   test('sockets share an address only when all of them are opened as shared', () => {
-    const first = own(sockets.bindUdp(LOCALHOST, 0, { shared: true }))
+    const first = closedAfterTest(sockets.bindUdp(LOCALHOST, 0, { shared: true }))
     const port = portOf(sockets.localAddress(first))
-    own(sockets.bindUdp(LOCALHOST, port, { shared: true }))
+    closedAfterTest(sockets.bindUdp(LOCALHOST, port, { shared: true }))
     expect(() => sockets.bindUdp(LOCALHOST, port)).toThrow('EADDRINUSE')
   })
 
   test('a refused connection is reported with EPOLLERR and EPOLLHUP', () => {
     const { socket, port } = listen(LOCALHOST)
     sys.close(opened.splice(opened.indexOf(socket), 1)[0]!)
-    const client = own(sockets.connect('tcp', socketAddress(LOCALHOST, port), 0))
+    const client = closedAfterTest(sockets.connect('tcp', socketAddress(LOCALHOST, port), 0))
     const poller = new Poller(sys)
     poller.addEdge(client)
     expect(readiness(poller).get(client)! & (EPOLL.err | EPOLL.hup)).toBe(EPOLL.err | EPOLL.hup)
@@ -114,7 +114,7 @@ describe.skipIf(openSyscalls() === undefined)('sockets by system calls', () => {
     const { socket, port } = listen(LOCALHOST)
     const client = connect(port, LOCALHOST)
     await once(client, 'connect')
-    const peer = own(sockets.accept(socket, new Uint8Array(SOCKET_ADDRESS_BYTES)))
+    const peer = closedAfterTest(sockets.accept(socket, new Uint8Array(SOCKET_ADDRESS_BYTES)))
     const poller = new Poller(sys)
     poller.addEdge(peer)
     client.write('to and fro')
@@ -133,7 +133,7 @@ describe.skipIf(openSyscalls() === undefined)('sockets by system calls', () => {
   })
 
   test('a datagram is received with its source and destination, and answered from that destination', async () => {
-    const receiver = own(sockets.bindUdp(LOCALHOST, 0))
+    const receiver = closedAfterTest(sockets.bindUdp(LOCALHOST, 0))
     const port = portOf(sockets.localAddress(receiver))
     const datagrams = new Datagrams(sys)
     expect([datagrams.receive(receiver), datagrams.errno()]).toEqual([-1, ERRNO.again])

@@ -11,7 +11,7 @@ import {
 import { errnoName, type NativeMemory, type Syscalls } from './syscalls.ts'
 
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
-/** The maximum number of clients that wait to be accepted. */
+/** The maximum number of clients that may wait to be accepted. */
 const BACKLOG = 4096
 
 /** Probes begin after 60 s without data; the connection is closed after six without an answer, 10 s apart. */
@@ -21,7 +21,7 @@ const KEEP_ALIVE: readonly (readonly [OptionName, number])[] = [
   ['keepInterval', 10],
   ['keepCount', 6],
 ]
-/** The errors of a machine or process that has no more memory or descriptors. */
+/** The errors of a machine or process without free memory or descriptors. */
 const EXHAUSTED: ReadonlySet<number> = new Set([
   ERRNO.noMemory,
   ERRNO.noBuffers,
@@ -35,15 +35,15 @@ const SCRATCH_BYTES = 64
 
 /** See `Sockets.listenTcp` and `Sockets.bindUdp`. */
 export interface ListenOptions {
-  /** IP_TRANSPARENT: the socket may answer with addresses that are not of this machine; needs CAP_NET_ADMIN. */
+  /** IP_TRANSPARENT: the socket may answer with addresses that this machine does not have; needs CAP_NET_ADMIN. */
   readonly transparent?: boolean
   /** SO_REUSEPORT: several sockets share the address, and the kernel spreads clients over them. */
   readonly shared?: boolean
 }
 
 /**
- * Opens and uses non-blocking sockets, which are descriptors. Where a result may be -1, that is a failure with its
- * reason in `sys.errno()`. Addresses that methods return are views that the next call overwrites.
+ * Opens and uses non-blocking sockets, which are descriptors. A method that returns -1 has failed; `sys.errno()` has
+ * the reason. Addresses that methods return are views that the next call overwrites.
  */
 export class Sockets {
   readonly sys: Syscalls
@@ -62,8 +62,8 @@ export class Sockets {
   }
 
   /**
-   * Opens a listening socket. Accepted ones inherit TCP_NODELAY, SO_OOBINLINE and keepalive.
-   * Throws NP_KERNEL_SOCKET.
+   * Opens a listening socket. Accepted sockets inherit TCP_NODELAY, SO_OOBINLINE and keepalive. Throws
+   * NP_KERNEL_SOCKET.
    */
   listenTcp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
     const socket = this.#bound(SOCK.stream, { ip, port }, options)
@@ -74,19 +74,21 @@ export class Sockets {
     throw this.#closedWithError(socket, `listen on ${hostPort(ip, port)}`)
   }
 
-  /** Opens a socket whose datagrams carry the address that they are addressed to. Throws NP_KERNEL_SOCKET. */
+  /** Opens a socket whose received datagrams carry their destination address. Throws NP_KERNEL_SOCKET. */
   bindUdp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
     const socket = this.#bound(SOCK.dgram, { ip, port }, options)
     this.set(socket, familyOf(ip) === 6 ? 'destination6' : 'destination4', 1)
     return socket
   }
 
-  /** Opens a socket for datagrams alone. Throws NP_KERNEL_SOCKET. */
+  /** Opens a socket for datagrams without their destination. Throws NP_KERNEL_SOCKET. */
   bindDatagrams(ip: IpAddress, port: number): number {
     return this.#bound(SOCK.dgram, { ip, port }, {})
   }
 
-  /** The socket of the next client, whose address is written to `peer` (`SOCKET_ADDRESS_BYTES`), or -1. */
+  /**
+   * Returns the socket of the next client, and writes its address to `peer` (`SOCKET_ADDRESS_BYTES`); -1 on failure.
+   */
   accept(listener: number, peer: Uint8Array): number {
     const { view, bytes } = this.#scratch
     view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
@@ -96,11 +98,11 @@ export class Sockets {
   }
 
   /**
-   * The address that the client of an accepted connection requested, before rules of this node translated it;
-   * undefined when conntrack does not know the connection.
+   * The address to which the client of an accepted connection connected, before rules of this node translated it;
+   * undefined if conntrack does not know the connection.
    */
-  originalDestination(socket: number, isSix: boolean): SocketAddress | undefined {
-    const [level, option] = OPTION[isSix ? 'originalDestination6' : 'originalDestination4']
+  originalDestination(socket: number, isIpv6: boolean): SocketAddress | undefined {
+    const [level, option] = OPTION[isIpv6 ? 'originalDestination6' : 'originalDestination4']
     const { view, bytes } = this.#scratch
     view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
     const result = this.sys.getsockopt(socket, level, option, this.#address, this.#length)
@@ -115,7 +117,7 @@ export class Sockets {
     return bytes.subarray(0, view.getUint32(AT.length, true))
   }
 
-  /** Opens a socket and begins to connect it, with a packet mark unless it is 0; -1 when that failed at once. */
+  /** Opens a socket and begins to connect it, with a packet mark unless it is 0; -1 if that failed at once. */
   connect(type: 'tcp' | 'udp', target: SocketAddress, mark: number): number {
     const family = target[0] === AF_INET6 ? AF_INET6 : AF_INET
     const kind = type === 'tcp' ? SOCK.stream : SOCK.dgram
@@ -129,12 +131,12 @@ export class Sockets {
     return -1
   }
 
-  /** Whether the last call failed because this machine or process has no more memory or descriptors. */
+  /** Whether the last call failed because this machine or process has no free memory or descriptors. */
   get isExhausted(): boolean {
     return EXHAUSTED.has(this.sys.errno())
   }
 
-  /** Sets an option with an integer value. False: it failed. */
+  /** Sets an option with an integer value. Returns false on failure. */
   set(socket: number, name: OptionName, value: number): boolean {
     const [level, option] = OPTION[name]
     this.#scratch.view.setInt32(AT.value, value, true)
@@ -146,18 +148,18 @@ export class Sockets {
     for (const [name, value] of KEEP_ALIVE) this.set(socket, name, value)
   }
 
-  /** Bytes of a TCP socket that wait to be sent for the first time; 0 when the kernel does not report them. */
+  /** The number of bytes of a TCP socket that were never sent; 0 if the kernel does not report it. */
   unsent(socket: number): number {
     const isKnown = this.sys.ioctl(socket, SIOCOUTQNSD, this.#value) === 0
     return isKnown ? this.#scratch.view.getInt32(AT.value, true) : 0
   }
 
-  /** Sends FIN: nothing more will be sent. */
+  /** Sends FIN, after which nothing more is sent. */
   endWriting(socket: number): void {
     this.sys.shutdown(socket, SHUT_WR)
   }
 
-  /** Makes the close that follows send RST instead of FIN. */
+  /** Makes a following close send RST instead of FIN. */
   resetOnClose(socket: number): void {
     const [level, option] = OPTION.linger
     const { view } = this.#scratch
@@ -177,14 +179,14 @@ export class Sockets {
     { ip, port }: { readonly ip: IpAddress; readonly port: number },
     { transparent = false, shared = false }: ListenOptions,
   ): number {
-    const isSix = familyOf(ip) === 6
+    const isIpv6 = familyOf(ip) === 6
     const what = `listen on ${hostPort(ip, port)}`
-    const socket = this.sys.socket(isSix ? AF_INET6 : AF_INET, type | FLAGS, 0)
+    const socket = this.sys.socket(isIpv6 ? AF_INET6 : AF_INET, type | FLAGS, 0)
     if (socket < 0) throw this.#closedWithError(-1, what)
-    if (isSix) this.set(socket, 'only6', 1)
+    if (isIpv6) this.set(socket, 'only6', 1)
     if (type === SOCK.stream) this.set(socket, 'reuseAddress', 1)
     if (shared) this.set(socket, 'reusePort', 1)
-    if (transparent && !this.set(socket, isSix ? 'transparent6' : 'transparent4', 1)) {
+    if (transparent && !this.set(socket, isIpv6 ? 'transparent6' : 'transparent4', 1)) {
       throw this.#closedWithError(socket, `take redirected packets at ${hostPort(ip, port)}`)
     }
     const target = socketAddress(ip, port)

@@ -36,7 +36,7 @@ const SIGNATURES = {
   __errno_location: { arguments: [], return: 'pointer' },
 } as const
 
-/** Memory that system calls read and write: it never moves. `bytes` and `view` show all of it. */
+/** Memory for system calls to read and write. It never moves. `bytes` and `view` cover all of it. */
 export interface NativeMemory {
   readonly bytes: Buffer
   readonly view: DataView
@@ -48,8 +48,8 @@ export interface NativeMemory {
 export type Syscalls = NonNullable<ReturnType<typeof openSyscalls>>
 
 /**
- * Loads the system calls for the calling thread, whose `errno` they set. Undefined where Node has no foreign function
- * interface, or the machine no `libc.so.6`.
+ * Loads the system calls for the calling thread, whose `errno` they set. Undefined if Node has no foreign function
+ * interface, or the machine has no `libc.so.6`.
  */
 export function openSyscalls() {
   try {

@@ -9,7 +9,7 @@ const ICMP_BYTES = 8
 const UDP_BYTES = 8
 /** TTL or hop limit of the quoted packet. */
 const HOPS = 64
-/** As the kernel limits its own messages (icmp_msgs_per_sec), because the addresses of senders may be forged. */
+/** The same limit as the kernel's for its own messages (icmp_msgs_per_sec), because sender addresses may be forged. */
 const MAX_PER_SECOND = 1_000
 
 /** A UDP datagram from a client that no backend receives. */
@@ -26,7 +26,7 @@ export class UnreachableSender {
   readonly #memory: NativeMemory
   #second = 0
   #sentInSecond = 0
-  /** Raw sockets by address family; -1 where this process may not open one (CAP_NET_RAW). */
+  /** Raw sockets by address family; -1 if this process may not open one (CAP_NET_RAW). */
   readonly #sockets = new Map<number, number>()
 
   constructor(sys: Syscalls) {
@@ -34,7 +34,7 @@ export class UnreachableSender {
     this.#memory = sys.allocate(256)
   }
 
-  /** False: not sent, without CAP_NET_RAW or because the limit of this second is reached. */
+  /** Returns false if it was not sent, without CAP_NET_RAW or because the limit of this second is reached. */
   send(lost: LostDatagram): boolean {
     if (!this.#maySend(performance.now())) return false
     const { client } = lost
@@ -75,8 +75,8 @@ export class UnreachableSender {
 }
 
 /**
- * The ICMP message, which quotes the headers of the lost packet. That of ICMPv6 has no checksum, because the kernel
- * computes it for raw sockets (RFC 3542).
+ * The ICMP message, which quotes the headers of the lost packet. An ICMPv6 message is returned without a checksum,
+ * because the kernel computes it for raw sockets (RFC 3542).
  */
 export function portUnreachable({ client, destination, length }: LostDatagram): Uint8Array {
   const [source, target] = [ipPart(client), ipPart(destination)]

@@ -13,13 +13,11 @@ export interface JobReport {
 }
 
 /**
- * The program of the helper process, for a POSIX shell; `$1` is the private
- * directory. Each line on standard input is a job of safe words (no globbing,
- * no evaluation: `read` splits them and they are used as they are). It answers
- * `id pid` when the program runs and `id pid status` when it ended. The files
- * of output and errors exist by then, also if the program was stopped before it
- * opened them. At end of input, also after the daemon was killed, running
- * programs finish and the directory is deleted.
+ * The program of the helper process, for a POSIX shell; `$1` is the private directory. Each line on standard input is
+ * a job that consists of safe words (no globbing, no evaluation: `read` splits them and they are used unchanged). The
+ * helper answers `id pid` when the program runs and `id pid status` when it has ended. The files for output and errors
+ * exist by then, even if the program was stopped before it opened them. At the end of input, also after the daemon was
+ * killed, running programs finish and the directory is deleted.
  */
 const HELPER_SCRIPT = `
 set -f
@@ -41,7 +39,7 @@ wait
 cd / && rm -rf -- "$1"
 `
 
-/** Where programs are looked up; the daemon's own PATH plays no part. */
+/** The environment of programs; it does not depend on the daemon's own PATH. */
 const ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
@@ -59,15 +57,15 @@ export interface HelperEvents {
 export interface Helper {
   /** Sends one job, as `encodeJobLine` writes it. */
   send(line: string): void
-  /** Keeps the daemon alive while jobs run, and only then. */
+  /** Keeps the daemon alive while `busy`. */
   hold(busy: boolean): void
   /** Closes its input: the helper ends after the running jobs. */
   end(): void
 }
 
 /**
- * Starts the helper in a session of its own, so that a terminal's Ctrl-C stops
- * the daemon and not a transaction that is half written.
+ * Starts the helper in its own session, so that a terminal's Ctrl-C stops the daemon but not a half-written
+ * transaction.
  */
 export function startHelper(directory: string, events: HelperEvents): Helper {
   const child = spawn('/bin/sh', ['-c', HELPER_SCRIPT, 'node-proxy-helper', directory], {
@@ -121,7 +119,7 @@ function decodeReport(line: string): JobReport | undefined {
 function malformed(field: string, value: string): NodeProxyError {
   return new NodeProxyError(
     'NP_KERNEL_JOB',
-    `${field}: ${JSON.stringify(value)} may not stand on a command line`,
+    `${field}: ${JSON.stringify(value)} is not allowed on a command line`,
     { object: field, hint: 'pass data through standard input' },
   )
 }

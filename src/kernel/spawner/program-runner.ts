@@ -1,8 +1,8 @@
-/** One run of an external program. Nothing in it is ever seen by a shell as code. */
+/** One run of an external program. No part of it is interpreted by a shell. */
 export interface Job {
   /** A program name, found on the fixed search path: letters, digits, `.`, `_`, `-`. */
   readonly program: string
-  /** Words of the safe alphabet `A-Za-z0-9_.,:/=+@%-`; data belongs into `stdin`. */
+  /** Words of the safe alphabet `A-Za-z0-9_.,:/=+@%-`; other data has to be passed in `stdin`. */
   readonly args: readonly string[]
   /** Written to a private file before the program starts; absent: empty input. */
   readonly stdin?: string | Iterable<string>
@@ -14,7 +14,7 @@ export interface Job {
 
 /** How a program ended. */
 export interface Exit {
-  /** Exit status; 128 + n after signal n, 127 when there is no such program. */
+  /** Exit status; 128 + n after signal n, 127 if the program does not exist. */
   readonly status: number
   readonly stderr: string
   /** Process id of the program itself. */
@@ -35,8 +35,8 @@ export interface ProgramResult extends Exit {
 export interface ProgramRunner {
   /** Runs a program and resolves when it has ended, with all its output. */
   run(job: Job): Promise<ProgramResult>
-  /** Passes on standard output line by line, without ever holding all of it. */
+  /** Passes on standard output line by line, without holding all of it in memory. */
   runLines(job: Job, onLine: (line: string) => void): Promise<Exit>
-  /** Waits for the jobs under way, then frees everything. */
+  /** Waits for the running jobs, then frees everything. */
   close(): Promise<void>
 }

@@ -5,10 +5,10 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { encodeJobLine, type Helper, type JobReport, startHelper } from './helper.ts'
 import type { Exit, Job, ProgramResult, ProgramRunner } from './program-runner.ts'
 
-/** From this size on, files are read and written piecewise, off the event loop. */
+/** Files of at least this size are read and written in pieces, off the event loop. */
 const PIECE = 256 * 1024
 
-/** Between the polite and the final signal, and between that and giving up. */
+/** The time between SIGTERM and SIGKILL, and between SIGKILL and giving up. */
 const GRACE_MS = 1000
 
 interface Running {
@@ -20,10 +20,9 @@ interface Running {
 }
 
 /**
- * Runs programs through a small shell that was started while this process was
- * small: forking a large process blocks its event loop in proportion to its
- * memory. Input and output go through files in a private directory, so the
- * pipes carry only job lines and a killed daemon leaves no half-fed program.
+ * Runs programs through a small shell that was started while this process was small: forking a large process blocks
+ * its event loop in proportion to its memory. Input and output go through files in a private directory, so the pipes
+ * carry only job lines, and no program gets incomplete input if the daemon is killed.
  */
 export class Spawner implements ProgramRunner {
   readonly #parent: string
@@ -41,7 +40,7 @@ export class Spawner implements ProgramRunner {
     this.#start()
   }
 
-  /** Where the files of running jobs are; a new one after the helper was lost. */
+  /** The directory with the files of running jobs; it is a new one after the helper was lost. */
   get directory(): string | undefined {
     return this.#directory
   }
@@ -117,7 +116,7 @@ export class Spawner implements ProgramRunner {
     })
   }
 
-  /** TERM, then KILL, then (a program stuck in the kernel) give the helper up. */
+  /** Sends SIGTERM, then SIGKILL; if the program still runs (stuck in the kernel), gives up the helper. */
   #terminate(running: Running, signal: 'SIGTERM' | 'SIGKILL'): void {
     running.timedOut = true
     signalProcess(running.pid, signal)
@@ -146,7 +145,7 @@ export class Spawner implements ProgramRunner {
     running.end(report)
   }
 
-  /** The helper is gone: its programs are stopped, so that the next job runs alone. */
+  /** Called when the helper has ended: stops its programs, so that the next job runs alone. */
   #lose(helper: Helper | undefined, reason: string): void {
     if (helper === undefined || helper !== this.#helper) return
     helper.end()
@@ -201,7 +200,7 @@ function jobFiles(directory: string, id: number): JobFiles {
   return { input: `${base}.in`, output: `${base}.out`, errors: `${base}.err` }
 }
 
-/** Writes the whole input before the program starts: it is complete even if the daemon dies. */
+/** Writes the whole input before the program starts, so that it is complete even if the daemon is killed. */
 async function writeInput(path: string, text: string | Iterable<string>): Promise<void> {
   if (typeof text === 'string' && text.length < PIECE) {
     return writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
@@ -232,7 +231,7 @@ async function readText(path: string): Promise<string> {
   return statSync(path).size <= PIECE ? readFileSync(path, 'utf8') : readFile(path, 'utf8')
 }
 
-/** Calls back for every line; each is a string of its own that retains no buffer. */
+/** Calls back for every line. Each line is an independent string that retains no buffer. */
 async function readLines(path: string, onLine: (line: string) => void): Promise<void> {
   const file = await open(path, 'r')
   try {
@@ -263,7 +262,7 @@ function takeLines(buffer: Buffer, length: number, onLine: (line: string) => voi
   return length - start
 }
 
-/** Deletes the files of a job; absent ones are no error. */
+/** Deletes the files of a job; missing files are not an error. */
 function removeFiles(files: JobFiles): void {
   for (const path of [files.input, files.output, files.errors]) {
     try {

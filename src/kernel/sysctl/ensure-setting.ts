@@ -9,7 +9,7 @@ export interface EnsureParts {
   readonly why?: string
 }
 
-/** Writes a kernel setting where it differs; one that cannot be written is a warning. */
+/** Writes a kernel setting if its value differs; if it cannot be written, a warning is logged. */
 export function ensureSetting(
   path: string,
   value: string,

@@ -1,6 +1,6 @@
 import type { Sysctl } from './sysctl.ts'
 
-/** Where this process may not change the kernel: settings are neither read nor written. */
+/** For a process that may not change the kernel: settings are neither read nor written. */
 export const noopSysctl: Sysctl = {
   read: () => undefined,
   ensure: () => false,

@@ -42,7 +42,8 @@ export class ProcSysctl implements Sysctl {
 }
 
 function refused(path: string, why: string, cause?: unknown, remedy?: string): NodeProxyError {
-  const hint = remedy ?? 'is the module that brings it loaded, and /proc/sys mounted?'
+  const hint =
+    remedy ?? 'check that the module with this setting is loaded, and that /proc/sys is mounted'
   return new NodeProxyError('NP_KERNEL_SYSCTL', `${path} ${why}`, { object: path, hint, cause })
 }
 

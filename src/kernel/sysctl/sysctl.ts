@@ -3,11 +3,11 @@
  * `net/ipv4/ip_forward` (a path, because interface names may contain dots).
  */
 export interface Sysctl {
-  /** Undefined when this kernel has no such setting. */
+  /** Undefined if this kernel has no such setting. */
   read(path: string): string | undefined
   /**
-   * Sets a setting to `value`, writing only if it differs; returns whether it wrote.
-   * Throws NP_KERNEL_SYSCTL when the setting is missing or must not be written.
+   * Sets a setting to `value`, writing only if it differs; returns whether it wrote. Throws NP_KERNEL_SYSCTL if the
+   * setting is missing or cannot be written.
    */
   ensure(path: string, value: string): boolean
 }

@@ -8,9 +8,9 @@ import {
 /** Every module is absent by default; what is loadable is loaded on request. */
 export class FakeModules implements KernelModules {
   readonly known: Map<string, ModuleState>
-  /** What was to be loaded, call by call. */
+  /** The modules that were to be loaded, call by call. */
   readonly loadRequests: (readonly string[])[] = []
-  /** Reported whenever something could not be loaded. */
+  /** Reported whenever a module could not be loaded. */
   complaint = 'modprobe: FATAL: Module not found'
 
   constructor(states: Readonly<Record<string, ModuleState>> = {}) {

@@ -12,8 +12,8 @@ import { encodeGetChain, encodeGetTable } from './nft-message.ts'
 import type { ChainId, FoundProcess, Traces } from './traces.ts'
 
 /**
- * Looks by single requests to nf_tables, by the legacy tables, and in /proc. Sockets are opened
- * with the first query, and belong to the network namespace of this process.
+ * Searches with single requests to nf_tables, in the legacy tables, and in /proc. Sockets are opened with the first
+ * query, and belong to the network namespace of this process.
  */
 export class KernelTraces implements Traces {
   readonly #open: OpenTransport
@@ -53,7 +53,9 @@ export class KernelTraces implements Traces {
     this.#legacy = undefined
   }
 
-  /** A kernel without nf_tables, or one that refuses, holds nothing that could be seen. */
+  /**
+   * Whether an object exists. A kernel that has no nf_tables or refuses the request counts as having no such object.
+   */
   async #isThere(question: OutgoingMessage): Promise<boolean> {
     this.#session ??= new NetlinkSession(this.#open, this.#clock)
     return (await this.#session.request(question, () => undefined)) === undefined
@@ -61,9 +63,8 @@ export class KernelTraces implements Traces {
 }
 
 /**
- * Processes of this network namespace by the names that the kernel keeps (15 characters). One whose
- * namespace this process may not read counts. In a container without the host's processes there are
- * only its own.
+ * Processes of this network namespace by the names that the kernel keeps (15 characters). A process whose namespace
+ * this process may not read is included. In a container without the host's processes only its own are visible.
  */
 async function processesNamed(
   names: readonly string[],
@@ -97,10 +98,10 @@ interface Seen {
 
 type Reader = Pick<TableReader, 'info' | 'entries' | 'close'>
 
-/** Tables that exist in this network namespace; a question about another one would create it. */
+/** The tables that exist in this network namespace; a request for another table would create it. */
 type TableNames = (family: Family) => Promise<readonly string[]>
 
-/** Looks for chains of the legacy iptables, which has no request for one chain. */
+/** Searches for chains of the legacy iptables, which has no request for a single chain. */
 export class LegacyChains {
   readonly #reader: Reader
   readonly #names: TableNames
@@ -137,7 +138,7 @@ export class LegacyChains {
   }
 }
 
-/** Undefined when this Node has no foreign function interface. */
+/** Undefined if this Node has no foreign function interface. */
 async function openLegacyChains(): Promise<LegacyChains | undefined> {
   try {
     const { default: ffi } = await import('node:ffi')

@@ -5,12 +5,15 @@ import { NFT_MSG, NFTA } from '../netlink/nf-tables.ts'
 import { nfHeader, nfMessageType } from '../netlink/nfnetlink.ts'
 import type { ChainId } from './traces.ts'
 
-/** NFT_MSG_GETTABLE of one table by name; ENOENT: there is none. */
+/** NFT_MSG_GETTABLE of one table by name; ENOENT if it does not exist. */
 export function encodeGetTable(family: Family, name: string): OutgoingMessage {
   return request(NFT_MSG.getTable, family, [text(NFTA.table, name)])
 }
 
-/** NFT_MSG_GETCHAIN of one chain by name; ENOENT: there is none. iptables-nft keeps its chains in tables of the same names. */
+/**
+ * NFT_MSG_GETCHAIN of one chain by name; ENOENT if it does not exist. iptables-nft keeps its chains in tables of the
+ * same names.
+ */
 export function encodeGetChain({ family, table, chain }: ChainId): OutgoingMessage {
   const names = [text(NFTA.table, table), text(NFTA.chainName, chain)]
   return request(NFT_MSG.getChain, family, names)

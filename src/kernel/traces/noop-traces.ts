@@ -1,6 +1,6 @@
 import type { Traces } from './traces.ts'
 
-/** For a process that may not look. */
+/** For a process that may not search. */
 export const noopTraces: Traces = {
   variantsWith: async () => [],
   hasNftTable: async () => false,

@@ -15,14 +15,14 @@ export interface FoundProcess {
 }
 
 /**
- * What other programs have in this network namespace, by its name. Every query costs the same
- * however many rules, devices and processes there are, unless documented otherwise. No query creates
- * anything. What this process may not see counts as absent.
+ * Objects and processes of other programs in this network namespace, found by name. The cost of a query does not
+ * depend on the number of rules, devices and processes, unless documented otherwise. No query creates anything.
+ * Objects that this process may not see count as absent.
  */
 export interface Traces {
   /**
-   * The iptables variants that hold a chain. The legacy one costs a copy of the table (a
-   * millisecond for some thousands of rules) when that changed since the last query.
+   * The iptables variants that hold a chain. For the legacy variant the table is copied (a millisecond for some
+   * thousands of rules) if it changed since the last query.
    */
   variantsWith(place: ChainId): Promise<readonly IptablesVariant[]>
   /** Whether nftables has a table of this name in the family `ip` or `ip6`. */

@@ -16,8 +16,8 @@ const SIGNATURES = {
 } as const
 
 /**
- * Reads xtables by system calls of our own; undefined when this Node has no
- * foreign function interface. Belongs to the network namespace of its opening.
+ * Reads xtables with direct system calls; undefined if this Node has no foreign function interface. Belongs to the
+ * network namespace in which it was opened.
  */
 export async function openXtables(): Promise<Xtables | undefined> {
   try {

@@ -7,15 +7,15 @@ import type { TableInfo } from './xtables.ts'
 const GET_ENTRIES_HEADER = 40
 
 /**
- * Where struct ipt_entry and ip6t_entry keep the offset of the next entry, and
- * what the kernel itself writes: `comefrom` and the counters after it.
+ * Offsets in struct ipt_entry and ip6t_entry: of the offset of the next entry, and of the fields that the kernel
+ * itself writes (`comefrom` and the counters after it).
  */
 const LAYOUT = {
   4: { next: 90, comefrom: 92, end: 112 },
   6: { next: 142, comefrom: 144, end: 168 },
 } as const
 
-/** Bytes between two turns of the event loop. */
+/** Bytes to digest before the event loop gets a turn. */
 const SLICE = 1024 * 1024
 
 /** linux/netfilter_ipv4/ip_tables.h; ip6_tables.h has the same numbers. */
@@ -54,7 +54,7 @@ export class TableReader {
     this.#libc = libc
   }
 
-  /** Costs microseconds; undefined when the kernel has no such table. */
+  /** Number and size of a table's rules; takes microseconds. Undefined if the kernel has no such table. */
   info(family: Family, table: string): TableInfo | undefined {
     const value = Buffer.alloc(INFO_BYTES)
     value.write(table)
@@ -62,7 +62,7 @@ export class TableReader {
     return { entries: value.readUInt32LE(76), size: value.readUInt32LE(80) }
   }
 
-  /** All rules as the kernel keeps them, in one copy; undefined when they changed meanwhile. */
+  /** All rules in the kernel's form, in one copy; undefined if they changed meanwhile. */
   entries(family: Family, table: string): Buffer | undefined {
     const found = this.info(family, table)
     if (found === undefined) return undefined
@@ -92,7 +92,7 @@ export class TableReader {
   }
 }
 
-/** Digest of a table's entries without what changes with traffic. Changes `entries`. */
+/** Digest of a table's entries without the fields that change with traffic. Modifies `entries`. */
 export async function digestEntries(family: Family, entries: Buffer): Promise<string> {
   const layout = LAYOUT[family]
   const hash = createHash('sha1')

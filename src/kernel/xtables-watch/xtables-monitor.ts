@@ -21,15 +21,14 @@ interface Watched {
   readonly family: Family
   readonly table: string
   info: TableInfo | undefined
-  /** Undefined: not read since the last hold or change. */
+  /** Undefined if it was not read since the last hold or change. */
   digest: string | undefined
 }
 
 /**
- * The legacy variant sends no notifications. Four times a second the monitor reads the
- * number and size of its rules, which costs microseconds and shows every
- * addition and removal. A replaced rule of the same size shows in a digest of
- * all rules, read when an iptables program took the lock, and now and then.
+ * The legacy variant sends no notifications. Four times a second the monitor reads the number and size of its rules,
+ * which costs microseconds and shows every addition and removal. A rule that was replaced by one of the same size
+ * shows in a digest of all rules. This digest is read when an iptables program took the lock, and from time to time.
  */
 export class XtablesMonitor implements RuleMonitor {
   readonly #xtables: Xtables
@@ -78,7 +77,7 @@ export class XtablesMonitor implements RuleMonitor {
     }
   }
 
-  /** Takes the present rules as known: they are no foreign change. */
+  /** Records the present rules as known, so that they do not count as a foreign change. */
   #baseline(): void {
     this.#xtables.lockTaken()
     this.#suspicious = false
@@ -88,7 +87,7 @@ export class XtablesMonitor implements RuleMonitor {
     }
   }
 
-  /** One tick at a time, also when it was stopped and started again during one. */
+  /** Only one tick runs at a time, even if the monitor was stopped and started again during one. */
   #schedule(): void {
     this.#cancel()
     this.#cancel = this.#clock.after(TICK_MS, () => {
@@ -122,7 +121,7 @@ export class XtablesMonitor implements RuleMonitor {
     return true
   }
 
-  /** Tables whose rules are others; without a digest to compare, those that may be. */
+  /** The tables whose rules have changed; if there is no digest to compare, those that may have changed. */
   async #read(suspicious: boolean): Promise<readonly Watched[]> {
     const epoch = this.#epoch
     const begin = this.#clock.now()

@@ -24,7 +24,7 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  /** Milliseconds until each timer that waits is due, ascending. */
+  /** Milliseconds until each pending timer is due, ascending. */
   pending(): readonly number[] {
     return this.#inOrder().map(({ at }) => at - this.#now)
   }
@@ -44,12 +44,12 @@ export class FakeClock implements Clock {
     this.#now = Math.max(this.#now, end)
   }
 
-  /** The time that a call takes: passes without running timers. */
+  /** Lets time pass without running timers, like the duration of a call. */
   elapse(ms: number): void {
     this.#now += ms
   }
 
-  /** The one that is due first comes first; of the same time, the one that was set first. */
+  /** Timers by their due time; those of the same time in the order in which they were set. */
   #inOrder(): readonly Timer[] {
     return [...this.#timers].sort((a, b) => a.at - b.at)
   }

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../clock.ts'
 
 /** A clock that runs faster than the machine's. */
 export interface FastClock extends Clock {
-  /** From now on it runs as fast as the machine's clock, also for timers that wait already. */
+  /** From now on the clock runs at the speed of the machine's clock, also for pending timers. */
   slowDown(): void
 }
 

@@ -3,13 +3,13 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that the kernel gives to sockets that name none: another program would get one of them. */
+/** Below the kernel's range of ephemeral ports, from which another program could get the port. */
 const [FIRST, LAST] = [10_240, 32_767]
-/** An address that nothing else uses. What is bound there until the process ends is reserved. */
+/** An address that nothing else uses. A port that is bound there is reserved until the process ends. */
 const RESERVED_AT = '127.255.255.253'
 const MAX_ATTEMPTS = 200
 
-/** A port that no program uses now, and that is given to no other test, in whatever process. */
+/** A port that no program uses now, and that no other test of any process gets. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const port = randomInt(FIRST, LAST + 1)

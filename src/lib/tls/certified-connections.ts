@@ -1,14 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 import type { Server, TLSSocket } from 'node:tls'
 
-/** The longest chain that is looked at, from the client's certificate to an authority. */
+/** The longest chain that is checked, from the client's certificate to an authority. */
 const MAX_CHAIN = 10
 
 /** The open connections of a server whose clients showed a certificate of an authority. */
 export class CertifiedConnections {
   readonly #sockets = new Set<TLSSocket>()
 
-  /** Undefined: those that TLS verifies connections by, from the first one on. */
+  /** The trusted authorities; undefined until they are first set: then those by which TLS verifies connections. */
   #trusted: readonly X509Certificate[] | undefined
 
   constructor(server: Server) {
@@ -21,8 +21,8 @@ export class CertifiedConnections {
   }
 
   /**
-   * Ends the connections whose certificate none of these authorities, PEM, signed: TLS verified it by those of
-   * the moment when they began, and a client could otherwise go on for as long as it keeps its connection.
+   * Ends the connections whose certificate none of these authorities (PEM) signed. TLS verified a certificate only
+   * when its connection began; without this, a client could go on for as long as it keeps its connection.
    */
   endOthersThan(authorities: string): void {
     this.#trusted = certificatesOf(authorities)
@@ -41,7 +41,7 @@ function certificatesOf(pem: string): readonly X509Certificate[] {
   return (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block))
 }
 
-/** Directly, or through the authorities between that the client sent. */
+/** Whether a certificate is signed, directly or through intermediate authorities that the client sent. */
 function isSignedBy(
   shown: X509Certificate | undefined,
   authorities: readonly X509Certificate[],

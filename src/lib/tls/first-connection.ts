@@ -3,11 +3,11 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { Clock } from '../clock.ts'
 import type { IpAddress } from '../ip.ts'
 
-/** By which both ends of a connection verify each other. All PEM. */
+/** The certificates by which both ends of a connection verify each other. All PEM. */
 export interface TlsTrust {
-  /** Signs the certificate of the server. */
+  /** The authority that signs the certificate of the server. */
   readonly ca: string
-  /** Of the client, where it shows one. */
+  /** The certificate of the client, if it presents one. */
   readonly cert?: string | undefined
   readonly key?: string | undefined
 }
@@ -20,7 +20,7 @@ export interface ConnectionTarget {
   readonly connect: (address: IpAddress, port: number) => Socket
 }
 
-/** Why the server was not reached, or read, at an address; the error has a `code`. */
+/** Why the server at an address was not reached or could not be read; the error has a `code`. */
 export interface FailedAttempt {
   readonly address: IpAddress
   readonly error: Error
@@ -33,22 +33,24 @@ export interface FirstConnection {
   readonly failed: readonly FailedAttempt[]
 }
 
-/** Milliseconds for a connection, its TLS handshake included, whatever the number of addresses. */
+/** Milliseconds for a connection, including its TLS handshake, regardless of the number of addresses. */
 export const CONNECT_MS = 5000
 
 /** Addresses that are tried for one node. A kubelet registers two, one of each IP version. */
 export const MAX_ADDRESSES = 4
 
-/** Milliseconds until the next address is tried beside one that is silent, as RFC 8305 (5) recommends. */
+/**
+ * Milliseconds until the next address is tried in parallel with one that does not answer, as RFC 8305 (5) recommends.
+ */
 const NEXT_ADDRESS_MS = 250
 
-/** Code of a connection that was not made in time, beside those of the system and of TLS. */
+/** Code of a connection that was not established in time; other codes are those of the system and of TLS. */
 export const LATE_CONNECTION = 'CONNECTION_LATE'
 
 /**
- * The first TLS connection that is made to one of the addresses; or why there is none to any of them. The next address is
- * tried when one has failed, or beside one that is silent. The server must show a certificate of the authority for the
- * address. Nothing of a request is sent before, so none is sent twice.
+ * The first TLS connection that is established to one of the addresses; or why none was. The next address is tried
+ * when one has failed, or in parallel with one that does not answer. The server must present a certificate of the
+ * authority for the address. No part of a request is sent before that, so no request is sent twice.
  */
 export async function firstConnection(
   target: ConnectionTarget,

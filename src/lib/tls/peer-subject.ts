@@ -9,12 +9,12 @@ export interface CertificateSubject {
 }
 
 /**
- * The subject of a client certificate that one of our authorities signed; undefined: there is none.
- * TLS looks at its end once, when the first connection of a session begins: a session that is kept, or
- * resumed, outlasts the certificate.
+ * The subject of a client certificate that one of our authorities signed; undefined if the client presented no such
+ * certificate. TLS checks the end of a certificate only once, when the first connection of a session begins: a session
+ * that is kept open or resumed outlasts the certificate.
  */
 export function subjectOfPeer(socket: TLSSocket, now: number): CertificateSubject | undefined {
-  // A request that had arrived with a connection that was ended has no user.
+  // A request on a connection that has been ended in the meantime has no user.
   if (!socket.authorized || socket.destroyed) return undefined
   const shown = SHOWN.get(socket) ?? certificateOfPeer(socket)
   SHOWN.set(socket, shown)
@@ -23,15 +23,15 @@ export function subjectOfPeer(socket: TLSSocket, now: number): CertificateSubjec
 
 interface ShownCertificate {
   readonly subject: CertificateSubject
-  /** Milliseconds since 1970; NaN: the client showed none. */
+  /** Milliseconds since 1970; NaN if the client presented no certificate. */
   readonly end: number
 }
 
-/** A connection shows one certificate for all its requests. */
+/** A connection has one certificate for all its requests. */
 const SHOWN = new WeakMap<TLSSocket, ShownCertificate>()
 
 function certificateOfPeer(socket: TLSSocket): ShownCertificate {
-  // Null once the connection was ended.
+  // Null if the connection has ended.
   const shown = socket.getPeerCertificate() as PeerCertificate | null
   const { subject = {}, valid_to: end = '' } = shown ?? {}
   const { CN, O } = subject
@@ -41,14 +41,14 @@ function certificateOfPeer(socket: TLSSocket): ShownCertificate {
   }
 }
 
-/** Empty where the client showed none. */
+/** Empty if the client presented no certificate. */
 interface PeerCertificate {
   readonly subject?: Subject
   /** Such as `Nov 23 06:10:51 2026 GMT`. */
   readonly valid_to?: string
 }
 
-/** Node returns a part that occurs several times as a list. */
+/** Node returns an attribute that occurs several times as a list. */
 interface Subject {
   readonly CN?: string | readonly string[]
   readonly O?: string | readonly string[]

@@ -3,12 +3,12 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 const BEGIN = '-----BEGIN CERTIFICATE-----'
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** The certificates of a PEM text, as they are written. */
+/** The certificates of a PEM text, unchanged. */
 export function certificateBlocks(text: string): readonly string[] {
   return text.match(BLOCK) ?? []
 }
 
-/** What keeps a text from being certificates in PEM, all of them whole; undefined: nothing. */
+/** Why a text is not a sequence of complete certificates in PEM; undefined if it is. */
 export function certificateFault(text: string): string | undefined {
   const begun = text.split(BEGIN).length - 1
   if (begun === 0) return 'holds no certificate in PEM'
@@ -17,7 +17,7 @@ export function certificateFault(text: string): string | undefined {
   return whole === begun ? undefined : 'holds a certificate that is damaged'
 }
 
-/** What keeps a text from being a private key in PEM that can be used; undefined: nothing. */
+/** Why a text is not a usable private key in PEM; undefined if it is. */
 export function keyFault(text: string): string | undefined {
   if (!text.includes('PRIVATE KEY-----')) return 'holds no private key in PEM'
   try {
@@ -38,7 +38,7 @@ function isReadable(block: string): boolean {
   }
 }
 
-/** Whether a key belongs to a certificate. Both in PEM; false also where one of them cannot be read. */
+/** Whether a key belongs to a certificate. Both are PEM; false if one of them cannot be read. */
 export function belongTogether(cert: string, key: string): boolean {
   try {
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))

@@ -3,7 +3,7 @@ import type { MissingRequirement } from '../mode.ts'
 import type { ModeDefinition } from './mode-definition.ts'
 import type { ModeDriver } from './mode-driver.ts'
 
-/** A driver for a mode that cannot be opened, as where rules cannot be written: `prepare` reports why. */
+/** A driver for a mode that cannot be opened, for example because rules cannot be written: `prepare` reports why. */
 export function deniedDriver<C>(
   { name, periods }: Pick<ModeDefinition<C>, 'name' | 'periods'>,
   missing: MissingRequirement,

@@ -11,7 +11,7 @@ import type { NetfilterAccess, RulesAccess } from '../netfilter/access.ts'
 import type { NetfilterConfiguration } from '../netfilter/settings/configuration.ts'
 import type { ModeDriver, Periods } from './mode-driver.ts'
 
-/** The parts of this machine that every driver gets; what only its mode needs it opens itself. */
+/** The parts of this machine that every driver gets. A driver itself opens what only its own mode needs. */
 export interface ModeHost {
   /** Whether this process may write to the kernel at all. */
   readonly rights: RulesAccess
@@ -31,10 +31,10 @@ export interface CleanupHost {
   readonly config: NetfilterConfiguration
 }
 
-/** Removes something; rejects with what stays. */
+/** Removes objects; rejects if something stays. */
 export type Removal = () => Promise<void>
 
-/** Values of the mode's fields that are valid each by itself and do not go together. */
+/** Values of the mode's fields that are each valid but cannot be combined. */
 export interface ModeConflict {
   readonly paths: readonly [string, ...string[]]
   readonly message: string
@@ -44,26 +44,29 @@ export interface ModeConflict {
  * Everything that the daemon knows of one mode: the value that the mode's folder exports and that
  * the registry lists. `C` is the mode's own part of the configuration, for example
  * `{ ipvs: { … } }`; it holds `syncPeriod` and `minSyncPeriod` under the mode's name.
- * Data and light code only: what forwards is loaded when the driver prepares.
+ * Data and light code only: the code that forwards is loaded when the driver prepares.
  */
 export interface ModeDefinition<C = unknown> {
-  /** As `mode` and `--proxy-mode` name it, and as the section of its fields is named. */
+  /** The name in `mode` and `--proxy-mode`, and of the section with the mode's fields. */
   readonly name: string
   /** What the mode cannot do, as docs/semantics.md lists it. */
   readonly gaps: readonly Gap[]
   /** A field for every leaf of `C`, by path: files, flags, help and documents follow from it. */
   readonly fields: Readonly<Record<string, AnyField>>
-  /** Values that kube-proxy gives in this mode to fields of its file that are left out or empty, by path. */
+  /** kube-proxy's defaults in this mode for fields of its file that are absent or empty, by path. */
   readonly kubeProxyDefaults?: Readonly<Record<string, Raw>>
-  /** The chain of this mode that protects 127.0.0.0/8, by which route_localnet of an older version without a record is recognised. */
+  /**
+   * The chain of this mode that protects 127.0.0.0/8. It shows that an older version, which kept no record, set
+   * route_localnet.
+   */
   readonly loopbackGuard?: string
-  /** The same of a mode without iptables: whether its guard stands in the kernel, of any run. */
+  /** The same for a mode without iptables: whether its guard is in the kernel, from this run or an earlier one. */
   guardsLoopback?(clock: Clock): Promise<boolean>
   /** `syncPeriod` and `minSyncPeriod` of the mode's own section. */
   periods(config: C): Periods
   /** Conflicts between the mode's own fields. */
   conflicts(config: C): readonly ModeConflict[]
-  /** What is missing whatever the kernel can do; empty: the mode may work. Opens nothing. */
+  /** What is missing regardless of the kernel; empty if the mode may work. Opens nothing. */
   requirements(config: C, access: RulesAccess): readonly MissingRequirement[]
   /** Opens nothing: `prepare` of the driver does. */
   createDriver(host: ModeHost): ModeDriver<C>
@@ -72,6 +75,9 @@ export interface ModeDefinition<C = unknown> {
    * each stage of every mode and variant before the next one.
    */
   cleanup(host: CleanupHost): readonly Removal[]
-  /** Removes what the mode writes without iptables, after all stages of `cleanup`; absent: there is no such thing. */
+  /**
+   * Removes what the mode writes without iptables, after all stages of `cleanup`; absent if there is nothing to
+   * remove.
+   */
   cleanupRest?(clock: Clock): Promise<void>
 }

@@ -7,7 +7,7 @@ import type { ModeReview, ModeView } from './mode-view.ts'
 /** What a mode that does not forward any more may still have in the kernel; see `Mode.drainAndCleanup`. */
 export interface PendingCleanup {
   drainAndCleanup(signal: AbortSignal): Promise<void>
-  /** Number of backends that keep old connections; absent: the mode has no such state. */
+  /** Number of backends that keep old connections; absent if the mode cannot drain. */
   readonly draining?: number
 }
 
@@ -15,7 +15,10 @@ export interface PendingCleanup {
 export interface Readiness {
   /** Empty: the mode can work. */
   readonly missing: readonly MissingRequirement[]
-  /** Why `auto` takes another mode, where there is one; a warning where the mode is configured. Absent: nothing. */
+  /**
+   * Reasons for `auto` to choose another mode if one works; warnings if this mode is configured. Absent if there are
+   * no such reasons.
+   */
   readonly caveats?: readonly MissingRequirement[]
   /** For the log. */
   readonly facts: Readonly<Record<string, unknown>>
@@ -39,15 +42,15 @@ export interface ModeDriver<C = unknown> {
   /** The values of the configuration on which readiness depends, as plain data: when they change, the daemon prepares again. */
   demands(config: NetfilterConfiguration & C): unknown
   /**
-   * Opens and loads what only this mode needs, and tries whether the kernel can do
-   * it. Programs nothing. Where something is missing it closes again what it opened.
+   * Opens and loads what only this mode needs, and tests whether the kernel supports it. Programs nothing. If
+   * something is missing, it closes what it opened.
    */
   prepare(inputs: ModeInputs<C>): Promise<Readiness>
-  /** What to build for these inputs. Throws TypeError before `prepare` found nothing missing. */
+  /** What to build for these inputs. Throws TypeError unless `prepare` has found nothing missing. */
   spec(inputs: ModeInputs<C>): ModeSpec
   /** Sets the sysctls that mode and configuration need; called again after every change of the configuration. */
   tune(config: NetfilterConfiguration & C): void
-  /** The mode over a kernel that it only reads, for these inputs: nothing is prepared, tried, loaded or written. */
+  /** A read-only view of the mode for these inputs: nothing is prepared, probed, loaded or written. */
   view(inputs: ModeInputs<C>): Promise<ModeView>
   /**
    * The rules that must be in the kernel before route_localnet is 1, because other hosts could reach
@@ -60,7 +63,7 @@ export interface ModeDriver<C = unknown> {
   leftovers(inputs: () => ModeInputs<C>): PendingCleanup | undefined
   /** Called after the kernel refused something: checks whether a kernel setting or module that the mode needs is gone, and restores it. */
   recover(config: NetfilterConfiguration & C): Promise<void>
-  /** Conditions (health reasons) of this mode alone; absent: it has none. */
+  /** Conditions (health reasons) that only this mode has; absent if it has none. */
   readonly review?: ModeReview<C>
   /** Closes what `prepare` opened. */
   close(): Promise<void>

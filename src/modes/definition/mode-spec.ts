@@ -6,7 +6,7 @@ export interface ModeSpec {
   readonly mode: string
   /** Compared by value, so it must be plain data. */
   readonly settings: unknown
-  /** Milliseconds between two changes of the kernel at least. */
+  /** Minimum time between two changes of the kernel, in milliseconds. */
   readonly minPeriodMs: number
   /** Milliseconds after which everything is read back and compared. */
   readonly verifyPeriodMs: number

@@ -11,31 +11,33 @@ export type ConditionSink = Pick<Conditions, 'raise' | 'clear'>
 export interface ModeReview<C = unknown> {
   /** Services or the configuration changed. */
   services(conditions: ConditionSink, facts: ReviewFacts<C>): void
-  /** Whether the configuration caused this error, not a Service. */
+  /** Whether the configuration caused this error, rather than a Service. */
   isConfigured(error: KernelError): boolean
-  /** The present errors for which `isConfigured` holds, by message; empty: none. */
+  /** Gets the messages of all present errors for which `isConfigured` is true. */
   configuredErrors(conditions: ConditionSink, messages: readonly string[]): void
 }
 
-/** A mode over a kernel that it only reads: what it wants, and what the kernel holds of it. */
+/** A read-only view of a mode: what it wants, and what the kernel holds. */
 export interface ModeView {
   readonly program: Program
   /**
-   * Whether the object is in the process of node-proxy and not in the kernel: a relay, a route of the forwarder.
+   * Whether the object exists in the node-proxy process and not in the kernel: a relay, or a route of the forwarder.
    * `observe` does not report those of another process.
    */
   isInProcess(key: ObjectKey): boolean
   /** Why `mode: auto` takes another mode, as far as that can be read. */
   readonly caveats: readonly MissingRequirement[]
-  /** Local ports of a running node-proxy to which rules translate. Flows that were translated to them stay. */
+  /** Local ports of a running node-proxy to which rules translate. Flows that were translated to them are kept. */
   readonly ownPorts: ReadonlySet<number>
-  /** Whether connections may keep the mode in the kernel for a while after another mode serves. */
+  /** Whether objects of the mode may stay in the kernel for their connections after another mode has taken over. */
   readonly drains: boolean
-  /** Digests of everything that the kernel holds of the mode, of earlier runs too. */
+  /** Digests of all objects of the mode in the kernel, including those of earlier runs. */
   observe(): Promise<ReadonlyMap<ObjectKey, Digest>>
-  /** What the object holds as it is wanted, in the mode's own words, one line each; empty where it has none. */
+  /**
+   * The wanted content of the object as lines of text in the mode's own notation; empty if the object has no content.
+   */
   wantedLines(key: ObjectKey): readonly string[]
-  /** The same as the kernel holds it; undefined: that is not known. */
+  /** The same for the content that the kernel holds; undefined if it is not known. */
   heldLines(key: ObjectKey): Promise<readonly string[] | undefined>
   /** Closes what was opened for it. */
   close(): Promise<void>

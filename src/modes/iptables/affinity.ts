@@ -3,14 +3,13 @@ import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import { affinitySet } from './names.ts'
 
-/** Members of one set at most, however many buckets it has. */
+/** The maximum number of members of one set, regardless of its number of buckets. */
 export const CLIENTS_PER_BACKEND = 262_144
 
 /**
- * Hash buckets of all sets of a Service together. The kernel cannot enlarge a
- * set from the packet path, so the buckets for 65,536 clients are there from the
- * start: four a bucket, of twelve that fit, for 128 to 256 KiB per Service;
- * on average six of them find their bucket full, and of 40,000 none.
+ * The hash buckets of all sets of a Service together. The kernel cannot enlarge a set from the packet path, so the
+ * sets are created with buckets for 65,536 clients: four clients per bucket, which can hold twelve. This takes 128 to
+ * 256 KiB per Service. On average six of 65,536 clients find their bucket full; of 40,000 clients none do.
  * (The `recent` match keeps 100 clients per list and forgets the rest silently.)
  */
 const BUCKETS_PER_SERVICE = 16_384
@@ -21,7 +20,7 @@ export function setOf(entry: ForwardingEntry, backend: Backend): string {
   return affinitySet(entry.family, `${clientsOwner(entry)}|${stickyTarget(entry, backend)}`)
 }
 
-/** What every set of a Service is made with. Timeouts come with each added client. */
+/** The type with which each set of a Service is created. Timeouts are given with each added client. */
 export function setType(entry: ForwardingEntry): SetType {
   const backends = Math.max(entry.pools.cluster.length, entry.pools.local.length, 1)
   const buckets = Math.max(BUCKETS_PER_SERVICE / backends, FEWEST_BUCKETS)
@@ -37,7 +36,7 @@ export function setType(entry: ForwardingEntry): SetType {
 /**
  * Rules that send a known client to its backend and renew its timeout, and
  * give a new client a backend that remembers it. They come in this order:
- * look-ups first, so that a choice is made only for clients that no set knows.
+ * look-ups first, so that a choice is made only for clients that are in no set.
  */
 export function stickyRules(
   entry: ForwardingEntry,

@@ -19,10 +19,8 @@ export const MARTIANS: readonly ObjectKey[] = (
 ).map((object) => keyOf({ ...object, family: 4, table: 'filter' }))
 
 /**
- * Chains that stand however many Services there are; the dispatch trees hang below them. Packets that another mode has
- * marked as its own return at once, whichever mode's rules come first. In the built-in chains, the filter table answers
- * only new connections; in INPUT only those to addresses of this node: what another mode has delivered here, with the
- * address of a Service, stays with it.
+ * Chains that exist regardless of the number of Services; they lead to the dispatch trees. Packets that another mode
+ * has marked as its own return at once, whichever mode's rules come first.
  */
 export function baseRules(settings: NetfilterSettings, family: Family): FamilyRules {
   return {

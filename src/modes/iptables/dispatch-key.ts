@@ -44,7 +44,7 @@ function matchAddress(key: DispatchKey, step: number): string {
   return `-d ${address}/${addressWith(15, step, key.addressSteps)} `
 }
 
-/** An address that is zero but for one nibble, as inet_ntop(3) prints it. */
+/** An address that is zero except for one nibble, as inet_ntop(3) prints it. */
 function addressWith(nibble: number, step: number, steps: number): string {
   const bytes = new Uint8Array(steps / 2)
   const index = bytes.length - 1 - (step >> 1)

@@ -99,7 +99,7 @@ export class DispatchTree {
     if (node.children.size === 1) this.#rebuild(node)
   }
 
-  /** The split step once `item` is in: an earlier difference than the present one wins. */
+  /** The step by which the node is split once `item` is in it: an earlier difference replaces the present step. */
   #stepAfterInsert(node: TreeNode, item: Item): number | undefined {
     if (node.items.size <= LEAF_SIZE || node.depth >= MAX_DEPTH) return undefined
     if (node.step === undefined) return firstDifference(node.items)

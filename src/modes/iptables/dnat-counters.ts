@@ -30,8 +30,8 @@ export interface DnatCountersParts {
 
 /**
  * Connections by Service and backend. The nat table sees the first packet of each connection, so the packets that a
- * DNAT rule counted are connections; packets and bytes are counted nowhere. A chain that is written again
- * begins at 0; what it had counted at the last reading is kept here. One reading at a time.
+ * DNAT rule counted are connections; packets and bytes are not counted. The counters of a chain that is written again
+ * restart at 0; what they showed at the last reading is kept here. One reading at a time.
  */
 export class DnatCounters {
   readonly #parts: DnatCountersParts
@@ -59,7 +59,7 @@ export class DnatCounters {
     return { totals, backends: isWanted ? this.#backends(isWanted) : new Map() }
   }
 
-  /** Writes chains, whose counters the kernel begins anew unless `write` says that they failed. */
+  /** Writes chains. The kernel resets the counters of all but those that `write` reports as failed. */
   async around<T extends Pick<ApplyResult, 'failed'>>(
     keys: readonly ObjectKey[],
     write: () => Promise<T>,
@@ -118,28 +118,28 @@ export class DnatCounters {
   }
 }
 
-/** The backends of both pools, each once, by what their DNAT rules are written with. */
+/** The backends of both pools, each once, as the destinations in their DNAT rules. */
 function destinationsOf({ pools }: ForwardingEntry) {
   const backends = [...pools.cluster, ...pools.local]
   return new Map(backends.map((backend) => [hostPort(backend.ip, backend.port), backend]))
 }
 
 interface Count {
-  /** By rules that were replaced. */
+  /** Counted by rules that were replaced. */
   before: number
-  /** By the present rule, when it was read last. */
+  /** Counted by the present rule at the last reading. */
   last: number
 }
 
 interface Chain {
-  /** By backends that the chain has no more. */
+  /** Counted for backends that are no longer in the chain. */
   gone: number
   readonly counts: Map<string, Count>
 }
 
 /**
- * What the rules of chains counted, through rewritten chains: connections between the last reading and the rewriting are
- * not counted. Only what counted something takes memory.
+ * What the rules of chains counted, kept while chains are rewritten: connections between the last reading and the
+ * rewriting are not counted. Only chains that counted something take memory.
  */
 class KeptCounts {
   readonly #chains = new Map<ObjectKey, Chain>()
@@ -149,8 +149,8 @@ class KeptCounts {
   }
 
   /**
-   * A reading of all chains but the ignored ones: packets by destination. One that shows less than before was
-   * begun anew.
+   * Takes a reading of all chains except the ignored ones: packets by destination. A counter that is lower than before
+   * was reset.
    */
   take(
     found: ReadonlyMap<ObjectKey, ReadonlyMap<string, number>>,
@@ -192,7 +192,7 @@ class KeptCounts {
     return count === undefined ? 0 : count.before + count.last
   }
 
-  /** Of each chain, with backends that are gone. */
+  /** The total of each chain, including backends that are gone. */
   totals(): ReadonlyMap<ObjectKey, number> {
     return new Map([...this.#chains].map(([key, chain]) => [key, totalOf(chain)] as const))
   }

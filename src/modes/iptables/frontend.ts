@@ -7,7 +7,7 @@ import { dport, from, to } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { serviceChain } from './names.ts'
 
-/** Matches packets to this frontend; the address of a node port was matched on the way. */
+/** Matches packets to this frontend; the address of a node port has been matched before. */
 export function destinationOf(entry: ForwardingEntry, frontend: Frontend): string {
   const address = frontend.ip === 'node' ? '' : to(frontend.ip)
   return address + dport(entry.protocol, frontend.port)
@@ -19,7 +19,7 @@ export function isServed(entry: ForwardingEntry, frontend: Frontend): boolean {
   return isShortCircuited || entry.pools[frontend.pool].length > 0
 }
 
-/** nat: what a frontend's packets go through on their way to its pool. */
+/** The nat rules that lead the packets of a frontend to its pool. */
 export function natRules(
   entry: ForwardingEntry,
   frontend: Frontend,
@@ -35,9 +35,9 @@ export function natRules(
 }
 
 /**
- * filter: the answer to packets that no nat rule took. Source ranges decide first. The tables of a change take effect one
- * after the other, so that also a packet to a frontend that has backends may come here untranslated: it is dropped, and
- * translated or answered when its sender repeats it.
+ * The filter rules, which answer packets that no nat rule translated. Source ranges decide first. The tables of a
+ * change take effect one after the other, so a packet to a frontend with backends may also arrive here untranslated:
+ * it is dropped, and is translated or answered when its sender repeats it.
  */
 export function filterRules(
   entry: ForwardingEntry,
@@ -57,7 +57,7 @@ export function filterRules(
   return [...allowed, `${destination}-j DROP`]
 }
 
-/** Whether the rule of a Service range, or this node itself, answers what is not translated. */
+/** Whether the rule of a Service range, or this node itself, answers packets that are not translated. */
 function isHeldElsewhere({ ip }: Frontend, { serviceRanges = [] }: NetfilterSettings): boolean {
   return ip === 'node' || serviceRanges.some((range) => cidrContains(range, ip))
 }
@@ -102,7 +102,7 @@ function poolChain(entry: ForwardingEntry, frontend: Frontend): string {
   return serviceChain(frontend.pool === 'cluster' ? 'C' : 'L', entry.id)
 }
 
-/** TCP clients get a reset, which no firewall mistakes for an error to be ignored. */
+/** TCP clients get a reset: unlike an ICMP error, it is not ignored by firewalls. */
 function rejectWith(entry: ForwardingEntry): string {
   if (entry.protocol === 'TCP') return '-j REJECT --reject-with tcp-reset'
   return `-j REJECT --reject-with ${portUnreachable(entry.family)}`

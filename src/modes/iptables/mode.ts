@@ -28,7 +28,7 @@ export const GAPS: readonly Gap[] = [
   { scenario: 'IPVS schedulers', reason: 'the choice is always random' },
 ]
 
-/** What an instance is built on; the instance closes none of it. */
+/** The dependencies of an instance, which does not close them. */
 export interface IptablesDependencies {
   readonly iptables: Iptables
   readonly sets: Sets
@@ -96,12 +96,12 @@ export class IptablesMode implements Mode {
     demandRemoved(failed)
   }
 
-  /** Conntrack translates established connections without our rules, so none has to be waited for. */
+  /** Conntrack translates established connections without our rules, so there is no need to wait for them. */
   async drainAndCleanup(signal: AbortSignal): Promise<void> {
     if (!signal.aborted) await this.cleanup()
   }
 
-  /** The part of `cleanup` that other rules may wait for: everything but the sets. */
+  /** The first part of `cleanup`: removes everything but the sets, which rules elsewhere may still name. */
   removeRules(): Promise<void> {
     return this.#chains.removeAll()
   }
@@ -114,16 +114,16 @@ type Failed = ReadonlyMap<ObjectKey, KernelError>
 export class AffinitySets {
   readonly #sets: Sets
   readonly #typeOf: (key: ObjectKey) => SetType | undefined
-  /** Sets in the kernel, by the last list, creation and destruction. */
+  /** Sets that the kernel holds, according to the last listing, creation or destruction. */
   readonly #present = new Set<ObjectKey>()
 
-  /** `typeOf` returns the type with which a set is created; undefined: it is no longer wanted. */
+  /** `typeOf` returns the type with which a set is created; undefined if the set is not wanted any more. */
   constructor(sets: Sets, typeOf: (key: ObjectKey) => SetType | undefined) {
     this.#sets = sets
     this.#typeOf = typeOf
   }
 
-  /** Creates sets; the ones that the kernel refuses come back with its reason. */
+  /** Creates sets; returns those that the kernel refuses, with its reason. */
   async create(keys: readonly ObjectKey[]): Promise<Failed> {
     const commands = keys.flatMap((key): Command[] => {
       const type = this.#typeOf(key)
@@ -134,7 +134,7 @@ export class AffinitySets {
     return failed
   }
 
-  /** Destroys sets; one that a foreign rule still names stays, with the reason. */
+  /** Destroys sets; returns those that a foreign rule still names, with the reason. */
   async destroy(keys: readonly ObjectKey[]): Promise<Failed> {
     const failed = await this.#run(keys.map((key) => [key, { do: 'destroy', name: nameOf(key) }]))
     for (const key of keys) if (!failed.has(key)) this.#present.delete(key)
@@ -142,8 +142,8 @@ export class AffinitySets {
   }
 
   /**
-   * Our sets in the kernel: all, or these. A kernel without IP sets serves all but
-   * session affinity, so an error of ipset without sets means that there are none.
+   * Our sets in the kernel: all, or these. A kernel without IP sets serves everything but session affinity, so if
+   * ipset fails and none of our sets is known, the kernel has none.
    */
   async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const held = await this.#listed()

@@ -5,8 +5,8 @@ import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
 export const PREFIX = 'NPROXY-'
 
 /**
- * Where our chains are. A packet may meet one table as it was before a change and the other one as it is after it, in
- * either order: `filterRules` answers what `nat` has not translated.
+ * Where our chains are. During a change a packet may meet one table in its old state and the other in its new state,
+ * or the reverse: `filterRules` answers what `nat` has not translated.
  */
 export const OWNED_CHAINS = {
   prefix: PREFIX,

@@ -28,9 +28,9 @@ export class IptablesProgram implements Program {
   readonly rankOf = rankOf
   readonly #settings: NetfilterSettings
   readonly #entries = new Map<EntryId, EntryObjects>()
-  /** Of each chain of an entry. */
+  /** The entry of each chain. */
   readonly #owners = new Map<ObjectKey, EntryId>()
-  /** Of each set: several entries share one where they share their clients. */
+  /** The entries of each set: entries that share their clients share a set. */
   readonly #setOwners = new Map<ObjectKey, Set<EntryId>>()
   readonly #trees: ReadonlyMap<Family, Trees>
   readonly #base: BaseRules
@@ -53,8 +53,8 @@ export class IptablesProgram implements Program {
       if (!kept.has(dispatch.id)) trees?.remove(dispatch)
     }
     for (const dispatch of after?.dispatches ?? []) trees?.add(dispatch)
-    const wanted = entry && after ? this.#own(entry, after) : []
-    this.#disown(before, new Set(wanted))
+    const wanted = entry && after ? this.#recordWanted(entry, after) : []
+    this.#dropUnwanted(before, new Set(wanted))
     if (entry === undefined || after === undefined) this.#entries.delete(id)
     else
       this.#entries.set(id, { entry, keys: wanted, dispatches: after.dispatches.map(withoutRules) })
@@ -120,7 +120,7 @@ export class IptablesProgram implements Program {
     return entry && render(entry, this.#settings).sets.get(nameOf(key))
   }
 
-  /** Rules are those of the chain as it should be; a jump is one. */
+  /** `rules` counts those of the wanted chain; a jump counts as one. */
   describe(key: ObjectKey): ObjectDescription {
     if (kindOf(key) === 'set') return { kind: 'set', family: undefined }
     const { kind, family, table } = objectOf(key)
@@ -135,7 +135,7 @@ export class IptablesProgram implements Program {
     else this.#ruleCounts.set(key, rules.length)
   }
 
-  #own(entry: ForwardingEntry, { chains, sets }: Rendered): ObjectKey[] {
+  #recordWanted(entry: ForwardingEntry, { chains, sets }: Rendered): ObjectKey[] {
     const keys: ObjectKey[] = []
     for (const name of sets.keys()) {
       const key = setKey(name)
@@ -154,7 +154,7 @@ export class IptablesProgram implements Program {
     return keys
   }
 
-  #disown(before: EntryObjects | undefined, wanted: ReadonlySet<ObjectKey>): void {
+  #dropUnwanted(before: EntryObjects | undefined, wanted: ReadonlySet<ObjectKey>): void {
     if (before === undefined) return
     for (const key of before.keys) {
       if (wanted.has(key)) continue

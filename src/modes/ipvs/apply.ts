@@ -7,10 +7,9 @@ import type { WriteFailures } from './servers/server-writer.ts'
 import { inOrderOfRemoval, writeServers } from './write-servers.ts'
 
 /**
- * Writes one change, in an order in which no packet meets half of it: what packets
- * may need comes first (sets, their members, virtual servers), then what leads them
- * there (routes, chains), and what is not needed any more goes last. Refusals of the
- * kernel are values by object; a lost answer throws `NodeProxyError`.
+ * Writes one change in an order in which no packet meets a partly written Service: first what packets may need (sets,
+ * their members, virtual servers), then what leads them there (routes, chains), and last the removal of what is not
+ * needed any more. Refusals of the kernel are values by object; a lost answer throws `NodeProxyError`.
  */
 export async function applyChange(
   { set, unset }: Change,
@@ -53,7 +52,7 @@ function stillNeeded(
   }
   for (const key of leaving) {
     const server = serverOfMember(key)
-    const isThere = server !== undefined && servers.known.has(server) && !drainer.isHeld(server)
+    const isThere = server !== undefined && servers.texts.has(server) && !drainer.isHeld(server)
     if (isThere && servicesKey(server).includes(key) && !needed.has(key))
       needed.set(key, stays(server))
   }

@@ -6,7 +6,7 @@ import { addressOf, serverIdOf } from './objects/object.ts'
 import { quiescentIn, withoutServers } from './servers/server-commands.ts'
 import type { VirtualServers } from './servers/virtual-servers.ts'
 
-/** Virtual servers that one step looks at. */
+/** Virtual servers that one step checks. */
 const PER_STEP = 64
 
 /**
@@ -19,7 +19,7 @@ export class Drainer {
   readonly #servers: VirtualServers
   readonly #clock: Pick<Clock, 'now'>
   readonly #millisOf: (key: ObjectKey) => number
-  /** Ends of draining backends, by virtual server and `ip:port`, ms since the epoch. */
+  /** Deadlines of draining backends, by virtual server and `ip:port`, in milliseconds since the epoch. */
   readonly #deadlines = new Map<ObjectKey, Map<string, number>>()
   readonly #held = new Set<ObjectKey>()
 
@@ -48,23 +48,23 @@ export class Drainer {
     return this.#held.has(key)
   }
 
-  /** Keeps one that no Service wants until its connections have ended. */
+  /** Keeps a virtual server that no Service wants until its connections have ended. */
   hold(key: ObjectKey): void {
     this.#held.add(key)
   }
 
-  /** A Service wants it again. */
+  /** Called when a Service wants the virtual server again. */
   release(key: ObjectKey): void {
     this.#held.delete(key)
   }
 
   /**
-   * Reads from what is known of these virtual servers which backends drain. One that is held
-   * and has no backend left waits for the next step, which deletes it.
+   * Finds out which backends of these virtual servers drain, from their last known state. A held virtual server that
+   * has no backend left is deleted in the next step.
    */
   review(keys: Iterable<ObjectKey>): void {
     for (const key of keys) {
-      const text = this.#servers.known.get(key)
+      const text = this.#servers.texts.get(key)
       const names = text === undefined ? [] : quiescentIn(text)
       if (text === undefined) this.#held.delete(key)
       if (names.length === 0 && !this.#held.has(key)) {
@@ -77,7 +77,7 @@ export class Drainer {
     }
   }
 
-  /** Deletes those that are done among the next few; returns the virtual servers that are gone. */
+  /** Deletes what has drained among the next few virtual servers; returns the virtual servers that are gone. */
   async step(): Promise<readonly ObjectKey[]> {
     const keys = [...this.#deadlines.keys()].slice(0, PER_STEP)
     if (keys.length === 0) return []
@@ -91,12 +91,12 @@ export class Drainer {
     }
     if (commands.length > 0) await this.#servers.send(commands, texts)
     this.#requeue(keys)
-    const gone = keys.filter((key) => this.#held.has(key) && !this.#servers.known.has(key))
+    const gone = keys.filter((key) => this.#held.has(key) && !this.#servers.texts.has(key))
     this.review(keys)
     return gone
   }
 
-  /** The others come first next time. */
+  /** Puts these at the end of the queue: the others come first next time. */
   #requeue(keys: readonly ObjectKey[]): void {
     for (const key of keys) {
       const deadlines = this.#deadlines.get(key)
@@ -108,7 +108,7 @@ export class Drainer {
   #finish(key: ObjectKey, states: readonly RealServerState[] = []) {
     const id = serverIdOf(key)
     const done = this.#done(key, states)
-    const text = this.#servers.known.get(key) ?? '|'
+    const text = this.#servers.texts.get(key) ?? '|'
     const isLast = done.size === this.#deadlines.get(key)?.size
     if (this.#held.has(key)) {
       const commands: IpvsCommand[] = isLast ? [{ do: 'deleteService', id }] : []

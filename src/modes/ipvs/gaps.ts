@@ -15,7 +15,7 @@ export const GAPS: readonly Gap[] = [
   {
     scenario: 'ICMP "fragmentation needed" from this node about packets to a ClusterIP, IPv4',
     reason:
-      'its source would be the ClusterIP, which is no address of this node; TCP is not concerned, because the backend announced its segment size',
+      'its source would be the ClusterIP, which is not an address of this node; TCP is not affected, because the backend announced its segment size',
   },
   {
     scenario: 'passing on new connections to a deleted Service while its established ones go on',

@@ -119,7 +119,7 @@ test('a kernel that does not answer is looked at again, and the driftChecker goe
   const { kernel, wait, rounds } = await watched()
   kernel.ipvs.failure = new NodeProxyError('NP_KERNEL_NETLINK', 'no answer')
   await wait(1)
-  expect(rounds()).toEqual([{ keys: 'all', by: 'an unanswered question' }])
+  expect(rounds()).toEqual([{ keys: 'all', by: 'an unknown program: the check got no answer' }])
   kernel.ipvs.failure = undefined
   await wait(1)
   expect(rounds()).toEqual([])

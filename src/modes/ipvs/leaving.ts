@@ -14,7 +14,7 @@ import type { VirtualServers } from './servers/virtual-servers.ts'
 /** What decides which members of LEAVING are needed. */
 export interface LeavingState {
   readonly sets: SetMembers
-  readonly servers: Pick<VirtualServers, 'known'>
+  readonly servers: Pick<VirtualServers, 'texts'>
   readonly drainer: Drainer
   readonly settings: { readonly netfilter: Pick<NetfilterSettings, 'families'> }
 }
@@ -43,8 +43,8 @@ export async function endDrained(state: LeavingState): Promise<void> {
 
 /**
  * Deletes the members of LEAVING that no connection needs any more: their virtual servers
- * are gone, or are wanted again. Which points lead to a mark is not
- * recorded, so those of a family stay as long as a virtual server known by a mark drains.
+ * are gone, or are wanted again. It is not recorded which points lead to a mark, so all of a family stay while a
+ * virtual server of that family that is identified by a mark drains.
  */
 export async function pruneLeaving({
   sets,
@@ -55,25 +55,25 @@ export async function pruneLeaving({
   const { families } = settings.netfilter
   const leaving = families.flatMap((family) => sets.keysIn(SETS[family].name('LEAVING')))
   if (leaving.length === 0) return
-  const draining = familiesOfDrainingMarks(servers.known)
+  const draining = familiesOfDrainingMarks(servers.texts)
   const gone = leaving.filter((member) => {
     const server = serverOfMember(member) ?? member
     if (drainer.isHeld(server)) return false
     if (isRegistered(server, sets)) return true
-    return !servers.known.has(server) && !draining.has(familyOfSet(memberOf(member).set))
+    return !servers.texts.has(server) && !draining.has(familyOfSet(memberOf(member).set))
   })
   await sets.delete(gone)
 }
 
-function familiesOfDrainingMarks(known: ReadonlyMap<ObjectKey, string>): ReadonlySet<Family> {
+function familiesOfDrainingMarks(servers: ReadonlyMap<ObjectKey, string>): ReadonlySet<Family> {
   const families = new Set<Family>()
-  for (const [key, text] of known) {
+  for (const [key, text] of servers) {
     if (isMarked(key) && isQuiescent(text)) families.add(serverIdOf(key).family)
   }
   return families
 }
 
-/** Whether SERVICES records a virtual server as ours; one with a mark is known by its mark. */
+/** Whether SERVICES records a virtual server as ours; one with a mark is recognised by its mark. */
 export function isRegistered(server: ObjectKey, sets: SetMembers): boolean {
   return servicesKey(server).every((key) => {
     const { set, member } = memberOf(key)

@@ -56,7 +56,7 @@ export class IpvsMode implements Mode {
   readonly gaps = GAPS
   readonly refusedRanges: Mode['refusedRanges']
   readonly program: IpvsProgram
-  /** Netlink requests go one by one, so a change that is to be written waits for one of them at most. */
+  /** Netlink requests are sent one at a time, so a pending change waits for at most one of them. */
   readonly readTraffic: ReadTraffic
   readonly #kernel: IpvsDependencies
   readonly #state: ManagedState
@@ -154,19 +154,19 @@ async function readTotals(
 }
 
 interface Sources {
-  readonly servers: Pick<VirtualServers, 'known' | 'states'>
+  readonly servers: Pick<VirtualServers, 'texts' | 'states'>
   readonly program: EntryOwners
 }
 
 /**
- * The real servers of the wanted Services: one request for each virtual server. A backend that several virtual servers
- * of an entry have (one for each frontend, and one by its mark) is the sum of them.
+ * The real servers of the wanted Services: one request for each virtual server. The counters of a backend are added up
+ * over all virtual servers of its entry (one for each frontend, and one identified by a mark).
  */
 async function readBackends(
   { servers, program }: Sources,
   isWanted: (service: ServiceKey) => boolean,
 ): Promise<ReadonlyMap<ServiceKey, readonly BackendTraffic[]>> {
-  const wanted = [...servers.known.keys()].filter((key) => {
+  const wanted = [...servers.texts.keys()].filter((key) => {
     const entry = program.entryOf(key)
     return entry !== undefined && isWanted(entry.service)
   })
@@ -228,12 +228,12 @@ class Inspection {
   async look(): Promise<ForeignChange['keys']> {
     const members = await this.#sets.look()
     if (members === 'all') return 'all'
-    const { known } = this.#servers
-    const sample = this.#next([...known.keys()])
-    const texts = await this.#servers.look(sample)
-    if (sample.length > 0 && texts.size === 0) return 'all'
+    const recorded = this.#servers.texts
+    const sample = this.#next([...recorded.keys()])
+    const held = await this.#servers.look(sample)
+    if (sample.length > 0 && held.size === 0) return 'all'
     const altered = sample.filter((key) => {
-      const [now, before] = [texts.get(key), known.get(key)]
+      const [now, before] = [held.get(key), recorded.get(key)]
       return now === undefined || before === undefined || digestText(now) !== digestText(before)
     })
     return [...altered, ...members]
@@ -255,7 +255,7 @@ interface DrainOptions {
 }
 
 /**
- * Another mode serves. New connections belong to it from the moment at which the sets
+ * Called when another mode serves. New connections belong to that mode from the moment at which the sets
  * are empty; established ones find their virtual servers by the set LEAVING, until
  * they end or reach their deadline. Then everything is removed.
  */
@@ -272,15 +272,15 @@ async function drainAndCleanup(
   if (!signal.aborted) await cleanUp(state)
 }
 
-/** Whether there is anything to leave; a kernel without IPVS or sets has nothing. */
+/** Whether the kernel holds virtual servers of this mode; a kernel without IPVS or sets holds none. */
 async function isServing(state: ManagedState): Promise<boolean> {
   await ifPresent(() => observeAll(state))
-  return state.servers.known.size > 0
+  return state.servers.texts.size > 0
 }
 
 async function leave(state: ManagedState): Promise<void> {
   const { servers, writer, sets, drainer } = state
-  const keys = [...servers.known.keys()]
+  const keys = [...servers.texts.keys()]
   await sets.add(keys.flatMap((key) => leavingMembersOf(key, state)))
   await sets.delete(sets.keys().filter((key) => !isLeaving(key)))
   const { held } = await writer.apply([], keys)
@@ -293,7 +293,7 @@ function isLeaving(key: ObjectKey): boolean {
   return kindOf(key) === 'member' && memberOf(key).set.endsWith('-LEAVING')
 }
 
-/** Resolves to whether the signal came. */
+/** Resolves to whether the signal was aborted. */
 function isAbortedAfter(ms: number, { signal, clock }: DrainOptions): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, () => {
@@ -309,10 +309,10 @@ function isAbortedAfter(ms: number, { signal, clock }: DrainOptions): Promise<bo
 }
 
 /**
- * Removes every trace of this mode and of its earlier runs: first what leads packets
- * to virtual servers, then those, and last the sets that record which ones were ours. What
- * cannot be removed holds up nothing but what is needed to find it again; the first failure
- * is thrown at the end (`NP_IPVS_REFUSED`: a virtual server is left).
+ * Removes every trace of this mode and of its earlier runs: first what leads packets to virtual servers, then the
+ * virtual servers, and last the sets that record which of them were ours. If an object cannot be removed, everything
+ * else is removed except what is needed to find that object again; the first failure is thrown at the end
+ * (`NP_IPVS_REFUSED`: a virtual server is left).
  */
 async function cleanUp(state: ManagedState): Promise<void> {
   const { servers, sets, chains, transit } = state
@@ -320,10 +320,10 @@ async function cleanUp(state: ManagedState): Promise<void> {
   await removeInTurn([
     () => chains.removeAll(),
     () => transit.removeAll(),
-    () => servers.deleteAll([...servers.known.keys()]),
+    () => servers.deleteAll([...servers.texts.keys()]),
     async () => {
-      if (servers.known.size === 0) await sets.removeAll()
-      else throw new NodeProxyError('NP_IPVS_REFUSED', leftBehind(servers.known))
+      if (servers.texts.size === 0) await sets.removeAll()
+      else throw new NodeProxyError('NP_IPVS_REFUSED', leftBehind(servers.texts))
     },
   ])
 }

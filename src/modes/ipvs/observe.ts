@@ -30,29 +30,29 @@ export async function observe(
   return seen
 }
 
-/** What the kernel holds of ours, all of it; what is draining there drains on. */
+/** Reads all our objects from the kernel; virtual servers that were draining there go on draining. */
 export async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, Digest>> {
   const { servers, sets, chains, transit, drainer } = state
   const rules = await chains.observe()
   const members = await sets.observe()
   await servers.observe((server) => isOurs(server, state))
   await pruneLeaving(state)
-  for (const [key, text] of servers.known) {
+  for (const [key, text] of servers.texts) {
     if (isLeaving(key, state) && isQuiescent(text)) drainer.hold(key)
   }
-  drainer.review(servers.known.keys())
-  const digests = serverDigests(state, servers.known.keys())
+  drainer.review(servers.texts.keys())
+  const digests = serverDigests(state, servers.texts.keys())
   return new Map([...rules, ...members, ...digests, ...(await transit.observe())])
 }
 
-/** Without those that only wait for the end of their connections: they are no drift. */
+/** Leaves out virtual servers that only wait for their connections to end: they do not count as drift. */
 function serverDigests(
   { servers, drainer }: ManagedState,
   keys: Iterable<ObjectKey>,
 ): ReadonlyMap<ObjectKey, Digest> {
   const digests = new Map<ObjectKey, Digest>()
   for (const key of keys) {
-    const text = servers.known.get(key)
+    const text = servers.texts.get(key)
     if (text !== undefined && !drainer.isHeld(key)) digests.set(key, digestText(text))
   }
   return digests

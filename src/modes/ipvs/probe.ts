@@ -27,8 +27,8 @@ const TRIED_ROLES = [
 /**
  * Tries what the mode needs where no packet meets it, and removes it again: a
  * virtual server with the configured scheduler, a set of each type, and each kind
- * of rule. A module list cannot promise what the kernel answers here. What does not work is
- * a value; `facts` go into the log.
+ * of rule. A list of modules would not show what the kernel accepts. What does not work is returned as a value;
+ * `facts` go into the log.
  */
 export async function probeIpvs(kernel: IpvsDependencies, settings: IpvsSettings): Promise<Probe> {
   const { backend, version } = kernel.iptables

@@ -26,7 +26,7 @@ import type { IpvsSettings } from './settings.ts'
 
 export interface Rendered {
   readonly claims: readonly PointClaim[]
-  /** Wanted whatever other entries want. */
+  /** Objects that several entries may want at once. */
   readonly shared: ReadonlyMap<ObjectKey, Digest>
   /** Content of the virtual servers among the objects. */
   readonly servers: ReadonlyMap<ObjectKey, ServerSpec>
@@ -70,7 +70,10 @@ interface Wanting {
   readonly servers: Map<ObjectKey, ServerSpec>
 }
 
-/** Frontends are sorted, node ports last: a named address of this node comes before them. */
+/**
+ * The first frontend with a key wins. Frontends are sorted, node ports last, so an explicit address of this node wins
+ * over a node port.
+ */
 function wantServer(key: ObjectKey, spec: ServerSpec, { objects, servers }: Wanting): void {
   objects.set(key, digestText(specText(spec)))
   if (!servers.has(key)) servers.set(key, spec)
@@ -96,8 +99,8 @@ function holds(cidr: Cidr, ip: IpAddress): boolean {
 }
 
 /**
- * What the rules have to know about a point, as membership in sets. Where pods take the
- * cluster pool nothing is rejected: INPUT, where that happens, would reject pods as well.
+ * What the rules have to know about a point, as membership in sets. Where pods take the cluster pool nothing is
+ * rejected: the rule for it is in INPUT and would reject pods as well.
  */
 function memberships(
   entry: ForwardingEntry,
@@ -122,7 +125,7 @@ const MASQUERADE_ROLES = {
   offCluster: [],
 } as const satisfies Readonly<Record<Masquerade, readonly SetRole[]>>
 
-/** Undefined: nothing to send to, so there is no virtual server. */
+/** Undefined if there is no backend: then there is no virtual server. */
 function specOf(
   entry: ForwardingEntry,
   pool: Pool,
@@ -145,8 +148,9 @@ function specOf(
 }
 
 /**
- * A persistent virtual server known by a mark sends to the port that the client used, whatever that of its real servers
- * (ip_vs_sched_persist). The scheduler sh keeps a client at its backend, too, as long as backends stay the same.
+ * A persistent virtual server that is identified by a mark sends to the port that the client used, regardless of the
+ * ports of its real servers (ip_vs_sched_persist). The scheduler sh is used instead: it also keeps a client at its
+ * backend as long as the backends stay the same.
  */
 function hashed(spec: ServerSpec): ServerSpec {
   const { settings, servers } = spec
@@ -166,13 +170,13 @@ function relays(entry: ForwardingEntry, settings: IpvsSettings): readonly Object
     .map(({ port }) => relayKey(protocol, port))
 }
 
-/** Whether a process of this node gets through to a backend. */
+/** Whether a process of this node can reach a backend. */
 function isServed(entry: ForwardingEntry, frontend: Frontend): boolean {
   const { unserved, isShortCircuited } = arrivalAt(entry, frontend)
   return frontend.shortCircuit ? isShortCircuited : unserved === undefined
 }
 
-/** Where relays connect to; undefined: there are none. */
+/** The address that relays connect to; undefined if there are no relays. */
 export function relayTarget(settings: IpvsSettings): IpAddress | undefined {
   if (!servesLoopback(settings.netfilter)) return undefined
   return addressesOfFamily(settings.nodeAddresses, 4).find(

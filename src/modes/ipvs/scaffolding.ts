@@ -52,11 +52,10 @@ export function baseRules(settings: NetfilterSettings, family: Family): FamilyRu
 }
 
 /**
- * Packets that come in. Those for a Service get the routing bit, by which the policy
- * route delivers them to this node, where IPVS takes them: the address of a Service
- * is never an address of the node. A connection that others translate stays theirs, and
- * so do the answers of one that leaves from a port that a Service has on this node, as
- * masquerading may choose it.
+ * Incoming packets. Those for a Service get the routing bit, by which the policy route delivers them to this node,
+ * where IPVS takes them: the address of a Service is never an address of the node. A connection that other rules
+ * translate is left to them. So are the replies to a connection that masquerading gave a source port which a Service
+ * has on this node.
  */
 function arrival(settings: NetfilterSettings, family: Family): RulesByChain {
   const { isIn, isNotIn } = SETS[family]
@@ -90,8 +89,9 @@ function arrival(settings: NetfilterSettings, family: Family): RulesByChain {
 }
 
 /**
- * Who hears nothing. A pod that takes the short circuit does not; it is looked up again beside DROP, because a packet may have
- * missed it that is at work while both are added.
+ * Packets that are dropped without an answer. Those of pods that take the short circuit are not. SHORTCUT is looked up
+ * a second time together with DROP: a packet that is in the chain while members of both are added may have missed it
+ * the first time.
  */
 function dropped(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = SETS[family]
@@ -105,9 +105,9 @@ function dropped(settings: NetfilterSettings, family: Family): readonly string[]
 }
 
 /**
- * Packets of this node's processes, which IPVS takes in OUTPUT; and for the second
- * time those that it has sent on, whose mark, if it was a short circuit, is cleared: the
- * node's own are masqueraded, because the endpoint may be on another node.
+ * Packets of this node's processes, which IPVS takes in OUTPUT. Packets that IPVS has sent on pass here a second time:
+ * the mark of a short circuit is then cleared. The node's own packets are masqueraded in that case, because the
+ * endpoint may be on another node.
  */
 function departure(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = SETS[family]
@@ -126,10 +126,10 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
 }
 
 /**
- * Marks who will be masqueraded; that is not left to SERVICES, because a virtual server at an address of this node gets
- * packets before its point is there. What goes to a virtual server ends here, so that no
- * other rule translates it as well: not even what this node sends, which IPVS takes after
- * these rules. A short circuit's mark must stay as it is for IPVS.
+ * Marks the packets that will be masqueraded. This does not depend on SERVICES, because a virtual server at an address
+ * of this node gets packets before its point is in that set. Packets to a virtual server end here, so that no other
+ * rule translates them as well. This includes packets that this node sends, which IPVS takes after these rules. The
+ * mark of a short circuit must stay as it is for IPVS.
  */
 function masquerade(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = SETS[family]
@@ -147,11 +147,10 @@ function masquerade(settings: NetfilterSettings, family: Family): readonly strin
 }
 
 /**
- * Answers to new connections that no virtual server takes. A packet from the middle
- * of a TCP connection that is new to conntrack belongs to one that IPVS has dropped: this
- * rule resets it, because this node has no socket there that would. Where the connections
- * of a deleted Service still go on, new ones are refused: passed on, they could not be
- * distinguished from those.
+ * Answers to new connections that no virtual server takes. A packet from the middle of a TCP connection that conntrack
+ * does not know belongs to a connection that IPVS has dropped: this rule resets it, because this node has no socket
+ * that would. While connections of a deleted Service still go on, new ones are refused: if they were passed on, they
+ * could not be distinguished from the old ones.
  */
 function answers(family: Family): readonly string[] {
   const { isIn, isNotIn } = SETS[family]

@@ -2,10 +2,10 @@ import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { DrainTimes } from './drain-time.ts'
 
-/** What the ipvs mode needs to know; another value of any field needs another `IpvsMode`. */
+/** The settings of the ipvs mode; a change of any field requires a new `IpvsMode`. */
 export interface IpvsSettings {
   readonly netfilter: NetfilterSettings
-  /** A name as IPVS has it (`rr`), for Services that name none. */
+  /** The name of an IPVS scheduler (`rr`), for Services that name none. */
   readonly scheduler: string
   /** This node's addresses that serve node ports, without loopback: each is a virtual server. */
   readonly nodeAddresses: readonly IpAddress[]

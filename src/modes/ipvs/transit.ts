@@ -39,12 +39,12 @@ export class Transit {
     return new Map([...routes, ...relays])
   }
 
-  /** Of the families of these routes, removes those that an earlier start made for another mark. */
+  /** Removes routes that an earlier start made for another mark, in the families of these routes. */
   tidy(keys: readonly ObjectKey[]): Promise<Refusals> {
     return this.#routes.tidy(ofKind(keys, 'route'))
   }
 
-  /** Removes these; what is gone already is no failure. */
+  /** Removes these; objects that are already gone are not failures. */
   async unset(keys: readonly ObjectKey[]): Promise<Refusals> {
     const routes = await this.#routes.unset(ofKind(keys, 'route'))
     const relays = await refusalsOf(ofKind(keys, 'relay'), (key) =>
@@ -53,7 +53,7 @@ export class Transit {
     return new Map([...routes, ...relays])
   }
 
-  /** All that are there now; a relay to another address than ours counts as altered. */
+  /** All existing routes and relays; a relay to another address than ours counts as altered. */
   async observe(): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const seen = new Map(await this.#routes.observe())
     for (const { protocol, listen, target } of this.#relays.list()) {
@@ -63,7 +63,7 @@ export class Transit {
     return seen
   }
 
-  /** Reports routes that other processes change; returns what ends it. */
+  /** Reports routes that other processes change; returns a function that stops it. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
     return this.#routes.watch(onForeignChange)
   }

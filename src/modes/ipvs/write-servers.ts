@@ -22,13 +22,16 @@ const RANKS: Partial<Record<SetRole, number>> = {
 }
 const OTHERS = 1
 
-/** The kernel takes some milliseconds for each, and their clients wait for all of them. */
+/**
+ * Virtual servers that are paused at once: the kernel takes some milliseconds for each, and the clients of all of them
+ * wait.
+ */
 const PAUSED_AT_ONCE = 16
 
 /**
- * Writes the virtual servers of a change and the sets' members about them. A set records which
- * ones are ours, so one that no set accepts is not created: the next daemon would take it for a
- * foreign one. A point where another process has a virtual server gets no member either.
+ * Writes the virtual servers of a change and the set members that refer to them. A set records which virtual servers
+ * are ours, so one that no set accepts is not created: the next daemon would take it for a foreign one. A point where
+ * another process has a virtual server gets no member either.
  */
 export async function writeServers(
   change: Change,
@@ -51,7 +54,7 @@ export async function writeServers(
   reviewDraining(change, state)
 }
 
-/** What one change wants of virtual servers, and where its phases note what failed. */
+/** The virtual servers that one change wants, and where its phases record failures. */
 interface Work {
   readonly servers: readonly ObjectKey[]
   /** Of `servers`, those that do not exist yet. */
@@ -67,14 +70,14 @@ function workOf({ set, unset }: Change, { servers }: ManagedState) {
   const wanted = ofKind(set, 'vs')
   return {
     servers: wanted,
-    fresh: wanted.filter((key) => !servers.known.has(key)),
+    fresh: wanted.filter((key) => !servers.texts.has(key)),
     members: ofKind(set, 'member'),
     unwanted: ofKind(unset, 'vs'),
     unwantedMembers: ofKind(unset, 'member'),
   }
 }
 
-/** What is wanted at points of other processes fails, and no later phase touches it. */
+/** Virtual servers wanted at points of other processes fail; later phases do not touch them. */
 async function excludeForeign(work: Work): Promise<Work> {
   const { servers, fresh, members, state, failures } = work
   const foreign = await foreignAmong([...servers, ...members], state.servers)
@@ -89,8 +92,8 @@ async function excludeForeign(work: Work): Promise<Work> {
 }
 
 /**
- * Our rules stand already, so a member of SERVICES leads packets to its point at once, and the
- * virtual server comes first. Meanwhile LEAVING records that it is ours.
+ * Our rules exist already, so a member of SERVICES leads packets to its point at once. The virtual server must exist
+ * before that; meanwhile LEAVING records that it is ours.
  */
 async function claimByLeaving({ fresh, state: { sets } }: Work): Promise<void> {
   await sets.add(fresh.flatMap(leavingKey))
@@ -110,7 +113,7 @@ async function addMembers(
   for (const [key, why] of refused) failed.set(key, why)
 }
 
-/** Creates or alters what a set records as ours. */
+/** Creates or alters the virtual servers that a set records as ours. */
 async function createServers(work: Work): Promise<void> {
   const { servers, state, failures } = work
   const { failed } = failures
@@ -126,7 +129,7 @@ async function createServers(work: Work): Promise<void> {
   }
 }
 
-/** Where another process was faster, withdraws. */
+/** Writes virtual servers; where another process created one first, deletes our members. */
 async function alter(keys: readonly ObjectKey[], work: Work): Promise<void> {
   const { members, state, failures } = work
   const { failed, left } = failures
@@ -169,7 +172,7 @@ async function removeServers(work: Work): Promise<void> {
   for (const key of result.held) if (!unreachable.includes(key)) drainer.hold(key)
 }
 
-/** No new connection takes the short circuit to a virtual server that is about to be removed, nor is one dropped instead. */
+/** Ends the short circuits to virtual servers that are about to be removed; new connections are not dropped instead. */
 async function endShortCircuits({ unwantedMembers, state: { sets } }: Work): Promise<void> {
   await sets.delete(inOrderOfRemoval(unwantedMembers.filter(isOfShortCircuit)))
 }
@@ -200,7 +203,7 @@ interface Withdrawal {
   readonly failed: Map<ObjectKey, KernelError>
 }
 
-/** Where another process created its virtual server just now, before ours: deletes our members. */
+/** Deletes our members at points where another process created its virtual server just before ours. */
 async function withdrawMembers(
   sets: SetMembers,
   { refused, members, failed }: Withdrawal,
@@ -215,7 +218,7 @@ async function withdrawMembers(
   await sets.delete([...lost, ...claims])
 }
 
-/** Of a virtual server or a member about one. */
+/** The error for a foreign virtual server, or for a member that refers to one. */
 function foreignError(key: ObjectKey): KernelError {
   const server = kindOf(key) === 'vs' ? nameOf(key) : memberOf(key).member
   const message = `another process has a virtual server at ${server}; it is left alone. Remove it (ipvsadm -D), or the Service is not served there`
@@ -226,15 +229,15 @@ type PausingState = Pick<ManagedState, 'servers' | 'program' | 'sets'>
 
 /** Whether a virtual server that exists is about to get another scheduler. */
 function changesScheduler(server: ObjectKey, { servers, program }: PausingState): boolean {
-  const held = servers.known.get(server)
+  const held = servers.texts.get(server)
   const wanted = program.specOf(server)?.settings.scheduler
   return held !== undefined && wanted !== undefined && splitText(held)[0].split(' ')[0] !== wanted
 }
 
 /**
- * Has first packets dropped while `write` gives these virtual servers another scheduler: the kernel takes the old one away,
- * waits for all processors, and refuses new connections until the new one is there (`ip_vs_edit_service`). Clients send
- * their first packet again.
+ * Drops first packets while `write` gives these virtual servers another scheduler: the kernel removes the old
+ * scheduler, waits for all processors, and refuses new connections until the new one is set (`ip_vs_edit_service`).
+ * Clients send their first packet again.
  */
 export async function whilePaused(
   servers: readonly ObjectKey[],
@@ -261,24 +264,31 @@ function pausedKeys(server: ObjectKey, { sets }: PausingState): readonly ObjectK
 }
 
 /**
- * Members in the order in which they are added, so that no packet meets half of them: who may pass before all others are
- * turned away, and what leads packets to the point after all that rules look up for them.
+ * Members in the order in which they are added, so that no packet meets an incomplete state: the sources that may pass
+ * come before the member that turns away all others, and what leads packets to the point comes after everything that
+ * rules look up for them.
  */
 function inOrderOfAddition(members: readonly ObjectKey[]): readonly ObjectKey[] {
   return members.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
-/** The reverse: clients are turned away no more before those are deleted who may pass. */
+/** The reverse order: the member that turns clients away is deleted before the sources that may pass. */
 export function inOrderOfRemoval(members: readonly ObjectKey[]): readonly ObjectKey[] {
   return members.toSorted((a, b) => rankOf(b) - rankOf(a))
 }
 
-/** Whether a member says who is masqueraded: it comes before the virtual server, which would send packets on without. */
+/**
+ * Whether a member decides who is masqueraded. It is added before the virtual server, which would send packets on
+ * unmasqueraded.
+ */
 function isOfMasquerade(member: ObjectKey): boolean {
   return ['MASQUERADE', 'ONNODE'].includes(roleOf(member))
 }
 
-/** Whether a member leads to another virtual server than that of its point, or drops those whom none leads there. */
+/**
+ * Whether a member leads to another virtual server than that of its point, or drops packets that no short circuit
+ * takes.
+ */
 function isOfShortCircuit(member: ObjectKey): boolean {
   return ['SHORTCUT', 'DROP'].includes(roleOf(member))
 }

@@ -4,24 +4,24 @@ import type { KernelModules } from '../../kernel/kernel-modules.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { MissingRequirement } from '../mode.ts'
 
-/** What rules are written with, and the modules behind them. */
+/** The kernel interfaces that a mode needs to write rules. */
 export interface Netfilter {
   readonly iptables: Iptables
   readonly sets: Sets
   readonly modules: KernelModules
 }
 
-/** Whether this daemon can write rules, or what it would take. */
+/** Whether this daemon can write rules, and if not, what is missing. */
 export type RulesAccess =
   | { readonly ok: true }
   | { readonly ok: false; readonly missing: MissingRequirement }
 
-/** Rules, or why this daemon cannot write any: then only modes that need none can work. */
+/** The kernel interfaces for rules, or why this daemon cannot write rules: then only modes without rules can work. */
 export type NetfilterAccess =
   | { readonly ok: true; readonly parts: Netfilter; readonly families: readonly Family[] }
   | Extract<RulesAccess, { ok: false }>
 
-/** What a mode lacks that cannot do without rules. */
+/** The missing requirements of a mode that cannot work without rules. */
 export function missingRules(access: RulesAccess): readonly MissingRequirement[] {
   return access.ok ? [] : [access.missing]
 }

@@ -10,13 +10,13 @@ type ArrivalRole = 'SERVICES' | 'RANGED' | 'ALLOWED' | 'REJECT' | 'DROP'
 const SET_OF_ANSWER = { reject: 'REJECT', drop: 'DROP' } as const
 
 /**
- * What happens to a new connection that arrives at a frontend, as every mode decides it that takes
- * packets by sets instead of translating them in rules.
+ * What happens to a new connection that arrives at a frontend, in the modes that select packets by sets instead of
+ * translating them in rules. It names no set: each mode has its own sets for it.
  */
 export interface Arrival {
   /** Only these sources may enter; undefined: every source. */
   readonly sourceRanges: readonly Cidr[] | undefined
-  /** The pool of the frontend has no backend, and this is what clients meet; undefined: it has one. */
+  /** What clients get if the pool of the frontend has no backend; undefined if it has one. */
   readonly unserved: 'reject' | 'drop' | undefined
   /** Pods and processes of this node take the cluster pool, which has a backend. */
   readonly isShortCircuited: boolean
@@ -40,7 +40,7 @@ export function usableBackends({ pools }: ForwardingEntry, pool: Pool): readonly
   return pools[pool].filter(({ weight }) => weight > 0)
 }
 
-/** A Service is served at every address of its own family only. */
+/** The addresses of the given family: a Service is served only at addresses of its own family. */
 export function addressesOfFamily(
   addresses: readonly IpAddress[],
   family: Family,

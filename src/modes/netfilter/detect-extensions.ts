@@ -7,10 +7,10 @@ import { trialText } from './trial.ts'
 const CHAIN = 'NPROXY-PROBE'
 
 /**
- * What can be chosen by trying: hairpin by one BPF rule, fully random source ports, rules that match
- * sockets.
- * Only a refusal proves that it cannot be; a held lock proves nothing. How a free port is searched for shows in nothing but
- * the version, `release` as `uname -r` prints it: Linux 5.0 begins at random (its commit 912da924a29f).
+ * Detects by trial which optional extensions the kernel has: hairpin by one BPF rule, fully random source ports, rules
+ * that match sockets. Only a refusal proves that an extension is missing; a held lock proves nothing. How the kernel
+ * searches for a free port can only be told by its version (`release`, as `uname -r` prints it): Linux 5.0 and later
+ * begin at random (commit 912da924a29f).
  */
 export async function detectExtensions(
   iptables: Pick<Iptables, 'restore'>,
@@ -28,7 +28,10 @@ export async function detectExtensions(
   }
 }
 
-/** Major and minor of what `uname -r` prints, as one number that compares: `5.10.0-8-amd64` is 5,010. NaN: it is not a version. */
+/**
+ * Major and minor version of what `uname -r` prints, as one comparable number: `5.10.0-8-amd64` is 5,010. NaN if it is
+ * not a version.
+ */
 export function linuxVersion(release: string): number {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(release) ?? []
   return Number(major) * 1_000 + Number(minor)

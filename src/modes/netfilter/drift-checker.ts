@@ -2,13 +2,13 @@ import type { Clock } from '../../lib/clock.ts'
 import type { ForeignChange, ObjectKey } from '../mode.ts'
 import type { SetMembers } from './set-members.ts'
 
-/** What reports no changes is read at this interval. */
+/** The interval at which objects are read whose changes the kernel does not report. */
 const EVERY_MS = 1_000
 
 /** Members; to read more would hold up changes. Verification reads larger sets, too. */
 const LARGEST_SET = 1_000
 
-/** What is looked at, when, and who learns of a change. */
+/** What is checked, when, and who is notified of a change. */
 export interface DriftCheckerParts {
   readonly clock: Clock
   /** Runs nothing else of the mode meanwhile. */
@@ -18,7 +18,7 @@ export interface DriftCheckerParts {
   onForeignChange(change: ForeignChange): void
 }
 
-/** Looks once a second, never waits for itself, and goes on after questions without an answer. */
+/** Checks once a second, never runs two rounds at once, and goes on after a request that got no answer. */
 export class DriftChecker {
   readonly #parts: DriftCheckerParts
   #cancel: () => void = () => {}
@@ -29,7 +29,7 @@ export class DriftChecker {
     this.#schedule()
   }
 
-  /** No round starts after this, and none that runs reports anything. */
+  /** After this call no round starts, and a running round reports nothing. */
   stop(): void {
     this.#stopped = true
     this.#cancel()
@@ -48,7 +48,7 @@ export class DriftChecker {
         if (!this.#stopped) change = { ...change, keys: await parts.look() }
       })
     } catch {
-      change = { keys: 'all', by: 'an unanswered question' }
+      change = { keys: 'all', by: 'an unknown program: the check got no answer' }
     }
     const isChanged = change.keys === 'all' || change.keys.length > 0
     if (isChanged && !this.#stopped) parts.onForeignChange(change)

@@ -1,9 +1,9 @@
 import { NodeProxyError } from '../../lib/error.ts'
 
-/** Kernels without these hold nothing of ours in them. */
+/** The error codes of kernels without IPVS or IP sets, which therefore hold nothing of ours in them. */
 const ABSENT = new Set(['NP_KERNEL_IPVS_MISSING', 'NP_KERNEL_IPSET'])
 
-/** What a kernel without IPVS or sets cannot do need not be done. */
+/** Runs `work`, and ignores the error if the kernel has no IPVS or no sets: there is nothing to do in such a kernel. */
 export async function ifPresent(work: () => Promise<unknown>): Promise<void> {
   try {
     await work()

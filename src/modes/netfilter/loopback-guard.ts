@@ -36,7 +36,7 @@ export class LoopbackGuard {
     })
   }
 
-  /** What the guards that stand keep, an incomplete guard included. */
+  /** The values of route_localnet that the existing guards keep, including an incomplete guard. */
   async found(): Promise<ReadonlySet<FoundRouting>> {
     const seen = await this.#chains.observe([
       ...objectsOf('closed').keys(),

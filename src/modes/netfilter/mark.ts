@@ -32,11 +32,10 @@ export function clearMark(settings: MarkSettings): string {
 }
 
 /**
- * The mark of packets that ipvs or userspace mode has taken, 1–2³¹: the bit below the
- * masquerade bit, or the one above it if the masquerade bit is the lowest. A packet to a Service carries it
- * from mangle PREROUTING on, so that a policy route delivers it locally. While one mode takes
- * over from the other, both modes' rules stand, and exactly one of them may handle a new
- * connection: the rules of iptables mode let pass what carries it.
+ * The mark of packets that ipvs or userspace mode has taken, 1–2³¹: the bit below the masquerade bit, or the one above
+ * it if the masquerade bit is the lowest. A packet to a Service carries it from mangle PREROUTING on, so that a policy
+ * route delivers it locally. While one mode takes over from the other, the rules of both modes exist, and exactly one
+ * of them may handle a new connection: the rules of iptables mode let packets with this mark pass.
  */
 export function routingBit({ masqueradeBit }: MarkSettings): number {
   return (1 << (masqueradeBit === 0 ? 1 : masqueradeBit - 1)) >>> 0
@@ -60,8 +59,8 @@ export function clearRouted(settings: MarkSettings): string {
 }
 
 /**
- * Matches the client's packets, and ICMP errors for it, of connections that `setTaken` noted:
- * userspace mode has them, whatever became of the Service.
+ * Matches the client's packets, and ICMP errors about them, of connections that `setTaken` marked. They stay with
+ * userspace mode even if the Service changes or is deleted.
  */
 export function isTaken(settings: MarkSettings): string {
   const mark = hex(routingBit(settings))
@@ -75,9 +74,9 @@ export function setTaken(settings: MarkSettings): string {
 }
 
 /**
- * The mark (SO_MARK) of userspace mode's own connections to backends, which are never taken,
- * be a backend's address that of a Service. A bit that is 0 in every mark of ipvs mode's
- * shortCircuit, and neither the masquerade bit nor the routing bit.
+ * The mark (SO_MARK) of userspace mode's own connections to backends, which are never taken, even if the address of a
+ * backend is that of a Service. It is a bit that is 0 in every short-circuit mark of ipvs mode, and neither the
+ * masquerade bit nor the routing bit.
  */
 export function ownMark({ masqueradeBit }: MarkSettings): number {
   return masqueradeBit < 9 ? 0x200 : 0x40

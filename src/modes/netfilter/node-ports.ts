@@ -6,10 +6,9 @@ import type { NetfilterSettings } from './settings/settings.ts'
 const LOOPBACK = '127.0.0.1' as IpAddress
 
 /**
- * The end of a dispatch chain: packets to those of this node's addresses that are in
- * `nodePortScope` go on to `chain`. The kernel decides what is local, so an
- * address that comes or goes needs no new rule. Loopback serves only when
- * configured, and IPv6 never (the kernel has no route_localnet for ::1).
+ * The end of a dispatch chain: packets to addresses of this node in `nodePortScope` go on to `chain`. The kernel
+ * decides which addresses are local, so an address that is added or removed needs no new rule. Loopback serves only
+ * when configured, and IPv6 loopback never (the kernel has no route_localnet for ::1).
  */
 export function toNodePorts(
   settings: NetfilterSettings,

@@ -2,7 +2,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 
 /**
- * Keys of what modes make besides chains and jumps, whose keys begin with their family:
+ * Keys of the objects that modes create besides chains and jumps (whose keys begin with their family):
  * `set/NPVS-4-SERVICES`, `member/NPVS-4-SERVICES/10.96.0.1,tcp:80`, `route/4`.
  */
 export function setKey(name: string): ObjectKey {
@@ -19,13 +19,13 @@ export function routeKey(family: Family): ObjectKey {
   return `route/${family}` as ObjectKey
 }
 
-/** The first word of a key: `set`, `member`, …; `rule` of chains and jumps. */
+/** The first word of a key: `set`, `member`, …; `rule` for chains and jumps. */
 export function kindOf(key: ObjectKey): string {
   const kind = key.slice(0, key.indexOf('/'))
   return kind === '4' || kind === '6' ? 'rule' : kind
 }
 
-/** Those of one kind or several, in their order. */
+/** The keys of one or several kinds, in their order. */
 export function ofKind(
   keys: readonly ObjectKey[],
   ...kinds: readonly string[]
@@ -44,8 +44,8 @@ export function memberOf(key: ObjectKey): { readonly set: string; readonly membe
   return { set, member }
 }
 
-/** Members without a mark, sets and routes are right when they are there. */
+/** Digest of members without a mark, sets and routes: for these only existence is compared. */
 export const PRESENT = 1 as Digest
 
-/** A set, a route or a relay of ours that is otherwise than we make it. */
+/** Digest of a set, a route or a relay of ours that differs from what we create. */
 export const ALTERED = 2 as Digest

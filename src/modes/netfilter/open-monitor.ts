@@ -16,11 +16,11 @@ import type { OwnedChains } from './chains/keeper-options.ts'
 export interface MonitorOptions {
   readonly clock: Clock
   readonly families: readonly Family[]
-  /** Whose changes are of interest. */
+  /** The chains whose changes are reported. */
   readonly owned: OwnedChains
 }
 
-/** Watches for changes to chains by other processes; a noop where the kernel reports none. */
+/** Watches for changes to chains by other processes; does nothing where the kernel reports no changes. */
 export async function openMonitor(
   { backend }: Iptables,
   { clock, families, owned }: MonitorOptions,

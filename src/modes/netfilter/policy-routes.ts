@@ -8,8 +8,8 @@ import { ALTERED, nameOf, PRESENT, routeKey } from './object-key.ts'
 import type { NetfilterSettings } from './settings/settings.ts'
 
 /**
- * Tables of our own, with nothing in them but the one route. Each mode has its own, so that the
- * one that leaves takes nothing away from the one that comes.
+ * Tables of our own that contain only this route. Each mode has its own table, so that a mode which ends removes
+ * nothing of the mode that follows.
  */
 export const ROUTE_TABLES = { ipvs: 28_272, userspace: 28_273 } as const
 /** The number of one of `ROUTE_TABLES`. */
@@ -19,9 +19,9 @@ export type RouteTable = (typeof ROUTE_TABLES)[keyof typeof ROUTE_TABLES]
 const PRIORITY = 7
 
 /**
- * Delivers what is marked as going to a Service to this node, whatever its
- * destination. One rule and one route for any number of Services: their addresses
- * become no addresses of the node, so nothing else answers there.
+ * Delivers packets that are marked as going to a Service to this node, whatever their destination. One rule and one
+ * route are enough for all Services: the addresses of Services do not become addresses of the node, so nothing else
+ * answers there.
  */
 export function policyRoute(
   settings: Pick<NetfilterSettings, 'masqueradeBit'>,
@@ -46,24 +46,24 @@ export class PolicyRoutes {
     this.#table = table
   }
 
-  /** Makes the routes of these keys; a route that is there already is left alone. */
+  /** Creates the routes of these keys; a route that exists already is left alone. */
   set(keys: readonly ObjectKey[]): Promise<Refusals> {
     return each(keys, (family) =>
       this.#routes.ensure(policyRoute(this.#settings, family, this.#table)),
     )
   }
 
-  /** Of the families of these routes, removes those that an earlier start made for another mark. */
+  /** Removes routes that an earlier start made for another mark, in the families of these routes. */
   tidy(keys: readonly ObjectKey[]): Promise<Refusals> {
     return each(keys, (family) => this.#removeStrays(family))
   }
 
-  /** Removes the routes of these keys, those of an earlier start for another mark too. */
+  /** Removes the routes of these keys, including those that an earlier start made for another mark. */
   unset(keys: readonly ObjectKey[]): Promise<Refusals> {
     return each(keys, (family) => this.#remove(family))
   }
 
-  /** The routes in the mode's table; ALTERED: one for another mark is among them. */
+  /** The routes in the mode's table; ALTERED if a route for another mark is among them. */
   async observe(): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const seen = new Map<ObjectKey, Digest>()
     for (const family of [4, 6] as const) {
@@ -74,7 +74,7 @@ export class PolicyRoutes {
     return seen
   }
 
-  /** Reports that another process removed a rule or route of ours; the result stops it. */
+  /** Reports that another process removed a rule or route of ours; returns a function that stops this. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
     const keys = this.#settings.families.map(routeKey)
     return this.#routes.watch(() => onForeignChange({ keys, by: 'another program' }))
@@ -94,7 +94,7 @@ export class PolicyRoutes {
     for (const stray of await this.#strays(family)) await this.#routes.remove(stray)
   }
 
-  /** Ours, but for a mark that nothing sets any more. */
+  /** Routes of ours whose mark is not used any more. */
   async #strays(family: Family): Promise<readonly PolicyRoute[]> {
     const wanted = this.#wanted(family)
     const ours = (await this.#routes.list()).filter(({ table }) => table === this.#table)

@@ -14,7 +14,7 @@ export function from(source: Cidr | undefined): string {
   return source === undefined || source.endsWith('/0') ? '' : `-s ${source} `
 }
 
-/** The negation of `from`; `source` is not of length 0, which the nft variant refuses. */
+/** The negation of `from`; `source` must not have length 0, which the nft variant refuses. */
 export function notFrom(source: Cidr): string {
   return `! -s ${source} `
 }
@@ -31,8 +31,8 @@ export function dport(protocol: Protocol, port: number | string): string {
 }
 
 /**
- * What one of the objects is that modes make alike: chains, jumps, sets, members and policy
- * routes; undefined: something that only one mode makes. `rules` counts those of a chain.
+ * The description of an object of a kind that several modes have: chains, jumps, sets, members and policy routes;
+ * undefined for kinds that only one mode has. `rules` is the number of rules of a chain.
  */
 export function describe(key: ObjectKey, rules: number): ObjectDescription | undefined {
   switch (kindOf(key)) {

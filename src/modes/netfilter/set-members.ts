@@ -12,19 +12,19 @@ import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import { ALTERED, kindOf, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
 import { type KeptSet, parseMember } from './role-sets.ts'
 
-/** Commands made at a time, lest those of tens of thousands of members cost memory. */
+/** Commands generated at a time, because those for tens of thousands of members would take much memory. */
 const AT_ONCE = 1024
 
-/** A set's member that carries no mark where all should. */
+/** A set's member without a mark, in a set where all should have one. */
 const UNMARKED = 0 as Digest
 
-/** The sets that a mode keeps, and what they are written with. */
+/** The sets that a mode keeps, and the parameters for writing them. */
 export interface SetMembersOptions {
   readonly sets: Sets
-  /** Begins the name of every set of the mode, and of nothing else. */
+  /** The prefix of the names of all sets of the mode, which no other set has. */
   readonly prefix: string
   readonly kept: readonly KeptSet[]
-  /** Of refusals. */
+  /** The error code of refusals. */
   readonly code: string
 }
 
@@ -34,7 +34,7 @@ export class SetMembers {
   readonly #prefix: string
   readonly #code: string
   readonly #wanted: ReadonlyMap<string, KeptSet>
-  readonly #known = new Map<string, Map<string, Digest>>()
+  readonly #digests = new Map<string, Map<string, Digest>>()
 
   constructor({ sets, prefix, kept, code }: SetMembersOptions) {
     this.#sets = sets
@@ -45,22 +45,22 @@ export class SetMembers {
 
   /** Every member of every set. */
   keys(): readonly ObjectKey[] {
-    return [...this.#known.keys()].flatMap((set) => this.keysIn(set))
+    return [...this.#digests.keys()].flatMap((set) => this.keysIn(set))
   }
 
-  /** Members of one set; of those with marks only the ones with this mark, if one is given. */
+  /** Members of one set; with `mark`, only the members with this mark. */
   keysIn(set: string, mark?: number): readonly ObjectKey[] {
-    return [...(this.#known.get(set) ?? [])]
+    return [...(this.#digests.get(set) ?? [])]
       .filter(([, digest]) => mark === undefined || digest === mark)
       .map(([member]) => memberKey(set, member))
   }
 
   /** Whether a set has the member, as last read or written. */
   has(set: string, member: string): boolean {
-    return this.#known.get(set)?.has(member) ?? false
+    return this.#digests.get(set)?.has(member) ?? false
   }
 
-  /** Makes the sets of these keys; one that exists with its type is left as it is. Returns refusals. */
+  /** Creates the sets of these keys; one that exists with the wanted type is left as it is. Returns refusals. */
   create(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const wanted = keys.filter((key) => this.#wanted.has(nameOf(key)))
     return this.#run(wanted, (key) => {
@@ -69,7 +69,7 @@ export class SetMembers {
     })
   }
 
-  /** Of a member with a mark, the mark is the digest. */
+  /** Adds members; the digest of a member with a mark is the mark. Returns refusals. */
   async add(
     keys: readonly ObjectKey[],
     markOf: (key: ObjectKey) => number | undefined = () => undefined,
@@ -87,7 +87,7 @@ export class SetMembers {
     return failed
   }
 
-  /** Deletes members; those of a set that is not kept are only forgotten. Returns refusals. */
+  /** Deletes members; those of a set that is not in use are only removed from the record. Returns refusals. */
   async delete(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const present = keys.filter((key) => this.#wanted.has(memberOf(key).set))
     const failed = await this.#run(present, (key) => {
@@ -96,7 +96,7 @@ export class SetMembers {
     })
     for (const key of keys) {
       const { set, member } = memberOf(key)
-      if (!failed.has(key)) this.#known.get(set)?.delete(member)
+      if (!failed.has(key)) this.#digests.get(set)?.delete(member)
     }
     return failed
   }
@@ -104,7 +104,7 @@ export class SetMembers {
   /** Removes sets with their members; the kernel refuses one that a rule names. Returns refusals. */
   async destroy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const failed = await this.#run(keys, (key) => ({ do: 'destroy', name: nameOf(key) }))
-    for (const key of keys) if (!failed.has(key)) this.#known.delete(nameOf(key))
+    for (const key of keys) if (!failed.has(key)) this.#digests.delete(nameOf(key))
     return failed
   }
 
@@ -120,33 +120,33 @@ export class SetMembers {
       if (wanted && (only === undefined || only.has(name))) await this.#read(name)
     }
     for (const name of this.#wanted.keys()) {
-      if (!headers.has(name)) this.#known.delete(name)
+      if (!headers.has(name)) this.#digests.delete(name)
       if (only && !only.has(name)) continue
       if (this.#wanted.get(name)?.isPrivate) continue
-      for (const [member, digest] of this.#known.get(name) ?? []) {
+      for (const [member, digest] of this.#digests.get(name) ?? []) {
         seen.set(memberKey(name, member), digest)
       }
     }
     return seen
   }
 
-  /** Names of the sets that hold more or fewer members than we know of: one cheap question. */
+  /** Names of the sets that hold more or fewer members than recorded; a single cheap request. */
   async disturbed(): Promise<readonly string[]> {
     const headers = await this.#sets.headers(this.#prefix)
     return this.names.filter((name) => headers.get(name)?.entries !== this.sizeOf(name))
   }
 
-  /** Of the sets that the mode keeps, there or not. */
+  /** The names of the sets that the mode keeps, whether they exist or not. */
   get names(): readonly string[] {
     return [...this.#wanted.keys()]
   }
 
-  /** Members that a set has, as far as we know. */
+  /** The recorded number of members of a set. */
   sizeOf(name: string): number {
-    return this.#known.get(name)?.size ?? 0
+    return this.#digests.get(name)?.size ?? 0
   }
 
-  /** Members of one set that are more, fewer or marked otherwise than we know of. */
+  /** Members of one set that were added, removed or marked differently since they were recorded. */
   async alteredIn(name: string): Promise<readonly ObjectKey[]> {
     const known = this.#of(name)
     const found = await this.#membersOf(name)
@@ -155,7 +155,7 @@ export class SetMembers {
     return [...others, ...gone].map(([member]) => memberKey(name, member))
   }
 
-  /** Removes all sets with our prefix; throws the code of what stays. */
+  /** Removes all sets with our prefix; throws the code of the first refusal. */
   async removeAll(): Promise<void> {
     const names = (await this.#sets.names(this.#prefix)).filter((name) => !isOfProbe(name))
     const [refusal] = (await this.destroy(names.map(setKey))).values()
@@ -164,7 +164,7 @@ export class SetMembers {
   }
 
   async #read(name: string): Promise<void> {
-    this.#known.set(name, await this.#membersOf(name))
+    this.#digests.set(name, await this.#membersOf(name))
   }
 
   async #membersOf(name: string): Promise<Map<string, Digest>> {
@@ -181,8 +181,8 @@ export class SetMembers {
   }
 
   #of(set: string): Map<string, Digest> {
-    const known = this.#known.get(set) ?? new Map<string, Digest>()
-    this.#known.set(set, known)
+    const known = this.#digests.get(set) ?? new Map<string, Digest>()
+    this.#digests.set(set, known)
     return known
   }
 
@@ -211,7 +211,7 @@ function isAsWanted(header: SetHeader, type: SetType | undefined): boolean {
   return header.type === type.type && header.family === type.family && header.withMark === isMarked
 }
 
-/** Another process may be probing this kernel right now; it removes its own sets. */
+/** Another process may be probing this kernel at the moment; it removes its own sets. */
 function isOfProbe(name: string): boolean {
   return name.includes('PROBE-')
 }

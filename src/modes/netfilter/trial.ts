@@ -6,7 +6,7 @@ import type { Missing } from '../mode.ts'
 import type { Table } from './chains/object.ts'
 import type { KeptSet } from './role-sets.ts'
 
-/** One rule to try, and what to do when the kernel refuses it. */
+/** One rule to try, and what to report if the kernel refuses it. */
 export interface RuleTrial {
   readonly what: string
   readonly table: Table
@@ -33,7 +33,7 @@ interface TrialKernel {
   readonly iptables: Iptables
 }
 
-/** Makes sets and rules where no packet meets them, removes them, and says what was refused. */
+/** Creates sets and rules where no packet meets them, removes them, and returns what was refused. */
 export async function tryNetfilter(
   kernel: TrialKernel,
   trials: readonly Trials[],
@@ -108,7 +108,7 @@ export function trialText({
   return `*${table}\n:${chain} - [0:0]\n-A ${chain} ${rule}\n-F ${chain}\n-X ${chain}\nCOMMIT\n`
 }
 
-/** What a thrown error says is missing. */
+/** The missing requirement that a thrown error stands for. */
 export function missingRequirement(what: string, error: unknown, remedy: string): Missing {
   const message = messageOf(error)
   return { what: `${what}: ${message}`, remedy }

@@ -9,9 +9,9 @@ type Objects = ReadonlyMap<ObjectKey, Digest>
 
 /** What one entry wants at one point: an address, protocol and port. */
 export interface PointClaim {
-  /** Two claims with the same text are of the same point. */
+  /** Claims with the same text are for the same point. */
   readonly point: string
-  /** 0: the address was named; 1: it is one of this node's addresses. The lower one wins. */
+  /** 0: the address was named explicitly; 1: it is one of this node's addresses. The lower rank wins. */
   readonly rank: 0 | 1
   readonly objects: Objects
 }
@@ -19,7 +19,7 @@ export interface PointClaim {
 /** Everything that one entry wants. */
 export interface EntryObjects {
   readonly claims: readonly PointClaim[]
-  /** Wanted by any number of entries at once. */
+  /** Objects that several entries may want at once. */
   readonly shared: Objects
 }
 
@@ -35,14 +35,14 @@ interface Placed {
 }
 
 /**
- * The objects that all entries together want. Several may claim one point: the lower rank wins,
- * then the smaller id, in any order of arrival; the others get it when the winner goes.
+ * The objects that all entries together want. If several claim one point, the lower rank wins, then the smaller id,
+ * independent of the order of arrival; when the winner is removed, the next one gets the point.
  */
 export class WantedObjects {
   readonly #placed = new Map<EntryId, Placed>()
   readonly #points = new Map<string, readonly Contender[]>()
   readonly #owners = new Map<ObjectKey, EntryId>()
-  /** All that want an object that may be shared. */
+  /** All entries that want an object that may be shared. */
   readonly #holders = new Map<ObjectKey, ReadonlySet<EntryId>>()
   #changes = new Map<ObjectKey, Digest | undefined>()
 
@@ -61,12 +61,12 @@ export class WantedObjects {
     return moved
   }
 
-  /** Whether the entry has the point that it claims. */
+  /** Whether the entry has won the point that it claims. */
   has(id: EntryId, point: string): boolean {
     return this.#points.get(point)?.[0]?.owner === id
   }
 
-  /** Wants an object, or (no digest) none; without `owner` it is made for no entry. */
+  /** Records that an object is wanted, or (no digest) not wanted; without `owner` it belongs to no single entry. */
   want(key: ObjectKey, digest: Digest | undefined, owner?: EntryId): void {
     this.#changes.set(key, digest)
     if (digest === undefined || owner === undefined) this.#owners.delete(key)
@@ -82,14 +82,14 @@ export class WantedObjects {
     for (const [key, digest] of rules.digests) this.want(key, digest)
   }
 
-  /** What is wanted otherwise than at the last call, by digest; undefined: no more. */
+  /** The objects that changed since the last call, with their digests; undefined for those not wanted any more. */
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
     const changes = this.#changes
     this.#changes = new Map()
     return changes
   }
 
-  /** The entry that an object is made for; of a shared one the last that wanted it. */
+  /** The entry that an object belongs to; for a shared object the last entry that wanted it. */
   ownerOf(key: ObjectKey): EntryId | undefined {
     return this.#owners.get(key)
   }
@@ -101,7 +101,7 @@ export class WantedObjects {
     return [...owners].toSorted()
   }
 
-  /** Lets the best have the point; returns the one before and after, if they differ. */
+  /** Gives the point to the best claim; returns the previous and the new owner if they differ. */
   #contend(point: string, owner: EntryId, claim: PointClaim | undefined): readonly EntryId[] {
     const before = this.#points.get(point) ?? []
     const others = before.filter((contender) => contender.owner !== owner)
@@ -142,7 +142,7 @@ export class WantedObjects {
   }
 }
 
-/** The claims of one entry; a named address goes before one of the node's that is the same. */
+/** The claims of one entry by point; an explicit address wins over an equal address of the node. */
 function byPoint(claims: readonly PointClaim[]): ReadonlyMap<string, PointClaim> {
   const sorted = claims.toSorted((a, b) => b.rank - a.rank)
   return new Map(sorted.map((claim) => [claim.point, claim]))

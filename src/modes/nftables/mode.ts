@@ -29,12 +29,12 @@ import type { NftablesProgram } from './program/program.ts'
 import { connectionKey, countedElements, readTraffic } from './read-traffic.ts'
 import { IS_TRANSLATED } from './statements/matches.ts'
 
-/** Elements that are deleted in one transaction at most. */
+/** The maximum number of elements that are deleted in one transaction. */
 const AT_ONCE = 4_096
 
 const { EINVAL, EOPNOTSUPP } = constants.errno
 
-/** Of a kernel that has no tables with an owner. */
+/** The errors of a kernel that has no tables with an owner. */
 const UNKNOWN: ReadonlySet<number> = new Set([EINVAL, EOPNOTSUPP])
 
 /** Uses connection tracking, and has no effect. */
@@ -44,10 +44,10 @@ const TRACKING: Rule = {
 
 const FAMILIES: readonly Family[] = [4, 6]
 
-/** Objects of a change, beyond which its notifications are not read. */
-const HEARD_OBJECTS = 200
+/** For changes with more objects than this, the kernel's notifications are not read. */
+const MAX_NOTIFIED_OBJECTS = 200
 
-/** What an instance is built on; the instance closes none of it. */
+/** The dependencies of an instance, which does not close them. */
 export interface NftablesDependencies {
   readonly nftables: Nftables
   readonly monitor: RuleMonitor<TouchedObject>
@@ -62,7 +62,7 @@ export class NftablesMode implements Mode {
   readonly readTraffic: ReadTraffic | undefined
   readonly #kernel: NftablesDependencies
   readonly #state: ManagedState
-  /** Calls of `sync` and of a clean-up never overlap. */
+  /** Calls of `sync` and of a cleanup never overlap. */
   readonly #mutex = new Mutex()
   #isGuarded = false
 
@@ -81,17 +81,19 @@ export class NftablesMode implements Mode {
   }
 
   apply(change: Change): Promise<ApplyResult> {
-    return this.#known(async () => {
+    return this.#forgetAfterError(async () => {
       await this.#guard()
-      const result = await this.#unheard(change, () => applyChange(change, this.#state))
+      const result = await this.#withoutNotifications(change, () =>
+        applyChange(change, this.#state),
+      )
       await forgetConnections(this.#state, change.unset)
       return result
     })
   }
 
   observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
-    return this.#known(async () => {
-      // A daemon that finds everything as it should be applies nothing.
+    return this.#forgetAfterError(async () => {
+      // `apply` is not called if everything is as it should be, so the guard is also written here.
       if (keys === undefined) await this.#guard()
       return observe(this.#state, keys)
     })
@@ -108,7 +110,7 @@ export class NftablesMode implements Mode {
     return this.#mutex.run(() => cleanUp(this.#kernel.nftables))
   }
 
-  /** Conntrack translates established connections without our rules, so none has to be waited for. */
+  /** Conntrack translates established connections without our rules, so there is no need to wait for them. */
   async drainAndCleanup(signal: AbortSignal): Promise<void> {
     if (!signal.aborted) await this.cleanup()
   }
@@ -119,9 +121,9 @@ export class NftablesMode implements Mode {
     this.#isGuarded = await keepTranslating(this.#kernel.nftables, families)
   }
 
-  /** The socket of the monitor has no space for the notifications of a large change. */
-  async #unheard<T>({ set, unset }: Change, work: () => Promise<T>): Promise<T> {
-    if (set.length + unset.length <= HEARD_OBJECTS) return work()
+  /** Pauses notifications during a large change, for which the socket of the monitor has no space. */
+  async #withoutNotifications<T>({ set, unset }: Change, work: () => Promise<T>): Promise<T> {
+    if (set.length + unset.length <= MAX_NOTIFIED_OBJECTS) return work()
     const { nftables, monitor } = this.#kernel
     const before = nftables.commits
     const release = monitor.hold({ unsubscribed: true })
@@ -135,8 +137,8 @@ export class NftablesMode implements Mode {
     }
   }
 
-  /** After an error nothing is known of the kernel until it is read again. */
-  #known<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work` alone. After an error, nothing is known about the kernel until it is read again. */
+  #forgetAfterError<T>(work: () => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
       try {
         return await work()
@@ -148,7 +150,7 @@ export class NftablesMode implements Mode {
   }
 }
 
-/** Writes one change: a small one in one transaction of each family, so that no packet meets a part of it. */
+/** Writes one change. A small one takes one transaction in each family, so that no packet meets only a part of it. */
 async function applyChange(change: Change, state: ManagedState): Promise<ApplyResult> {
   const failed = new Map<ObjectKey, KernelError>()
   let uncertain = false
@@ -163,7 +165,7 @@ async function applyChange(change: Change, state: ManagedState): Promise<ApplyRe
   return { failed, uncertain }
 }
 
-/** Objects of ours that a change by another program concerns; undefined: none. Elements become suspects. */
+/** Our objects that a change by another program concerns; undefined if there are none. Elements become suspects. */
 export function foreignChange(
   { touched, by }: RuleChange<TouchedObject>,
   suspects: Suspects,
@@ -187,7 +189,7 @@ function concernedBy(touched: TouchedObject, suspects: Suspects): ObjectKey | 'a
     case 'chain':
       return keyOf(family, 'chain', touched.name)
     case 'set':
-      // With the set went the elements of every frontend.
+      // The set's elements, which belong to all frontends, are gone, too.
       return FRONTEND_SETS.includes(touched.name) ? 'all' : keyOf(family, 'set', touched.name)
     case 'element': {
       const { set, element } = touched
@@ -198,11 +200,11 @@ function concernedBy(touched: TouchedObject, suspects: Suspects): ObjectKey | 'a
 }
 
 /**
- * The kernel translates packets of established connections as long as any chain of type nat is there, and tracks
- * connections as long as any rule uses that. A firewall that flushes all tables would end them until ours is written
- * again; this table belongs to the daemon's socket, so that flushes of other programs spare it (NFT_TABLE_F_OWNER,
- * Linux 5.12). It goes with the socket. A kernel that does not know it has no such table. False: it was refused for another reason, and should be
- * tried again.
+ * The kernel translates packets of established connections as long as any chain of type nat exists, and tracks
+ * connections as long as any rule needs that. If a firewall flushes all tables, both would end until our table is
+ * written again. The table written here belongs to the daemon's socket, so that flushes of other programs do not
+ * remove it (NFT_TABLE_F_OWNER, Linux 5.12); it is removed when the socket is closed. An older kernel gets no such
+ * table. Returns false if it was refused for another reason and should be tried again.
  */
 export async function keepTranslating(
   nftables: Nftables,
@@ -224,8 +226,8 @@ export async function keepTranslating(
 }
 
 /**
- * Deletes what was counted of frontends that are gone, so that another Service that gets one of them begins at 0. A
- * refusal changes nothing of what is served, and the kernel forgets the elements after a day.
+ * Deletes the counters of frontends that are gone, so that another Service that gets one of them begins at 0. A
+ * refusal does not affect forwarding, and the kernel removes the elements after a day.
  */
 async function forgetConnections(state: ManagedState, gone: readonly ObjectKey[]): Promise<void> {
   if (!state.settings.countsTraffic) return

@@ -16,8 +16,8 @@ import * as statement from './statements/statements.ts'
 const CLIENTS = 'affinity-probe'
 
 /**
- * Tries each thing that the rules need in a table that no packet meets and that goes with the same transaction: a list
- * of modules would not show what the kernel accepts.
+ * Tries everything that the rules need, in a table that no packet meets and that is removed in the same transaction. A
+ * list of modules would not show what the kernel accepts.
  */
 export async function probeNftables(
   nftables: Nftables,
@@ -46,7 +46,7 @@ async function missingOf(
   return missing
 }
 
-/** Why the kernel cannot do it; undefined: it can. */
+/** The missing requirement if the kernel does not support it, else undefined. */
 async function attempt(
   nftables: Nftables,
   table: Table,
@@ -64,15 +64,15 @@ async function attempt(
   }
 }
 
-/** Something that the kernel must be able to do. */
+/** Something that the kernel must support. */
 interface Need {
   readonly what: string
-  /** In a table that is there already; empty: the table itself. */
+  /** The commands in a table that exists already; empty for the table itself. */
   readonly commands: readonly Command[]
   readonly remedy: string
 }
 
-/** In an order in which each need presumes only earlier ones. */
+/** Ordered so that each need depends only on earlier ones. */
 function needsOf(table: Table, settings: NetfilterSettings): readonly Need[] {
   return [
     { what: 'tables', commands: [], remedy: load('nf_tables') },

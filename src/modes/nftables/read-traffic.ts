@@ -17,8 +17,8 @@ import { frontendOfElement, keyOfElement } from './keys/object-key.ts'
 const NONE: PacketNumbers = { packetsIn: 0, bytesIn: 0, packetsOut: 0, bytesOut: 0 }
 
 /**
- * Connections by Service and backend, packets and bytes by Service. Every Service has a total: an
- * element that goes after a day must not look like a Service that is gone.
+ * Connections by Service and backend, packets and bytes by Service. Every Service has a total, because an element that
+ * is removed after a day must not make its Service look deleted.
  */
 export async function readTraffic(
   state: ManagedState,
@@ -43,10 +43,12 @@ export async function readTraffic(
   return { totals, backends }
 }
 
-/** Connections of one entry, by the backend as data of a map; also to those that it does not have any more. */
+/**
+ * Connections of one entry, by the backend as data of a map; includes backends that the entry does not have any more.
+ */
 type ByBackend = ReadonlyMap<string, number>
 
-/** What `connections` counted of each entry, over all its frontends. */
+/** The counts in `connections` for each entry, over all its frontends. */
 async function readConnections(state: ManagedState): Promise<ReadonlyMap<EntryId, ByBackend>> {
   const { program, settings } = state
   const found = new Map<EntryId, Map<string, number>>()
@@ -68,7 +70,7 @@ function sumOfBackends(counts: ByBackend | undefined): number {
   return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0)
 }
 
-/** The backends that an entry has, each once, and those without a connection, too. */
+/** The backends of an entry, each once, including those without a connection. */
 function backendsOf(
   { id, pools }: ForwardingEntry,
   counts: ByBackend | undefined,
@@ -124,7 +126,7 @@ function sum(
 
 type CountedElement = Element & Required<Pick<Element, 'counter'>>
 
-/** The elements of a set that count, each once: a list that is repeated passes some twice. */
+/** The elements of a set that have counters, each once: a listing that the kernel restarts reports some twice. */
 export async function countedElements(
   { nftables }: Pick<ManagedState, 'nftables'>,
   family: Family,
@@ -140,11 +142,11 @@ export async function countedElements(
 
 /** What an element of `connections` counts. */
 interface ConnectionKey {
-  /** The frontend with the address to which the connections were sent: it is looked for first. */
+  /** The frontend with the address to which the connections were sent; it is looked up first. */
   readonly byAddress: ObjectKey
-  /** The node port of that number. */
+  /** The node port with the same number. */
   readonly byPort: ObjectKey
-  /** As data of a map has it. */
+  /** The backend as data of a map. */
   readonly backend: Buffer
 }
 

@@ -11,7 +11,7 @@ import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 
 /** Entries and settings for the tests of the modes: each has a default, which a test overrides. */
 
-/** Throws TypeError for what is no address. */
+/** Throws TypeError if the text is not an address. */
 export function ip(text: string): IpAddress {
   const parsed = parseIp(text)
   if (parsed === undefined) throw new TypeError(`not an address: ${text}`)

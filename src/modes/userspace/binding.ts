@@ -5,18 +5,18 @@ import type { BindAddress, BoundListening } from './settings.ts'
 /** A port of a Service as configuration names it. */
 export interface BoundPort {
   readonly service: ServiceKey
-  /** Its name or its number; undefined: any, for Services with one port of the protocol. */
+  /** Its name or its number; undefined means the only port of this protocol. */
   readonly portRef?: string
   readonly protocol: RouteProtocol
 }
 
-/** `shop/cart:http/TCP`, `shop/cart:80/TCP` or `shop/cart/TCP`: no port name is a number. */
+/** `shop/cart:http/TCP`, `shop/cart:80/TCP` or `shop/cart/TCP`; a port name is never a number. */
 export function bindingKey({ service, portRef, protocol }: BoundPort): string {
   const port = portRef === undefined ? '' : `:${portRef}`
   return `${service}${port}/${protocol}`
 }
 
-/** Where an entry is to be served, in each way that its port can be named, without repetitions. */
+/** Where an entry is to be served, for each notation of its port, without repetitions. */
 export function listeningOf(
   { service, portName, frontends }: ForwardingEntry,
   protocol: RouteProtocol,

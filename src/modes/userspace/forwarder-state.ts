@@ -16,15 +16,14 @@ export class ForwarderState {
     this.forwarder = forwarder
   }
 
-  /** By `entry` key, of the routes that are served. */
+  /** The digests of the routes that are served, by `entry` key. */
   get digests(): ReadonlyMap<ObjectKey, Digest> {
     return this.#digests
   }
 
   /**
-   * Passes routes to the forwarder; undefined removes one. The result holds the routes that it
-   * refused, which are not served any more. The first call reaches the forwarder even without a
-   * route, because clients wait until then.
+   * Passes routes to the forwarder; undefined removes one. Returns the routes that it refused, which are not served
+   * any more. The first call reaches the forwarder even without a route, because clients wait for it.
    */
   async apply(
     routes: ReadonlyMap<ObjectKey, Route | undefined>,

@@ -18,35 +18,34 @@ export type RedirectPorts = Readonly<Record<Side, number>>
 export type PortsByFamily = ReadonlyMap<Family, RedirectPorts>
 
 /**
- * The data path: worker threads that move the bytes, their routes and their counters. Nothing of it can
- * be read back from the kernel.
+ * The data path: worker threads that move the bytes, their routes and their counters. None of this can be read back
+ * from the kernel.
  */
 export interface Forwarder extends Traffic {
   readonly dataPath: DataPath
   /** Ports to which rules must translate redirected packets; empty with `bound` listeners. */
   readonly ports: PortsByFamily
   /**
-   * Gives routes to every worker; undefined removes one. Connections of routes that changed or
-   * were removed keep their backends while these drain. Resolves once every worker serves accordingly,
-   * to the routes that cannot be served, as when a listener's address is taken. Before the first call
-   * redirected clients wait.
+   * Gives routes to every worker; undefined removes one. Connections of routes that changed or were removed keep their
+   * backends while these drain. Resolves once every worker has adopted the change, to the routes that cannot be
+   * served, for example because the address of a listener is taken. Redirected clients wait until the first call.
    */
   apply(
     changes: ReadonlyMap<EntryId, Route | undefined>,
   ): Promise<ReadonlyMap<EntryId, KernelError>>
-  /** What each worker counted of each route that had a connection. */
+  /** The counts of each worker for each route that had a connection. */
   routeTraffic(withBackends: boolean): Promise<readonly RouteTraffic[]>
   /**
-   * Serves on until no client is left, another process serves in its place, or the signal comes. At
-   * bound listeners it waits for clients that come now, too: no queue keeps them for the next process.
+   * Continues to serve until no client is left, another process serves instead, or the signal is aborted. With bound
+   * listeners it also waits for new clients, because no queue keeps them for the next process.
    */
   untilIdle(signal: AbortSignal): Promise<void>
   /**
-   * Listens no more, but serves whom the kernel has let in; ends UDP flows, and resolves when
-   * the last connection has ended or the signal comes.
+   * Stops listening, but serves clients whose connection the kernel has accepted; ends UDP flows. Resolves when the
+   * last connection has ended or the signal is aborted.
    */
   drain(signal: AbortSignal): Promise<void>
-  /** Resets what is left and ends the workers. */
+  /** Resets the remaining connections and ends the workers. */
   close(): Promise<void>
 }
 
@@ -54,15 +53,15 @@ export interface Forwarder extends Traffic {
 export interface ForwarderLimits {
   /** TCP connections and UDP flows of all workers together. */
   readonly connections: number
-  /** Those of one client: an IPv4 address, or a /64 of IPv6. */
+  /** The same for one client: an IPv4 address, or a /64 of IPv6. */
   readonly perClient: number
   /** Milliseconds that one backend may take to accept. */
   readonly connectMs: number
   /** Milliseconds after which no further backend is tried for a client. */
   readonly retryMs: number
-  /** Backends that are tried for one client. */
+  /** The maximum number of backends that are tried for one client. */
   readonly attempts: number
-  /** Milliseconds without a byte after which a TCP connection is ended; 0: never. */
+  /** Milliseconds without a byte after which a TCP connection is closed; 0: never. */
   readonly idleMs: number
   /** Milliseconds without a datagram after which a UDP client is forgotten. */
   readonly udpIdleMs: number
@@ -72,19 +71,19 @@ export interface ForwarderLimits {
   readonly affinityClients: number
 }
 
-/** What a forwarder is opened with; it does not change until it is closed. */
+/** The options for opening a forwarder; they do not change until it is closed. */
 export interface ForwarderOptions {
   readonly dataPath: DataPath
   readonly workers: number
-  /** How packets come in: redirected to one port for all Services, or at each listener's own address. */
+  /** How packets arrive: redirected to one port for all Services, or at each listener's own address. */
   readonly listening: 'transparent' | 'bound'
   readonly families: readonly Family[]
-  /** Where redirected packets may arrive; undefined: at the usual ports, or any that are free. */
+  /** Ports for redirected packets; undefined means the usual ports, or any free ones. */
   readonly portRange?: PortRange | undefined
   readonly limits: ForwarderLimits
   /** SO_MARK of packets to backends, by which the rules recognise them; 0: none. */
   readonly mark: number
-  /** A worker ended by itself, and its connections with it: the process cannot go on. */
+  /** Called when a worker has ended by itself, and its connections with it: the process cannot continue. */
   readonly onLost: (error: Error) => void
 }
 

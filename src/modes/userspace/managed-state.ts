@@ -30,13 +30,13 @@ export interface RedirectKernel {
   readonly conntrack: Pick<Conntrack, 'cutTranslatedTo'>
 }
 
-/** What an instance is built on; the instance closes none of it. */
+/** The dependencies of an instance, which does not close them. */
 export interface UserspaceDependencies {
-  /** Absent: the mode is only to be removed. */
+  /** Absent if the mode is only to be removed. */
   readonly forwarderState?: ForwarderState
-  /** Absent: packets come in at listeners of this machine, and the kernel is left alone. */
+  /** Absent if packets arrive at listeners of this machine: the kernel is not changed then. */
   readonly kernel?: RedirectKernel
-  /** Without a forwarder: the ports of the one of another process, for the rules. */
+  /** Without a forwarder: the ports of another process's forwarder, for the rules. */
   readonly ports?: PortsByFamily
 }
 
@@ -54,7 +54,7 @@ export interface ManagedState {
   readonly program: UserspaceProgram
   readonly forwarderState: ForwarderState | undefined
   readonly conntrack: RedirectKernel['conntrack'] | undefined
-  /** Undefined: nothing is in the kernel. */
+  /** Undefined if nothing is written to the kernel. */
   readonly redirect: Redirect | undefined
 }
 

@@ -111,7 +111,7 @@ export class UserspaceMode implements Mode {
   }
 }
 
-/** The result of one change, as its steps fill it in. */
+/** The result of one change, which its steps fill in. */
 interface MutableResult {
   readonly failed: Map<ObjectKey, KernelError>
   readonly left: Map<ObjectKey, Digest>
@@ -119,11 +119,10 @@ interface MutableResult {
 }
 
 /**
- * Writes one change, in an order in which no packet meets half of it: first packets of
- * removed listeners stop coming here; then the forwarder gets all routes in one call, because a
- * listener may pass from one Service to another; then come the rules, which name the ports of the
- * forwarder, before the set members that make packets match them; objects that are not needed any
- * more are removed last.
+ * Writes one change in an order in which no packet meets a partly written Service. First packets of removed listeners
+ * stop coming here. Then the forwarder gets all routes in one call, because a listener may pass from one Service to
+ * another. Then come the rules, which name the ports of the forwarder, before the set members that make packets match
+ * them. Objects that are not needed any more are removed last.
  */
 async function applyChange(change: Change, state: ManagedState): Promise<ApplyResult> {
   const result: MutableResult = { failed: new Map(), left: new Map(), uncertain: false }
@@ -193,9 +192,9 @@ function hasRedirectPort(key: ObjectKey): boolean {
 }
 
 /**
- * Deletes conntrack records that translate to the ports of an earlier run: of all UDP flows, which
- * would go there for as long as their clients send, and of TCP clients whose SYN was not answered
- * because that run was about to end. Their next packet meets the rules; established connections stay.
+ * Deletes conntrack records that translate to the ports of an earlier run: those of all UDP flows, which would last as
+ * long as their clients send, and those of TCP clients whose SYN was not answered because that run was about to end.
+ * Their next packet meets the rules; established connections stay.
  */
 async function deleteStaleRecords(
   former: ReadonlySet<number>,
@@ -221,21 +220,21 @@ function addFailed({ failed }: MutableResult, refused: ReadonlyMap<ObjectKey, Ke
   for (const [key, why] of refused) failed.set(key, why)
 }
 
-/** As they are added. */
+/** Members in the order in which they are added. */
 function inOrder(members: readonly ObjectKey[]): readonly ObjectKey[] {
   return members.toSorted((a, b) => orderOf(memberOf(a).set) - orderOf(memberOf(b).set))
 }
 
-/** Members of SERVICES bring packets here; the other sets decide what happens to those packets. */
+/** Members of SERVICES bring packets here; the other sets decide what happens to them. */
 function isServiceMember(key: ObjectKey): boolean {
   return memberOf(key).set.endsWith('-SERVICES')
 }
 
 /**
- * Leaves the node to another mode that serves already. It gets all new connections once the sets are
- * empty. Established ones still come to the forwarder, by their connmark and their translation in
- * conntrack, until they end or the drain time is over. Conntrack records of UDP flows would last as
- * long as their clients send, so they are deleted at once. Then everything is removed.
+ * Hands over to another mode that serves already. That mode gets all new connections once the sets are empty.
+ * Established ones still come to the forwarder, by their connmark and their translation in conntrack, until they end
+ * or the drain time is over. Conntrack records of UDP flows would last as long as their clients send, so they are
+ * deleted at once. Then everything is removed.
  */
 async function drainAndCleanup(state: ManagedState, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
@@ -263,10 +262,10 @@ async function emptySets({ redirect }: ManagedState): Promise<void> {
 }
 
 /**
- * Removes every trace of this mode in the kernel, of its earlier runs too: first what leads
- * packets here, then the sets that those rules name, then the translation of connections to
- * ports at which no process listens. After a failure the other steps still run, and the first error
- * is thrown in the end. The forwarder belongs to its opener and stays.
+ * Removes every trace of this mode in the kernel, including those of earlier runs: first what leads packets here, then
+ * the sets that those rules name, then the translation of connections to ports at which no process listens. After a
+ * failure the other steps still run, and the first error is thrown at the end. The forwarder belongs to its opener and
+ * stays.
  */
 async function cleanUp({ redirect, forwarderState, conntrack }: ManagedState): Promise<void> {
   if (redirect === undefined) return

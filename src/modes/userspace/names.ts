@@ -18,7 +18,7 @@ export const CHAIN = {
   fresh: `${PREFIX}NEW`,
   /** mangle: marks what the policy route is to deliver here. */
   divert: `${PREFIX}DIVERT`,
-  /** mangle: new connections whose socket is not there. */
+  /** mangle: new connections when no process listens for them. */
   hold: `${PREFIX}HOLD`,
   /** mangle INPUT. */
   input: `${PREFIX}INPUT`,
@@ -26,9 +26,9 @@ export const CHAIN = {
   output: `${PREFIX}OUTPUT`,
   /** nat PREROUTING: translates new connections to the port of the forwarder's socket. */
   redirect: `${PREFIX}REDIRECT`,
-  /** nat: the same, for those of this node's pods and processes. */
+  /** nat: the same for connections of this node's pods and processes. */
   pods: `${PREFIX}PODS`,
-  /** nat POSTROUTING: what we took meets no other rule. */
+  /** nat POSTROUTING: packets that we took meet no other rule. */
   taken: `${PREFIX}TAKEN`,
   /** filter INPUT, OUTPUT and FORWARD, new connections: refuses what has no backend. */
   filter: `${PREFIX}FILTER`,
@@ -42,7 +42,8 @@ const POINT = { type: 'hash:ip,port' } as const
 
 /**
  * One set for each role and family. A member is an address, a protocol and a port. Members are added in this order and
- * deleted in the reverse one, so that no client whom a Service serves meets what is for others before what is for him.
+ * deleted in the reverse order, so that a client that a Service serves always meets the rules for itself before those
+ * that refuse others.
  */
 const ROLES = {
   /** With a source network: members of RANGED that this network may connect to. */

@@ -12,8 +12,8 @@ const CHAIN = `${PREFIX}PROBE`
 const TRIED_ROLES = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
 
 /**
- * Tries what the mode needs of the kernel where no packet meets it, and removes it again: a
- * set of each type, and each kind of rule. At listeners of this machine it needs nothing.
+ * Tries what the mode needs of the kernel where no packet meets it, and removes it again: a set of each type, and each
+ * kind of rule. With listeners of this machine nothing is needed.
  */
 export async function probeUserspace(
   { kernel, forwarderState }: UserspaceDependencies,

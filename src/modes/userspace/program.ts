@@ -12,7 +12,7 @@ import type { Route } from './route.ts'
 import { baseRules } from './scaffolding.ts'
 import type { UserspaceSettings } from './settings.ts'
 
-/** For a mode without a forwarder, which only cleans up: its rules are never written. */
+/** For a mode without a forwarder, which only cleans up: the rules are never written. */
 const NO_PORTS: RedirectPorts = { pods: 0, others: 0 }
 
 /**
@@ -25,7 +25,7 @@ export class UserspaceProgram implements Program {
   readonly #wanted = new WantedObjects()
   readonly #rules: BaseRules
 
-  /** `ports`: of a forwarder that gets redirected packets. */
+  /** `ports`: those of a forwarder that gets redirected packets. */
   constructor(settings: UserspaceSettings, ports: PortsByFamily) {
     const { listening } = settings
     this.#settings = settings
@@ -56,12 +56,12 @@ export class UserspaceProgram implements Program {
     return describe(key, this.#rules.rulesOf(key)?.length)
   }
 
-  /** Everything that is forwarded. */
+  /** All entries that are forwarded. */
   entries(): Iterable<ForwardingEntry> {
     return this.#entries.values()
   }
 
-  /** The route of an `entry` key, with the listeners that it has; undefined: there is none. */
+  /** The route of an `entry` key, with the listeners that it won; undefined if the key is not wanted. */
   routeOf(key: ObjectKey): Route | undefined {
     const id = entryIdOf(key)
     const entry = this.#entries.get(id)

@@ -8,7 +8,7 @@ import {
   type TrafficReading,
 } from '../mode.ts'
 
-/** Payload bytes; `connections`: established ones, and UDP flows. Packets are not known here. */
+/** Payload bytes; `connections` counts established ones, and UDP flows. Packets are not counted. */
 export interface Tally {
   readonly connections: number
   readonly connectionsNow: number
@@ -20,9 +20,9 @@ export interface Tally {
 export interface RouteTraffic {
   readonly id: EntryId
   readonly service: ServiceKey
-  /** With backends that are gone. */
+  /** Includes backends that are gone. */
   readonly total: Tally
-  /** Those that had a connection. */
+  /** Only backends that had a connection. */
   readonly backends: readonly RouteBackendTraffic[]
 }
 
@@ -34,7 +34,7 @@ interface Sources {
   readonly program: { entries(): Iterable<ForwardingEntry> }
 }
 
-/** Requests the counts of all workers; a route without a connection costs them next to nothing. */
+/** Requests the counts of all workers; a route without a connection costs almost nothing. */
 export function readTraffic({ forwarder, program }: Sources): ReadTraffic {
   return async (isWanted) => {
     const counted = await forwarder.routeTraffic(isWanted !== undefined)
@@ -55,7 +55,9 @@ export function totalsOf(counted: readonly RouteTraffic[]): TrafficReading['tota
   return totals
 }
 
-/** The backends of these entries, those without a connection too, and removed ones that still have some. */
+/**
+ * The backends of these entries, including those without a connection, and removed ones that still have connections.
+ */
 export function backendsOf(
   counted: readonly RouteTraffic[],
   entries: Iterable<ForwardingEntry>,

@@ -19,7 +19,7 @@ import { SETS } from './names.ts'
 import type { Balancing, Route, RouteListener, RouteProtocol } from './route.ts'
 import type { BoundListening, TransparentListening, UserspaceSettings } from './settings.ts'
 
-/** The data path weighs backends always, so that the weighted schedulers are the same as the plain ones. */
+/** The data path always applies weights, so the weighted schedulers are the same as the plain ones. */
 const BALANCINGS: ReadonlyMap<string, Balancing> = new Map([
   ['rr', 'rr'],
   ['wrr', 'rr'],
@@ -36,13 +36,13 @@ export interface ClaimedListener extends PointClaim {
 
 export interface Rendered {
   readonly claims: readonly ClaimedListener[]
-  /** Wanted even when other entries want it too. */
+  /** Objects that several entries may want at once. */
   readonly shared: ReadonlyMap<ObjectKey, Digest>
-  /** With every listener that is wanted; other entries may have some of them. */
+  /** The route with every wanted listener; other entries may win some of them. */
   readonly route: Route
 }
 
-/** Pure: the same entry and settings give the same. Undefined: nothing of it is served here. */
+/** Pure: the same entry and settings give the same result. Undefined if nothing of the entry is served here. */
 export function render(entry: ForwardingEntry, settings: UserspaceSettings): Rendered | undefined {
   const { protocol } = entry
   const { listening } = settings
@@ -142,7 +142,7 @@ function listenerAt(
   return { ip, port, pools: { others: pool, pods }, sourceRanges }
 }
 
-/** A transparent socket serves loopback as any other address, in IPv4, where it is configured. */
+/** A transparent socket serves loopback like any other address, in IPv4, if configured. */
 function addressesOf(
   { family }: ForwardingEntry,
   { ip }: Frontend,
@@ -165,7 +165,7 @@ function memberships(
   return arrivalMembers(arrival, { point, ownRoles }, SETS[entry.family])
 }
 
-/** The addresses of this node where the rules serve the entry's family; else none. */
+/** The addresses of this node where the rules serve the entry's family; empty in other cases. */
 function servedAddresses(
   { family }: ForwardingEntry,
   { netfilter, nodeAddresses }: TransparentListening,
@@ -177,14 +177,14 @@ function presentObjects(keys: readonly ObjectKey[]): ReadonlyMap<ObjectKey, Dige
   return new Map(keys.map((key) => [key, PRESENT]))
 }
 
-/** What the data path balances by, for one Service. */
+/** How the data path balances one Service. */
 interface BalancingChoice {
   readonly balancing: Balancing
-  /** False: the Service names a scheduler that only IPVS has. */
+  /** False if the Service names a scheduler that only IPVS has. */
   readonly isKnown: boolean
 }
 
-/** The scheduler that a Service names, where this mode has it; else the configured one. */
+/** The scheduler that a Service names, if this mode has it; else the configured one. */
 export function balancingOf(scheduler: string | undefined, fallback: Balancing): BalancingChoice {
   if (scheduler === undefined) return { balancing: fallback, isKnown: true }
   const balancing = BALANCINGS.get(scheduler)

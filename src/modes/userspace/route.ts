@@ -11,9 +11,9 @@ export type Side = 'pods' | 'others'
 export interface RouteListener {
   readonly ip: IpAddress
   readonly port: number
-  /** Whom a client may get, by the side that it comes from. */
+  /** The pool that a client gets, by the side that it comes from. */
   readonly pools: Readonly<Record<Side, 'cluster' | 'local'>>
-  /** Undefined: everyone. Others are dropped. */
+  /** Undefined admits everyone. Clients outside the ranges are dropped. */
   readonly sourceRanges: readonly Cidr[] | undefined
 }
 
@@ -29,7 +29,7 @@ export type Balancing = 'rr' | 'lc'
  */
 export interface Route {
   readonly id: EntryId
-  /** By which its traffic is counted. */
+  /** The Service for which its traffic is counted. */
   readonly service: ServiceKey
   readonly protocol: RouteProtocol
   readonly family: Family

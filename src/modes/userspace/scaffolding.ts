@@ -13,8 +13,8 @@ const NEW = '-m conntrack --ctstate NEW '
 const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
 
 /**
- * All chains, however many Services there are, as what differs between Services is in sets; and our rules in the
- * built-in ones. `ports`: where the forwarder listens for packets of each side.
+ * All chains. They do not depend on the Services: what differs between Services is in sets. `ports`: where the
+ * forwarder listens for packets of each side.
  */
 export function baseRules(
   settings: NetfilterSettings,
@@ -56,8 +56,8 @@ export function baseRules(
 }
 
 /**
- * Packets that come in: those of connections that we have, and then those for Services, unless
- * they belong to a connection that others have.
+ * Incoming packets: first those of connections that this mode has taken, then those for Services, unless they belong
+ * to a connection of another mode or program.
  */
 function route(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isNotIn } = SETS[family]
@@ -70,8 +70,8 @@ function route(settings: NetfilterSettings, family: Family): readonly string[] {
 }
 
 /**
- * New connections that arrive between two daemons, while no process listens, are dropped instead of
- * refused: clients repeat their first packet, and conntrack remembers nothing of it.
+ * New connections that arrive while no process listens, between two daemons, are dropped instead of refused: clients
+ * repeat their first packet, and conntrack keeps no record of a dropped one.
  */
 const HOLD = ['-m socket --nowildcard -j RETURN', '-j DROP']
 
@@ -84,8 +84,8 @@ function arrival(settings: NetfilterSettings): readonly string[] {
 }
 
 /**
- * SHORTCUT is looked up before DROP and REJECT and again after them: a client has it while its member is added before
- * those and deleted after them, whenever its packet comes.
+ * SHORTCUT is looked up before DROP and REJECT and again after them: its member is added before theirs and deleted
+ * after theirs, so a client finds it in one of the look-ups at any moment.
  */
 function fresh(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = SETS[family]
@@ -105,9 +105,9 @@ function fresh(settings: NetfilterSettings, family: Family): readonly string[] {
 }
 
 /**
- * Gives new connections the port of the forwarder's socket for their side, and leaves their
- * address as it is. TPROXY would do without translation, but where bridged packets meet these
- * rules (bridge-nf-call-iptables) the kernel forgets the socket that it has chosen.
+ * Translates new connections to the port of the forwarder's socket for their side, and leaves their address unchanged.
+ * TPROXY would need no translation, but where bridged packets meet these rules (bridge-nf-call-iptables) the kernel
+ * forgets the socket that was chosen.
  */
 function redirect(
   settings: NetfilterSettings,
@@ -123,8 +123,8 @@ function toPort(port: RedirectPorts[Side]): readonly string[] {
 }
 
 /**
- * Packets of this node's processes. With the routing bit they turn round to loopback and come
- * in again. The forwarder's own connections never do, be a backend's address a Service's.
+ * Packets of this node's processes. Those with the routing bit are routed to loopback and come in again. The
+ * forwarder's own connections never are, even if the address of a backend is that of a Service.
  */
 function departure(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = SETS[family]
@@ -142,9 +142,9 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
 }
 
 /**
- * Answers to new connections that no process takes. Those of pods, at the short circuit, were taken. A packet to a listener
- * that was not taken, and is not to be refused, met the sets while they changed: it is dropped, as it would leave
- * untranslated, and taken or answered when its sender repeats it.
+ * Answers to new connections that no process takes. Those of pods, at the short circuit, were taken before. A packet
+ * to a listener that was not taken, and is not to be refused, met the sets while they changed. It is dropped, because
+ * it would otherwise leave untranslated; when its sender repeats it, it is taken or answered.
  */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = SETS[family]

@@ -19,13 +19,13 @@ export interface TransparentListening {
 /** `userspace.entry: bind`: the forwarder listens at the configured addresses of this machine. */
 export interface BoundListening {
   readonly kind: 'bound'
-  /** By `bindingKey`; Services that are not named are not served. */
+  /** By `bindingKey`; Services without a binding are not served. */
   readonly bindings: ReadonlyMap<string, readonly BindAddress[]>
 }
 
 /** Settings of one instance; other settings need a new instance. */
 export interface UserspaceSettings {
   readonly listening: TransparentListening | BoundListening
-  /** For Services without an annotation of their own. */
+  /** For Services without an annotation for it. */
   readonly balancing: Balancing
 }

@@ -1,11 +1,11 @@
-/** A Pod, or an address without one, of the universe of the tests. */
+/** A Pod of the test, or an address without a Pod. */
 export interface TestEnd {
   readonly name: string
   readonly ip: string
-  /** Absent: an address without a Pod. */
+  /** Absent for an address without a Pod. */
   readonly namespace?: string
   readonly labels?: Readonly<Record<string, string>>
-  /** By `protocol/name`. */
+  /** Named ports by `protocol/name`. */
   readonly named?: Readonly<Record<string, number>>
 }
 
@@ -49,8 +49,8 @@ export interface TestUniverse {
 }
 
 /**
- * Every connection of a small universe that the policies admit, as `source>destination protocol/port`. It writes the sets
- * down: all connections, without those of isolated Pods, with those that a rule enumerates; nothing of it is shared with
+ * Every connection of a small set of ends that the policies admit, as `source>destination protocol/port`. It
+ * enumerates: all connections, without those of isolated Pods, plus those that a rule admits. It shares no code with
  * the module under test.
  */
 export function allowedConnections(
@@ -143,7 +143,7 @@ function peersOf(
   })
 }
 
-/** `protocol/port`, each one that a rule enumerates. */
+/** `protocol/port` of each port that a rule enumerates. */
 function portsOf(
   { ports = [] }: TestRule,
   target: TestEnd,
@@ -162,7 +162,7 @@ function portsOf(
   })
 }
 
-/** Of IPv4, by numbers. */
+/** Whether a block contains an IPv4 address, computed with numbers. */
 function isIn(ip: string, cidr: string): boolean {
   const [address = '', bits] = cidr.split('/')
   const size = 2 ** (32 - Number(bits))

@@ -36,12 +36,12 @@ function rig(waitMs = 1_000) {
 test('a free lock is taken at once, and free after the release', async () => {
   const { lines, locks, parts } = rig(0)
   const ownership = await takeOwnership(parts)
-  expect(locks.own?.().pid).toBe(8)
+  expect(locks.ownerHere?.().pid).toBe(8)
   const reports: unknown[] = []
   ownership?.follow((problem) => reports.push(problem))
   ownership?.release()
   ownership?.release()
-  expect([locks.own, lines, reports]).toEqual([undefined, [], [undefined]])
+  expect([locks.ownerHere, lines, reports]).toEqual([undefined, [], [undefined]])
 })
 
 test('the wait for another node-proxy is logged once', async () => {
@@ -89,11 +89,11 @@ test('a process without rights does not block the daemon; the lock is taken when
     expect.stringContaining('@node-proxy'),
     undefined,
   ])
-  expect(locks.own).toBeDefined()
+  expect(locks.ownerHere).toBeDefined()
   await clock.advance(60_000)
   expect(locks.attempts).toBe(3)
   ownership?.release()
-  expect(locks.own).toBeUndefined()
+  expect(locks.ownerHere).toBeUndefined()
   expect(lines.map((line) => line.split(' ')[0])).toEqual(['warn', 'info'])
 })
 
@@ -104,7 +104,7 @@ test('after the release the lock is not taken again', async () => {
   ownership?.release()
   locks.other = undefined
   await clock.advance(60_000)
-  expect(locks.own).toBeUndefined()
+  expect(locks.ownerHere).toBeUndefined()
 })
 
 test('a lock that is acquired after the release is released', async () => {
@@ -119,7 +119,7 @@ test('a lock that is acquired after the release is released', async () => {
     return result
   }
   await clock.advance(5_000)
-  expect([locks.attempts, locks.own]).toEqual([2, undefined])
+  expect([locks.attempts, locks.ownerHere]).toEqual([2, undefined])
 })
 
 test.each([

@@ -112,7 +112,7 @@ class HttpApi implements Api {
     if (!read.ok) return read
     const body = parseJson(read.text)
     if (isJsonObject(body)) return { ok: true, value: { status: opened.value.status, body } }
-    const message = `${this.server} is no API server: its answer is not a JSON object`
+    const message = `${this.server} is not an API server: its answer is not a JSON object`
     return failed(localFailure('NP_CLIENT_GARBAGE', 'Garbage', message))
   }
 

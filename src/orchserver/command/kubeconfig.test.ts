@@ -129,7 +129,7 @@ describe('orch-server kubeconfig', () => {
       ['--user=a', '--server=http://x'],
       /--server: "http:\/\/x": write a URL that begins with https/,
     ],
-    [['--user=a', '--server=https://u:p@x'], /--server carries a user or password/],
+    [['--user=a', '--server=https://u:p@x'], /--server contains a user or password/],
     [['--user=a', '--secure-port=1'], /--secure-port: unknown flag/],
     [['--user=a', 'more'], /too many arguments/],
     [['--user=a', '--config=/no/such'], /cannot read \/no\/such/],

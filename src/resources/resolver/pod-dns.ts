@@ -1,9 +1,9 @@
 import { arrayAt, type JsonObject, objectAt, stringAt, stringsAt, valueAt } from '../../lib/json.ts'
 import { mergeResolvConf, type ResolvConf } from './resolv-conf.ts'
 
-/** What a Pod wants of its resolver. */
+/** The DNS settings of a Pod. */
 export interface PodDns {
-  /** Where the servers come from: the cluster, the node, or the Pod alone. */
+  /** The source of the name servers: the cluster, the node, or only the Pod itself. */
   readonly policy: 'cluster' | 'node' | 'none'
   /** `dnsConfig`. */
   readonly config: ResolvConf
@@ -12,7 +12,7 @@ export interface PodDns {
 
 /** How Pods resolve names of the cluster. */
 export interface ClusterResolver {
-  /** The addresses of the server of names, at port 53; none: Pods resolve as their node does. */
+  /** The addresses of the DNS server, at port 53; if empty, Pods resolve names like their node. */
   readonly nameservers: readonly string[]
   /** `cluster.local`. */
   readonly domain: string
@@ -20,10 +20,13 @@ export interface ClusterResolver {
   readonly hostFile: string
 }
 
-/** So many dots make a name that is queried as it is, first: one less than `web.shop.svc.cluster.local` has. */
+/** A name with this number of dots is queried unchanged first: one less than `web.shop.svc.cluster.local` has. */
 const NDOTS = '5'
 
-/** Reads `dnsPolicy` and `dnsConfig`. On the network of the node, `ClusterFirst` means its resolver, as in Kubernetes. */
+/**
+ * Reads `dnsPolicy` and `dnsConfig`. For a Pod on the node's network, `ClusterFirst` stands for the node's resolver,
+ * as in Kubernetes.
+ */
 export function readPodDns(object: JsonObject): PodDns {
   const spec = objectAt(object, 'spec')
   const config = objectAt(spec, 'dnsConfig')
@@ -46,7 +49,7 @@ function policyOf(policy: string, isOnHost: boolean): PodDns['policy'] {
   return isOnHost && policy !== 'ClusterFirstWithHostNet' ? 'node' : 'cluster'
 }
 
-/** Whether the file of the Pod is another one than that of the node. */
+/** Whether the Pod's file differs from that of the node. */
 export function hasOwnResolver(
   { policy, config }: PodDns,
   { nameservers }: ClusterResolver,
@@ -56,7 +59,7 @@ export function hasOwnResolver(
   return isConfigured || policy === 'none' || (policy === 'cluster' && nameservers.length > 0)
 }
 
-/** What the Pod's file says; `host` is that of its node. */
+/** The content of the Pod's file; `host` is that of its node. */
 export function podResolvConf(
   { policy, config, namespace }: PodDns,
   { nameservers, domain }: ClusterResolver,

@@ -1,22 +1,22 @@
 import { parseIp } from '../../lib/ip.ts'
 import { isDnsName } from '../names.ts'
 
-/** What a file of the resolver says (resolv.conf(5)). */
+/** The content of a resolver's file (resolv.conf(5)). */
 export interface ResolvConf {
   readonly nameservers: readonly string[]
   readonly searches: readonly string[]
-  /** By name; an empty value for options without one. */
+  /** Options by name; the value is empty for options without one. */
   readonly options: ReadonlyMap<string, string>
 }
 
-/** What resolvers of today read at most; libc ignores further servers, and musl longer lists of domains. */
+/** The limits of current resolvers; libc ignores further servers, and musl longer lists of domains. */
 const MAX_NAMESERVERS = 3
 const MAX_SEARCHES = 32
 const MAX_SEARCH_CHARACTERS = 2_048
 const OPTION = /^[a-z][\w-]*$/i
 const OPTION_VALUE = /^[\w.-]*$/
 
-/** Reads a file; of several `search` or `domain` lines the last one counts, as for libc. */
+/** Reads a file; if it has several `search` or `domain` lines, the last one counts, as in libc. */
 export function parseResolvConf(text: string): ResolvConf {
   const nameservers: string[] = []
   const options = new Map<string, string>()
@@ -36,7 +36,7 @@ function setOption(options: Map<string, string>, word: string): void {
   options.set(name, value)
 }
 
-/** Both together: those of `more` come last, and its options win. */
+/** Merges two files: entries of `more` come last, and its options take precedence. */
 export function mergeResolvConf(base: ResolvConf, more: ResolvConf): ResolvConf {
   return {
     nameservers: [...base.nameservers, ...more.nameservers],
@@ -45,7 +45,7 @@ export function mergeResolvConf(base: ResolvConf, more: ResolvConf): ResolvConf 
   }
 }
 
-/** The text of a file: what no resolver could read, repetitions and what exceeds the limits are left out. */
+/** The text of a file, without lines that no resolver can read, repetitions, and entries beyond the limits. */
 export function formatResolvConf({ nameservers, searches, options }: ResolvConf): string {
   const servers = unique(nameservers.filter(isNameserver)).slice(0, MAX_NAMESERVERS)
   const domains = unique(searches.filter((name) => name === '.' || isDnsName(name)))

@@ -1,7 +1,7 @@
 import type { Json } from '../../lib/json.ts'
 import { Reader } from '../reader.ts'
 
-/** Whether an object with these labels is selected; the selector was checked. */
+/** Whether an object with these labels is selected; the selector must be valid. */
 export function selects(selector: Reader, labels: Reader): boolean {
   const wanted = selector.object('matchLabels')
   return (
@@ -10,7 +10,7 @@ export function selects(selector: Reader, labels: Reader): boolean {
   )
 }
 
-/** The same, of an object as it is stored; without labels it has none. */
+/** The same for an object as it is stored; `labels` may be absent. */
 export function selectsLabels(selector: Json, labels: Json | undefined): boolean {
   return selects(Reader.of(selector, 'decode'), Reader.of(labels ?? {}, 'decode'))
 }

@@ -1,7 +1,7 @@
 import type { Decoded, Problem } from '../problem.ts'
 import type { Raw } from '../reader.ts'
 
-/** Raw objects for tests: valid ones, in which a test replaces the part that it is about. */
+/** Valid raw objects for tests, in which a test replaces the part that it is about. */
 
 export interface RawParts {
   readonly metadata?: Raw
@@ -72,7 +72,7 @@ export function sound<T>(decoded: Decoded<T>): T {
   return valueOf(decoded)
 }
 
-/** The value of an object that can be used. */
+/** The value of an object that can be used, perhaps with warnings. */
 export function valueOf<T>(decoded: Decoded<T>): T {
   if (!decoded.ok) throw new TypeError(`not decoded: ${JSON.stringify(decoded.problems)}`)
   return decoded.value
@@ -82,7 +82,7 @@ export function problemsOf(decoded: Decoded<unknown>): readonly Problem[] {
   return decoded.ok ? decoded.warnings : decoded.problems
 }
 
-/** Where the problems are: `field value`. */
+/** The places of problems: `field value`. */
 export function placesOf(problems: readonly Problem[]): readonly string[] {
   return problems.map(({ field, value }) => `${field} ${value}`)
 }

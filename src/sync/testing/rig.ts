@@ -32,11 +32,11 @@ export interface Reported {
 interface RigOptions {
   readonly minPeriodMs?: number
   readonly verifyPeriodMs?: number
-  /** Hears what the loop reports, and passes it on. */
+  /** Wraps the observer, to see what the loop reports. */
   readonly observe?: (observer: SyncObserver, clock: FakeClock) => SyncObserver
 }
 
-/** A loop with a real model over a scripted mode and a clock that tests move. */
+/** A loop with a real model, a scripted mode and a clock that tests move. */
 export function rig({ observe = (observer) => observer, ...options }: RigOptions = {}) {
   const mode = new ScriptedMode()
   const clock = new FakeClock()

@@ -93,7 +93,7 @@ const ALTERATIONS: readonly Alteration[] = [
     name: 'the node port is deleted',
     packet: NODE_PORT,
     remove: { table: 'nat', rule: /--dport 30080 / },
-    named: /192\.168\.0\.2:30080 is no backend/,
+    named: /192\.168\.0\.2:30080 is not a backend/,
   },
   {
     name: 'the refusal of a Service without endpoints is deleted',
@@ -133,7 +133,7 @@ const ALTERATIONS: readonly Alteration[] = [
     name: 'another program does not track the connection',
     run: ['iptables -t raw -I PREROUTING -d 172.30.41.1 -j CT --notrack'],
     undo: ['iptables -t raw -D PREROUTING -d 172.30.41.1 -j CT --notrack'],
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: /172\.30\.41\.1:80 is not a backend/,
     // The reply belongs to no connection, so that the rules of node-proxy drop it.
     losesReplies: true,
   },

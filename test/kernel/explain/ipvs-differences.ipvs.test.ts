@@ -23,12 +23,12 @@ const ALTERATIONS: readonly Alteration[] = [
   {
     name: 'every virtual server is deleted',
     run: ['ipvsadm -C'],
-    named: /it gets no answer: socket: .*172\.30\.41\.1 is no address of this node/,
+    named: /it gets no answer: socket: .*172\.30\.41\.1 is not an address of this node/,
   },
   {
     name: 'the virtual server is deleted',
     run: [`ipvsadm -D -t ${VS}`],
-    named: /it gets no answer: socket: .*172\.30\.41\.1 is no address of this node/,
+    named: /it gets no answer: socket: .*172\.30\.41\.1 is not an address of this node/,
   },
   {
     name: 'a real server is deleted',
@@ -54,7 +54,7 @@ const ALTERATIONS: readonly Alteration[] = [
     name: 'a real server that is not ours',
     run: [`ipvsadm -a -t ${VS} -r 10.180.2.66:80 -m`],
     losesReplies: true,
-    named: /10\.180\.2\.66:80 is no backend of the Service, but gets the packet/,
+    named: /10\.180\.2\.66:80 is not a backend of the Service, but gets the packet/,
   },
   {
     name: 'another way of forwarding',
@@ -64,7 +64,7 @@ const ALTERATIONS: readonly Alteration[] = [
   {
     name: 'the address is missing in the set of Services',
     run: [`ipset del NPVS-4-SERVICES ${VIP},tcp:80`],
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: /172\.30\.41\.1:80 is not a backend/,
   },
   {
     name: 'the address is in the set of those that are refused',

@@ -80,7 +80,7 @@ const ALTERATIONS: readonly Alteration[] = [
     name: 'the node port is deleted',
     packet: NODE_PORT,
     run: [element('delete', 'node-ports', 'tcp . 30080')],
-    named: /192\.168\.0\.2:30080 is no backend/,
+    named: /192\.168\.0\.2:30080 is not a backend/,
   },
   {
     name: 'nothing is refused',
@@ -118,7 +118,7 @@ const ALTERATIONS: readonly Alteration[] = [
   {
     name: 'the table is deleted',
     run: ['nft delete table ip node-proxy'],
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: /172\.30\.41\.1:80 is not a backend/,
   },
   {
     name: 'another table drops what is forwarded',
@@ -142,7 +142,7 @@ const ALTERATIONS: readonly Alteration[] = [
     name: 'another table does not track',
     ...foreign('filter hook prerouting priority -300', 'ip daddr 172.30.41.1 notrack'),
     losesReplies: true,
-    named: /172\.30\.41\.1:80 is no backend|it is refused/,
+    named: /172\.30\.41\.1:80 is not a backend|it is refused/,
   },
   {
     name: 'another table limits the rate',

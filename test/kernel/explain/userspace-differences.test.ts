@@ -21,12 +21,12 @@ const ALTERATIONS: readonly Alteration[] = [
   {
     name: 'the address is missing in the set of Services',
     run: [`ipset del NPUS-4-SERVICES ${VIP},tcp:80`],
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: /172\.30\.41\.1:80 is not a backend/,
   },
   {
     name: 'the set of Services is empty',
     run: ['ipset flush NPUS-4-SERVICES'],
-    named: /172\.30\.41\.1:80 is no backend/,
+    named: /172\.30\.41\.1:80 is not a backend/,
   },
   {
     name: 'the address is in the set of those that are refused',

@@ -40,7 +40,7 @@ async function reportOf(name: string, work: () => unknown): Promise<void> {
   })
 }
 
-async function own(
+async function restoreAsDaemon(
   text: string,
   options: { unsubscribed: boolean; meanwhile?: string },
 ): Promise<void> {
@@ -53,20 +53,26 @@ async function own(
 const keepAlive = setInterval(() => undefined, 1000)
 const many = Array.from({ length: 1500 }, (_, i) => `:NP-${i} - [0:0]`)
 const rules = many.flatMap((_, i) => [`-A NP-${i} -p tcp -j RETURN`, `-A NP-${i} -j RETURN`])
-await own(nat(':NP-A - [0:0]', '-A NP-A -j RETURN'), { unsubscribed: false })
+await restoreAsDaemon(nat(':NP-A - [0:0]', '-A NP-A -j RETURN'), { unsubscribed: false })
 await reportOf('rule deleted', () => foreign('iptables-nft -t nat -D NP-A 1'))
-await own(nat('-A NP-A -j RETURN'), { unsubscribed: false })
-await own(nat(...many, ...rules), { unsubscribed: true })
+await restoreAsDaemon(nat('-A NP-A -j RETURN'), { unsubscribed: false })
+await restoreAsDaemon(nat(...many, ...rules), { unsubscribed: true })
 await reportOf('after our own', () => foreign('iptables-nft -t nat -N NP-FOREIGN'))
 await reportOf('during our own', () =>
-  own(nat('-A NP-A -j ACCEPT'), { unsubscribed: false, meanwhile: 'iptables-nft -t nat -F NP-1' }),
+  restoreAsDaemon(nat('-A NP-A -j ACCEPT'), {
+    unsubscribed: false,
+    meanwhile: 'iptables-nft -t nat -F NP-1',
+  }),
 )
 await reportOf('while unsubscribed', () =>
-  own(nat('-A NP-A -j DROP'), { unsubscribed: true, meanwhile: 'iptables-nft -t nat -F NP-2' }),
+  restoreAsDaemon(nat('-A NP-A -j DROP'), {
+    unsubscribed: true,
+    meanwhile: 'iptables-nft -t nat -F NP-2',
+  }),
 )
 await reportOf('everything flushed', () => foreign('nft flush ruleset'))
-await own(nat(...many, ...rules), { unsubscribed: false })
-await own(nat(...many), { unsubscribed: false })
+await restoreAsDaemon(nat(...many, ...rules), { unsubscribed: false })
+await restoreAsDaemon(nat(...many), { unsubscribed: false })
 await reportOf('after our own overrun', () => foreign('ip6tables-nft -t filter -N NP-SIX'))
 // Too much for any receive buffer: only that something happened is known.
 const flood = Array.from({ length: 10 }, () => rules).flat()

@@ -42,17 +42,17 @@ type Addresses = Readonly<Record<'node' | 'peer', readonly [string, string]>>
 
 async function connect(peer: Namespace, device: string, addresses: Addresses): Promise<void> {
   const { node: ours, peer: theirs } = addresses
-  const own = ([four, six]: readonly [string, string], name: string) => [
+  const addressCommands = ([four, six]: readonly [string, string], name: string) => [
     `addr add ${four}/24 dev ${name}`,
     `addr add ${six}/64 dev ${name} nodad`,
     `link set ${name} up`,
   ]
   await node.ip([
     `link add ${device} type veth peer name eth0 netns ${peer.name}`,
-    ...own(ours, device),
+    ...addressCommands(ours, device),
   ])
   await peer.ip([
-    ...own(theirs, 'eth0'),
+    ...addressCommands(theirs, 'eth0'),
     `route add default via ${ours[0]}`,
     `route add default via ${ours[1]}`,
   ])

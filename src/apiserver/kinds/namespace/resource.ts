@@ -1,7 +1,7 @@
 import { stringAt } from '../../../lib/json.ts'
 import { NAMESPACE_NAME } from '../../../resources/label-names.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
-import { own, type Raw, type Reader } from '../../../resources/reader.ts'
+import { ownField, type Raw, type Reader } from '../../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../../resource/column.ts'
 import type { ContainerResource } from '../../resource/resource.ts'
 import { change, changePresent } from '../shared/edit.ts'
@@ -43,7 +43,7 @@ function checkNamespace(object: Reader): void {
 /** Every namespace can be selected by a label that is its name. */
 function defaultNamespace(namespace: Raw): Raw {
   return changePresent(namespace, 'metadata', (metadata) => {
-    const name = own(metadata, 'name')
+    const name = ownField(metadata, 'name')
     if (typeof name !== 'string') return metadata
     return change(metadata, 'labels', (labels) => ({ ...labels, [NAMESPACE_NAME]: name }))
   })

@@ -9,7 +9,7 @@ import {
   API_SERVICE_NAMESPACE,
   podEnvironment,
 } from '../../../resources/pod-environment.ts'
-import { isRaw, own, type Raw, type Reader } from '../../../resources/reader.ts'
+import { isRaw, ownField, type Raw, type Reader } from '../../../resources/reader.ts'
 import { isSameValue } from '../../../resources/same-value.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
@@ -187,7 +187,7 @@ function checkPodUpdate(next: Reader, old: Reader): void {
 function checkSpecUpdate(next: Reader, old: Reader): void {
   const [after, before] = [next.value('spec'), old.value('spec')]
   if (!isRaw(after) || !isRaw(before) || isSameValue(after, before)) return
-  const isBound = (own(before, 'nodeName') ?? '') !== ''
+  const isBound = (ownField(before, 'nodeName') ?? '') !== ''
   const [then, now] = [before, after].map((spec) => fixedPart(defaultPodSpec(spec), isBound))
   if (!isSameValue(now, then)) {
     next.withhold('spec', FIXED)

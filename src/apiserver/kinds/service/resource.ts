@@ -12,7 +12,7 @@ import { CIDR_FAULT } from '../../../resources/address.ts'
 import { DEFAULT_AFFINITY_SECONDS } from '../../../resources/affinity.ts'
 import { isLabel, isPortName, isSubdomain, NAMES } from '../../../resources/names.ts'
 import { isPort } from '../../../resources/port.ts'
-import { own, type Raw, type Reader } from '../../../resources/reader.ts'
+import { ownField, type Raw, type Reader } from '../../../resources/reader.ts'
 import { readService } from '../../../resources/service.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
 import type { ObjectReader, Resource } from '../../resource/resource.ts'
@@ -139,7 +139,7 @@ function defaultService(service: Raw): Raw {
 
 function defaultSpec(given: Raw): Raw {
   const spec = fill(given, { type: 'ClusterIP', sessionAffinity: 'None' })
-  const type = own(spec, 'type')
+  const type = ownField(spec, 'type')
   const policies = {
     ...(type === 'ExternalName' ? {} : { internalTrafficPolicy: 'Cluster' }),
     ...(isExternal(spec) ? { externalTrafficPolicy: 'Cluster' } : {}),
@@ -150,15 +150,15 @@ function defaultSpec(given: Raw): Raw {
 
 /** Reachable from outside: a node port, a load balancer, or an externalIP of a ClusterIP. */
 function isExternal(spec: Raw): boolean {
-  const type = own(spec, 'type')
-  const ips = own(spec, 'externalIPs')
+  const type = ownField(spec, 'type')
+  const ips = ownField(spec, 'externalIPs')
   if (type === 'NodePort' || type === 'LoadBalancer') return true
   return type === 'ClusterIP' && Array.isArray(ips) && ips.length > 0
 }
 
 /** Without affinity its configuration means nothing and goes. */
 function defaultAffinity(spec: Raw): Raw {
-  const affinity = own(spec, 'sessionAffinity')
+  const affinity = ownField(spec, 'sessionAffinity')
   if (affinity === 'None') return without(spec, 'sessionAffinityConfig')
   if (affinity !== 'ClientIP') return spec
   const seconds = { timeoutSeconds: DEFAULT_AFFINITY_SECONDS }
@@ -169,9 +169,9 @@ function defaultAffinity(spec: Raw): Raw {
 /** A target of 0 means that none was given. */
 function defaultPort(given: Raw): Raw {
   const port = defaultProtocol(given)
-  const number = own(port, 'port')
+  const number = ownField(port, 'port')
   if (!isPort(number)) return port
-  return own(port, 'targetPort') === 0
+  return ownField(port, 'targetPort') === 0
     ? { ...port, targetPort: number }
     : fill(port, { targetPort: number })
 }

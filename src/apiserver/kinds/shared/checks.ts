@@ -4,7 +4,7 @@ import { isLabel, isPathSegment, isQualifiedName, isSubdomain } from '../../../r
 import { isIntegerIn } from '../../../resources/port.ts'
 import type { Fault } from '../../../resources/problem.ts'
 import { canonicalQuantity } from '../../../resources/quantity.ts'
-import { own, type Raw, type Reader } from '../../../resources/reader.ts'
+import { ownField, type Raw, type Reader } from '../../../resources/reader.ts'
 import { isSameValue } from '../../../resources/same-value.ts'
 import type { WriterCheck } from '../../resource/resource.ts'
 import { forbidden } from '../../status/status-errors.ts'
@@ -104,7 +104,7 @@ export function writeQuantities(object: Raw, keys: readonly string[]): Raw {
 
 /** The quantity at `key`, if there is one. */
 export function writeQuantity(object: Raw, key: string): Raw {
-  const value = own(object, key)
+  const value = ownField(object, key)
   return value === undefined ? object : { ...object, [key]: canonicalQuantity(value) }
 }
 

@@ -1,8 +1,8 @@
-import { isRaw, own, type Raw } from '../../../resources/reader.ts'
+import { isRaw, ownField, type Raw } from '../../../resources/reader.ts'
 
 /** The object with these values where it has none, or an empty text. */
 export function fill(object: Raw, values: Raw): Raw {
-  const missing = Object.entries(values).filter(([key]) => (own(object, key) ?? '') === '')
+  const missing = Object.entries(values).filter(([key]) => (ownField(object, key) ?? '') === '')
   return missing.length === 0 ? object : { ...object, ...Object.fromEntries(missing) }
 }
 
@@ -13,18 +13,18 @@ export function without(object: Raw, key: string): Raw {
 
 /** Applies `edit` to the object at `key`, or to an empty one when there is none. */
 export function change(object: Raw, key: string, edit: (value: Raw) => Raw): Raw {
-  const value = own(object, key) ?? {}
+  const value = ownField(object, key) ?? {}
   return isRaw(value) ? { ...object, [key]: edit(value) } : object
 }
 
 /** Applies `edit` to the object at `key`, if there is one. */
 export function changePresent(object: Raw, key: string, edit: (value: Raw) => Raw): Raw {
-  return own(object, key) === undefined ? object : change(object, key, edit)
+  return ownField(object, key) === undefined ? object : change(object, key, edit)
 }
 
 /** Applies `edit` to every object in the list at `key`. */
 export function changeEach(object: Raw, key: string, edit: (value: Raw) => Raw): Raw {
-  const value = own(object, key)
+  const value = ownField(object, key)
   if (!Array.isArray(value)) return object
   return { ...object, [key]: value.map((item: unknown) => (isRaw(item) ? edit(item) : item)) }
 }

@@ -1,21 +1,21 @@
 import { tokenValidity, type Validity } from './validity.ts'
 
-/** What authenticates one request. */
+/** The credential of one request. */
 export interface Credential {
   /** Value of the `Authorization` header. */
   readonly authorization?: string
-  /** A client certificate that came with the credential (exec plugins), PEM. */
+  /** A client certificate from the credential source (exec plugins), PEM. */
   readonly certificate?: { readonly cert: string; readonly key: string }
-  /** Absent where the credential names no end. */
+  /** Absent if the credential has no known end. */
   readonly validity?: Validity
 }
 
-/** The source of a credential, which determines who renews it. */
+/** The kind of a credential's source, which determines who renews it. */
 export type CredentialKind = 'certificate' | 'token' | 'token-file' | 'exec'
 
 /** Provides the credential of each request. */
 export interface CredentialSource {
-  /** `token`: written in the configuration. */
+  /** `token`: a token in the configuration. */
   readonly kind: Exclude<CredentialKind, 'certificate'>
   /** The present credential. @throws NP_CLIENT_CREDENTIAL, whose message has no secrets */
   current(): Promise<Credential>
@@ -30,17 +30,18 @@ export interface CredentialSource {
    * @throws NP_CLIENT_CREDENTIAL
    */
   check?(): Promise<void>
-  /** The token of a file that this process may replace by a newer one. Absent: others renew the credential. */
+  /** The token in a file that this process may replace by a newer one. Absent if others renew the credential. */
   readonly renewable?: RenewableToken
 }
 
 /** A bearer token that the process that uses it may renew. */
 export interface RenewableToken {
-  /** The token as it is used now. */
+  /** The token in use. */
   present(): string
   /**
    * Uses another token from now on, and writes it where the present one came from.
-   * @returns why it could not be written; undefined: it was, or another program wrote a third one meanwhile, which is used
+   * @returns why it could not be written; undefined if it was, or if another program has written a third token
+   * meanwhile, which is then used
    */
   replace(token: string): Promise<string | undefined>
 }

@@ -92,7 +92,7 @@ test.each([
   ['another version', answer('{}', 'client.authentication.k8s.io/v1beta1'), /not of apiVersion/],
   ['nothing', answer('{}'), /neither status.token nor/],
   ['a certificate alone', answer('{\\"clientCertificateData\\":\\"C\\"}'), /must come together/],
-  ['a bad token', answer('{\\"token\\":\\"a b\\"}'), /characters that no token has/],
+  ['a bad token', answer('{\\"token\\":\\"a b\\"}'), /characters that are not allowed in a token/],
   [
     'a bad expiry',
     answer('{\\"token\\":\\"t\\",\\"expirationTimestamp\\":\\"soon\\"}'),

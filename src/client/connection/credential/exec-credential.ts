@@ -16,7 +16,7 @@ export type ExecApiVersion =
 /** The `exec` entry of a kubeconfig user. */
 export interface ExecPlugin {
   readonly apiVersion: ExecApiVersion
-  /** A name to find in PATH, or an absolute path. */
+  /** A name to search for in PATH, or an absolute path. */
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -25,12 +25,12 @@ export interface ExecPlugin {
   readonly cluster: JsonRecord | undefined
 }
 
-/** Milliseconds. The same as for requests, so that a plugin that hangs is reported within half a minute. */
+/** Milliseconds; the same as for requests, so that a plugin that hangs is reported within half a minute. */
 const TIMEOUT_MS = 25_000
 const OUTPUT_LIMIT = 1024 * 1024
-/** Milliseconds before its expiry at which a credential is renewed, so that none expires during a request. */
+/** Milliseconds before its expiry at which a credential is renewed, so that it does not expire during a request. */
 const EARLY_MS = 30_000
-/** Long runs of token characters, which are removed from the stderr of a plugin. */
+/** Long runs of token characters; they are removed from the stderr of a plugin. */
 const SECRET = /[A-Za-z0-9+/_=.-]{20,}/g
 
 interface Cached {
@@ -39,7 +39,10 @@ interface Cached {
   readonly renewAt: number
 }
 
-/** A credential from a plugin, which runs without a shell: once until its credential expires or is refused. */
+/**
+ * A credential from a plugin. The plugin runs without a shell, and only again when its credential expires or is
+ * refused.
+ */
 export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSource {
   let cached: Cached | undefined
   let running: Promise<Cached> | undefined
@@ -64,7 +67,7 @@ export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSour
   }
 }
 
-/** Loads execa on first use: few kubeconfigs have a plugin, and it takes 20 MiB. */
+/** Loads execa on first use: few kubeconfigs have a plugin, and execa takes 20 MiB. */
 async function runPlugin(plugin: ExecPlugin, now: number): Promise<Cached> {
   const { execa } = await import('execa')
   const result = await execa(plugin.command, plugin.args, {

@@ -4,7 +4,7 @@ import { NodeProxyError, systemCode } from '../../../lib/error.ts'
 import type { Credential, CredentialSource } from './credential.ts'
 import { bearer } from './credential.ts'
 
-/** Milliseconds for which a read token is used. An old token is valid for minutes after its rotation. */
+/** Milliseconds for which a read token is used. After its rotation an old token remains valid for minutes. */
 const FRESH_MS = 60_000
 const TOKEN = /^[\x21-\x7e]+$/
 
@@ -33,7 +33,7 @@ export function tokenFileCredential(path: string, clock: Clock): CredentialSourc
 /** Checks that a token fits into a header. `object` is its file, field or command. @throws NP_CLIENT_CREDENTIAL */
 export function checkToken(token: string, object: string): string {
   if (TOKEN.test(token)) return token
-  const message = 'the token is empty or has characters that no token has'
+  const message = 'the token is empty or has characters that are not allowed in a token'
   throw new NodeProxyError('NP_CLIENT_CREDENTIAL', message, { object })
 }
 

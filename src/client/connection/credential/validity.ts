@@ -5,7 +5,7 @@ import { isRecord } from '../../json.ts'
 
 /** When a credential is valid, in epoch milliseconds. */
 export interface Validity {
-  /** Undefined: it does not say when it was issued. */
+  /** Undefined if the credential does not contain the time of its issue. */
   readonly from?: number
   readonly to: number
 }
@@ -21,7 +21,7 @@ export function tokenClaims(token: string): JsonRecord | undefined {
   return isRecord(claims) ? claims : undefined
 }
 
-/** From claim `iat` to claim `exp`; undefined for a token that names no end. */
+/** From claim `iat` to claim `exp`; undefined for a token without an end. */
 export function tokenValidity(token: string): Validity | undefined {
   const claims = tokenClaims(token)
   const from = milliseconds(claims?.['iat'])
@@ -29,7 +29,7 @@ export function tokenValidity(token: string): Validity | undefined {
   return to === undefined ? undefined : { ...(from !== undefined && { from }), to }
 }
 
-/** The validity of a PEM certificate; undefined where it cannot be parsed. */
+/** The validity of a PEM certificate; undefined if it cannot be parsed. */
 export function certificateValidity(pem: string): Validity | undefined {
   try {
     const { validFromDate, validToDate } = new X509Certificate(pem)
@@ -39,16 +39,16 @@ export function certificateValidity(pem: string): Validity | undefined {
   }
 }
 
-/** A validity that begins nowhere is taken for one of this length. */
+/** The assumed length of a validity without a known beginning. */
 const USUAL_LIFE_MS = 30 * 86_400_000
 
 /**
- * The part of its life that a credential has left when it should have been renewed. Who renews token files does it when
- * a fifth is left, and a credential plugin is run half a minute before the end.
+ * The share of its lifetime that a credential has left when it should have been renewed. Programs that renew token
+ * files do so when a fifth is left, and a credential plugin runs half a minute before the end.
  */
 const LATE_PART = { certificate: 0.2, token: 0.2, 'token-file': 0.1, exec: 0 } as const
 
-/** From when on a credential should have been replaced by a newer one, in epoch milliseconds. */
+/** The time from which a credential counts as late, because it should have been replaced, in epoch milliseconds. */
 export function lateFrom(kind: keyof typeof LATE_PART, { from, to }: Validity): number {
   return to - LATE_PART[kind] * (to - (from ?? to - USUAL_LIFE_MS))
 }

@@ -1,7 +1,7 @@
 import { isList, isObject, type Json, onlyMember } from './json.ts'
 import { literalNumber, type Part, prefixBounds } from './value.ts'
 
-/** Whether a value is what a literal, prefix, range or list describes; undefined: the literal is not understood. */
+/** Whether a literal, prefix, range or list matches a value; undefined if the literal cannot be interpreted. */
 export function fits(part: Part, literal: Json): boolean | undefined {
   const [name, inner] = onlyMember(literal) ?? []
   if (name === 'prefix' && isObject(inner))
@@ -21,7 +21,7 @@ export function fits(part: Part, literal: Json): boolean | undefined {
   return kind === 'address' && typeof literal === 'number' ? undefined : wanted === value
 }
 
-/** Whether the parts of a key are one of some elements; a `concat` describes each part. */
+/** Whether the parts of a key match one of several elements; a `concat` describes each part. */
 export function fitsAny(parts: readonly Part[], elements: readonly Json[]): boolean | undefined {
   let isKnown = true
   for (const element of elements) {
@@ -32,7 +32,7 @@ export function fitsAny(parts: readonly Part[], elements: readonly Json[]): bool
   return isKnown ? false : undefined
 }
 
-/** Whether the parts of a key are one element. */
+/** Whether the parts of a key match one element. */
 export function fitsElement(parts: readonly Part[], element: Json): boolean | undefined {
   const [name, inner] = onlyMember(element) ?? []
   if (name === 'elem' && isObject(inner)) return fitsElement(parts, inner['val'] ?? null)

@@ -14,7 +14,7 @@ export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** The only member of an object, as `{"match": {…}}`; undefined for anything else. */
+/** The only member of an object such as `{"match": {…}}`; undefined for anything else. */
 export function onlyMember(value: Json | undefined): readonly [string, Json] | undefined {
   if (!isObject(value)) return undefined
   const members = Object.entries(value)
@@ -22,7 +22,7 @@ export function onlyMember(value: Json | undefined): readonly [string, Json] | u
   return members.length === 1 && name !== undefined ? [name, inner ?? null] : undefined
 }
 
-/** A text, or the empty one for anything else. */
+/** The text if the value is one, else an empty text. */
 export function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }

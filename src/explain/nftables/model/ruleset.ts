@@ -4,12 +4,12 @@ import { listedElements, type SetElements } from './set-elements.ts'
 /** A rule: its statements in order. */
 export interface NftRule {
   readonly handle: number
-  /** As nft lists it, without its handle. */
+  /** The rule as nft lists it, without its handle. */
   readonly text: string
   readonly statements: readonly Json[]
 }
 
-/** A chain; `base`: it is called by a hook. */
+/** A chain; `base` if a hook calls it. */
 export interface NftChain {
   readonly name: string
   readonly base:
@@ -39,7 +39,7 @@ export interface NftTable {
   readonly sets: Map<string, NftSet>
 }
 
-/** How the elements of a set come, which is listed as `set` or `map`; unless given, they are listed with it. */
+/** Creates the elements of a set that is listed as `set` or `map`; by default they are in the listing. */
 export type ElementsOf = (listed: JsonObject, kind: 'set' | 'map') => SetElements
 
 /** The tables of `nft -j list ruleset`; texts of rules from `nft -a -t list ruleset`. */

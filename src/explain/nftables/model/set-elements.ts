@@ -1,9 +1,12 @@
 import type { Json } from './json.ts'
 import type { Part } from './value.ts'
 
-/** The elements of a set; of a map they are pairs. */
+/** The elements of a set; those of a map are pairs. */
 export interface SetElements {
-  /** Those that may have the key; undefined: they are not read yet, and will be before the packet is walked again; or cannot be read. */
+  /**
+   * The elements that may have the key. Undefined if they cannot be read, or were not read yet: then they are read
+   * before the packet is walked again.
+   */
   withKey(parts: readonly Part[]): readonly Json[] | undefined
 }
 

@@ -2,10 +2,10 @@ import { familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { addressNumber } from '../../../lib/ip-range.ts'
 import type { Json } from './json.ts'
 
-/** What a value means, which decides how a literal beside it is read. */
+/** The meaning of a value, which determines how a literal compared with it is read. */
 export type Kind = 'address' | 'protocol' | 'number' | 'text' | 'words'
 
-/** A value of the packet: a number (addresses and protocols too), a text, or a set of words such as states. */
+/** A value of the packet: a number (including addresses and protocols), a text, or a set of words such as states. */
 export interface Part {
   readonly kind: Kind
   readonly value: bigint | string | ReadonlySet<string>
@@ -20,7 +20,7 @@ const PROTOCOLS: ReadonlyMap<string, bigint> = new Map([
   ['sctp', 132n],
 ])
 
-/** The number of a protocol of the walk. */
+/** The number of a protocol. */
 export function protocolNumber(protocol: 'TCP' | 'UDP' | 'SCTP'): bigint {
   return PROTOCOLS.get(protocol.toLowerCase())!
 }
@@ -37,7 +37,7 @@ export function textPart(value: string): Part {
   return { kind: 'text', value }
 }
 
-/** The address of a number; `like` has its family. */
+/** The address that a number stands for. */
 export function addressOf(value: bigint, bits: 32 | 128): IpAddress | undefined {
   if (bits === 32) {
     return parseIp([24n, 16n, 8n, 0n].map((shift) => Number((value >> shift) & 255n)).join('.'))
@@ -46,7 +46,7 @@ export function addressOf(value: bigint, bits: 32 | 128): IpAddress | undefined 
   return parseIp(hex.replaceAll(/(.{4})(?=.)/g, '$1:'))
 }
 
-/** A literal as a number; undefined: it is not a number. */
+/** A literal as a number; undefined if it is not a number. */
 export function literalNumber(literal: Json): bigint | undefined {
   if (typeof literal === 'number') return BigInt(literal)
   if (typeof literal !== 'string') return undefined

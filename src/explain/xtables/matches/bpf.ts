@@ -9,7 +9,7 @@ const PROTOCOL_NUMBER: Readonly<Record<PacketState['protocol'], number>> = {
   SCTP: 132,
 }
 
-/** `-m bpf`: a program of classic BPF that reads the packet from its network header on. */
+/** `-m bpf`: a classic BPF program that reads the packet from its network header. */
 export const bpf: MatchTest = allOf({
   '--bytecode': ([text = ''], { packet }) => runProgram(parseProgram(text), packetBytes(packet)),
 })
@@ -22,7 +22,7 @@ export interface Instruction {
   readonly k: number
 }
 
-/** `COUNT,CODE JT JF K,…` as iptables lists it; empty if the count is another. */
+/** `COUNT,CODE JT JF K,…` as iptables lists it; empty if the count does not match. */
 export function parseProgram(text: string): readonly Instruction[] {
   const [count, ...parts] = text.split(',')
   const program = parts.map((part) => {
@@ -32,7 +32,7 @@ export function parseProgram(text: string): readonly Instruction[] {
   return program.length === Number(count) ? program : []
 }
 
-/** A register: undefined while it holds what is not known. */
+/** The value of a register; undefined if it is unknown. */
 type Value = number | undefined
 
 interface Machine {
@@ -42,7 +42,7 @@ interface Machine {
   x: Value
 }
 
-/** Jumps lead forward only, so a program ends after at most as many steps as it has instructions. */
+/** Jumps lead only forward, so a program ends after at most as many steps as it has instructions. */
 export function runProgram(program: readonly Instruction[], bytes: readonly PacketByte[]): Answer {
   const machine: Machine = { bytes, memory: [], a: 0, x: 0 }
   for (let at = 0; at < program.length; at++) {
@@ -149,7 +149,7 @@ const ARITHMETICS: ReadonlyMap<number, (a: number, b: number) => number> = new M
   [0xa0, (a, b) => a ^ b],
 ])
 
-/** Network byte order; a byte that is not known, or beyond what is, makes the value unknown. */
+/** Reads in network byte order; a byte that is unknown, or after the known part, makes the value unknown. */
 function read(bytes: readonly PacketByte[], from: number, size: number): Value {
   let value = 0
   for (let at = from; at < from + size; at++) {
@@ -160,7 +160,7 @@ function read(bytes: readonly PacketByte[], from: number, size: number): Value {
   return value
 }
 
-/** A byte of the packet; undefined: not known before it is sent (length, identification, checksums). */
+/** A byte of the packet; undefined if unknown before the packet is sent (length, identification, checksums). */
 type PacketByte = number | undefined
 
 /** The network header without options, and the ports. */

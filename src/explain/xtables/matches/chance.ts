@@ -2,7 +2,7 @@ import type { Answer } from '../model/answer.ts'
 import { hasOption, optionValue } from '../model/rule.ts'
 import { allOf, type MatchInput, type MatchTest, MODIFIER } from './match-test.ts'
 
-/** `-m statistic`: of `nth` the position of the counter is not listed, so each packet has the same chance. */
+/** `-m statistic`: the position of the counter of `nth` is not listed, so each packet has the same probability. */
 export const statistic: MatchTest = allOf({
   '--mode': ([mode]) =>
     mode === 'random' || mode === 'nth' || { unknown: `statistic mode ${mode}` },

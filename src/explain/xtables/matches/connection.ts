@@ -23,7 +23,7 @@ const state: OptionTest = ([list], { packet }) => {
 /** `-m state`. */
 export const connectionState: MatchTest = allOf({ '--state': state })
 
-/** `-m conntrack`: the packet is the first, or one of the original direction. */
+/** `-m conntrack`: the packet is the first one, or has the original direction. */
 export const conntrack: MatchTest = allOf({
   '--ctstate': state,
   '--ctproto': ([name], { packet }) => fitsProtocol(name, packet.protocol),

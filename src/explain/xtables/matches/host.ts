@@ -28,7 +28,7 @@ const ipvsOptions = allOf({
   '--vmethod': ([method]) => ({ unknown: `the forwarding method ${method}` }),
 })
 
-/** `-m physdev`: a packet that came over no bridge has no port. */
+/** `-m physdev`: a packet that did not come through a bridge has no port. */
 export const bridgePort: MatchTest = allOf({
   '--physdev-in': ([name], { packet }) =>
     packet.bridgePort !== undefined && fitsInterface(name, packet.bridgePort),
@@ -39,8 +39,9 @@ export const bridgePort: MatchTest = allOf({
 })
 
 /**
- * `-m socket`: no connection is open yet, so only a listening socket can be meant (xt_socket.c: of TCP and UDP). Without
- * `--nowildcard` one that listens on any address does not count, and listings do not show whether there is another one.
+ * `-m socket`: no connection exists yet, so only a listening socket can match (xt_socket.c: of TCP and UDP). Without
+ * `--nowildcard`, a socket that listens on any address does not count, and listings do not show whether there is
+ * another one.
  */
 export const socket: MatchTest = ({ packet, world, group }) => {
   if (packet.protocol === 'SCTP') return false

@@ -18,7 +18,7 @@ const PROTOCOL_NUMBERS: Readonly<Record<PacketState['protocol'], string>> = {
   SCTP: '132',
 }
 
-/** The options before any `-m`: `-s -d -i -o -p`, and `-f`, which a first packet never is. */
+/** The options before any `-m`: `-s -d -i -o -p`, and `-f`, which never matches a first packet. */
 export const ipHeader: MatchTest = allOf({
   '-s': ([range], { packet }) => containsAddress(range, packet.src),
   '-d': ([range], { packet }) => containsAddress(range, packet.dst),
@@ -50,13 +50,13 @@ export function containsAddress(range: string | undefined, ip: IpAddress): Answe
   )
 }
 
-/** Names and numbers of protocols; `all` and 0 stand for each. */
+/** Matches names and numbers of protocols; `all` and 0 match every protocol. */
 export function fitsProtocol(name: string | undefined, protocol: PacketState['protocol']): boolean {
   if (name === 'all' || name === '0') return true
   return name === protocol.toLowerCase() || name === PROTOCOL_NUMBERS[protocol]
 }
 
-/** `eth+` stands for all names that begin so. An absent interface has the empty name. */
+/** `eth+` matches all names with this beginning. A missing interface has an empty name. */
 export function fitsInterface(pattern: string | undefined, name = ''): boolean {
   if (pattern?.endsWith('+')) return name.startsWith(pattern.slice(0, -1))
   return pattern === name

@@ -12,7 +12,7 @@ import type { Rule } from '../model/rule.ts'
 import type { XtablesWorld } from '../model/ruleset.ts'
 import { allOf, type MatchTest, MODIFIER } from './match-test.ts'
 
-/** `-m set`. Counters of elements are not looked at. */
+/** `-m set`. Options about the counters of elements are not supported. */
 export const ipSets: MatchTest = allOf({
   '--match-set': ([name = '', flags = ''], { packet, world }) => {
     const found = lookUp(world.sets, { name, flags, packet })
@@ -23,7 +23,7 @@ export const ipSets: MatchTest = allOf({
   '--update-subcounters': MODIFIER,
 })
 
-/** Seconds until the kernel deletes an element by which a rule applies; undefined: it has none of that kind. */
+/** Seconds until the kernel deletes an element that decided in a rule; undefined if there is no such element. */
 export function secondsLeft(
   { matches }: Rule,
   packet: PacketState,
@@ -50,7 +50,7 @@ export interface SetReference {
   readonly packet: PacketState
 }
 
-/** The element of a set that a packet has; of `list:set` that of the first set that contains it. */
+/** The element of a set that a packet matches; for `list:set` that of the first set with such an element. */
 export function lookUp(sets: ReadonlyMap<string, IpSet>, reference: SetReference): SetAnswer {
   const set = sets.get(reference.name)
   if (set === undefined) return { unknown: `set ${reference.name}, which is not listed` }
@@ -65,7 +65,7 @@ export function lookUp(sets: ReadonlyMap<string, IpSet>, reference: SetReference
   return unknown ?? { element: undefined }
 }
 
-/** The packet after `-j SET --add-set` or `--del-set`; undefined: no such set is listed. */
+/** The packet after `-j SET --add-set` or `--del-set`; undefined if the set is not listed. */
 export function changeSet(
   sets: ReadonlyMap<string, IpSet>,
   reference: SetReference,
@@ -78,7 +78,7 @@ export function changeSet(
   return { ...packet, setChanges: [...packet.setChanges, change] }
 }
 
-/** What the packet's own rules changed comes before what was listed. */
+/** Changes by the packet's own rules take precedence over the listing. */
 function lookUpOne(set: IpSet, reference: SetReference): SetAnswer {
   const lookup = lookupOf(reference)
   const own = elementText(set, lookup)

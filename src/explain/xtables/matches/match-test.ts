@@ -3,7 +3,7 @@ import { type Answer, both, negate } from '../model/answer.ts'
 import type { Option, OptionGroup } from '../model/rule.ts'
 import type { XtablesWorld } from '../model/ruleset.ts'
 
-/** What a match is applied to. */
+/** The input of a match. */
 export interface MatchInput {
   readonly packet: PacketState
   readonly world: XtablesWorld
@@ -13,7 +13,7 @@ export interface MatchInput {
 /** Whether a match with its options applies. */
 export type MatchTest = (input: MatchInput) => Answer
 
-/** Whether one option applies, negation left aside. */
+/** Whether one option applies, ignoring negation. */
 export type OptionTest = (values: readonly string[], input: MatchInput) => Answer
 
 /** A match whose options all must apply; an option without a test makes the answer unknown. */

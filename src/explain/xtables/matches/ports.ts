@@ -1,14 +1,14 @@
 import type { Answer } from '../model/answer.ts'
 import { allOf, type MatchTest, type OptionTest } from './match-test.ts'
 
-/** Ephemeral ports of a client on another machine may be any of these, most likely 32768 and higher. */
+/** The range of possible ephemeral ports of a client on another machine; most likely they are 32768 or higher. */
 const EPHEMERAL = { first: 1024, last: 65_535 }
 const LIKELY = { first: 32_768, last: 60_999 }
 
 const source: OptionTest = ([list], { packet }) => inPorts(list, packet.srcPort)
 const destination: OptionTest = ([list], { packet }) => inPorts(list, packet.dstPort)
 
-/** `-m tcp`: the first packet has SYN alone. */
+/** `-m tcp`: the first packet has only the SYN flag. */
 export const tcp: MatchTest = allOf({
   '--sport': source,
   '--dport': destination,
@@ -32,7 +32,7 @@ export const multiport: MatchTest = allOf({
   },
 })
 
-/** `80`, `80:90` or `80,443,8000:8100`; of an unknown port the answer may be unknown. */
+/** `80`, `80:90` or `80,443,8000:8100`; if the port is unknown, the answer may be unknown. */
 export function inPorts(list: string | undefined, port: number | undefined): Answer {
   const ranges = (list ?? '').split(',').map((part) => {
     const [first = '0', last = first] = part.split(':')

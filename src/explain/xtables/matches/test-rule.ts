@@ -36,7 +36,10 @@ const MATCHES: ReadonlyMap<string, MatchTest> = new Map([
   ['nfacct', () => true],
 ])
 
-/** Whether a rule applies to a packet: all of its matches; an unknown match is `unknown`, never ignored. */
+/**
+ * Whether a rule applies to a packet, that is, all of its matches do. An unknown match makes the answer `unknown`; it
+ * is never ignored.
+ */
 export function testRule(rule: Rule, packet: PacketState, world: XtablesWorld): Answer {
   let answer: Answer = true
   for (const group of rule.matches) {

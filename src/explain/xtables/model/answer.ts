@@ -9,7 +9,7 @@ export function negate(answer: Answer): Answer {
   return 'probability' in answer ? { probability: 1 - answer.probability } : answer
 }
 
-/** All must apply: one certain `false` decides, whatever is unknown beside it. */
+/** Whether both apply: a certain `false` decides, even if the other is unknown. */
 export function both(one: Answer, other: Answer): Answer {
   if (one === false || other === false) return false
   if (one === true) return other

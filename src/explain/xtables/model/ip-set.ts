@@ -1,15 +1,15 @@
 import { type Cidr, cidrContains, type IpAddress, parseCidr, parseIp } from '../../../lib/ip.ts'
 import { rangeBetween } from '../../../lib/ip-range.ts'
 
-/** What a packet has for one dimension of a set, as the rule's `src` or `dst` selects it. */
+/** The values of a packet for one dimension of a set, as the rule's `src` or `dst` selects them. */
 export interface SetSide {
   readonly ip: IpAddress
-  /** Undefined: any ephemeral port. */
+  /** Undefined means any ephemeral port. */
   readonly port: number | undefined
   readonly interfaceName: string | undefined
 }
 
-/** The packet as a set sees it: a side for each dimension. */
+/** The packet in the form of a set lookup: one side for each dimension. */
 export interface SetLookup {
   readonly protocol: string
   readonly mark: number
@@ -21,10 +21,10 @@ export interface SetElement {
   /** `10.96.0.1,tcp:80`. */
   readonly text: string
   readonly parts: readonly string[]
-  /** Excepts its addresses from a wider network of the set. */
+  /** Whether it excludes its addresses from a wider network of the set. */
   readonly isException: boolean
   readonly mark: { readonly value: number; readonly mask: number } | undefined
-  /** Seconds until the kernel deletes it; undefined: it stays. */
+  /** Seconds until the kernel deletes it; undefined if it does not expire. */
   readonly secondsLeft: number | undefined
 }
 
@@ -38,10 +38,12 @@ export interface IpSet {
   readonly isTemporary: boolean
 }
 
-/** `absent`; the element that decides; or why it is not known. */
+/** The element that decides, or undefined if none does; or why this is unknown. */
 export type SetAnswer = { readonly element: SetElement | undefined } | { readonly unknown: string }
 
-/** The element of the narrowest networks that contains the packet; undefined: none, or an exception. */
+/**
+ * The element with the narrowest networks that contains the packet; undefined if there is none, or it is an exception.
+ */
 export function findElement(set: IpSet, lookup: SetLookup): SetAnswer {
   const dimensions = set.type.slice(set.type.indexOf(':') + 1).split(',')
   if (!dimensions.every((name) => KNOWN.has(name))) return { unknown: `sets of type ${set.type}` }
@@ -55,7 +57,7 @@ export function findElement(set: IpSet, lookup: SetLookup): SetAnswer {
   return { element: best?.element.isException ? undefined : best?.element }
 }
 
-/** The element that the packet itself would be in the set, as `-j SET` adds it: `10.0.0.2` or `10.0.0.2,tcp:80`. */
+/** The element that `-j SET` would add for the packet: `10.0.0.2` or `10.0.0.2,tcp:80`. */
 export function elementText(set: IpSet, { sides, protocol, mark }: SetLookup): string {
   const dimensions = set.type.slice(set.type.indexOf(':') + 1).split(',')
   return dimensions

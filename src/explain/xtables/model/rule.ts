@@ -2,7 +2,7 @@ const WORD = /"((?:[^"\\]|\\.)*)"|(\S+)/g
 
 /** An option of a match or target: `! --dports 80,443`. */
 export interface Option {
-  /** With its dashes: `--dports`, `-s`. */
+  /** The name with its dashes: `--dports`, `-s`. */
   readonly name: string
   readonly isNegated: boolean
   readonly values: readonly string[]
@@ -17,13 +17,13 @@ export interface OptionGroup {
 /** A rule in its parts. */
 export interface Rule {
   readonly matches: readonly OptionGroup[]
-  /** Undefined: the rule only counts. */
+  /** Undefined if the rule only counts. */
   readonly target: OptionGroup | undefined
-  /** `-g`: the chain that is named does not return to this one. */
+  /** `-g`: the called chain does not return to this one. */
   readonly isGoto: boolean
 }
 
-/** Their value is free text, which is printed without quotes when it consists of letters, digits, `-` and `_`. */
+/** Options whose value is free text, printed without quotes if it consists of letters, digits, `-` and `_`. */
 const FREE_TEXT = new Set([
   '--comment',
   '--log-prefix',
@@ -40,7 +40,7 @@ interface MutableGroup {
   readonly options: { name: string; isNegated: boolean; values: string[] }[]
 }
 
-/** Parses a rule without its `-A CHAIN`. Every word ends up in a group, so that none is overlooked. */
+/** Parses a rule without its `-A CHAIN`. Every word becomes part of a group, so that none is ignored. */
 export function parseRule(text: string): Rule {
   const words = splitWords(text)
   const matches: MutableGroup[] = [{ name: 'ip', options: [] }]
@@ -86,7 +86,7 @@ function valueAt(words: readonly Word[], at: number): string {
 /** A word of a listed rule. */
 interface Word {
   readonly text: string
-  /** It was in quotes, so it is a value even if it begins like an option. */
+  /** Whether it was in quotes: then it is a value even if it begins like an option. */
   readonly isQuoted: boolean
 }
 

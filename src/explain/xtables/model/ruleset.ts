@@ -3,19 +3,19 @@ import type { HostFacts } from '../../packet/host-facts.ts'
 import type { IpSet } from './ip-set.ts'
 import { parseRule, type Rule } from './rule.ts'
 
-/** What rules of xtables look at beside the packet. */
+/** What rules of xtables depend on besides the packet. */
 export interface XtablesWorld {
   readonly facts: HostFacts
   /** By name. */
   readonly sets: ReadonlyMap<string, IpSet>
   /**
-   * Seconds since the address was last put into a list of `-m recent`; undefined: it is not in the list. Absent: lists were
-   * not read, so rules that check them are uncertain.
+   * Seconds since the address was last put into a list of `-m recent`; undefined if it is not in the list. If this is
+   * absent, lists were not read, so rules that check them are uncertain.
    */
   readonly lastSeen?: (list: string, ip: IpAddress) => number | undefined
 }
 
-/** A rule of a chain; its parts are parsed when they are first read, since a packet passes few of many chains. */
+/** A rule of a chain. It is parsed when it is first used, because a packet passes only a few of many chains. */
 export interface ListedRule {
   /** As listed, without `-A CHAIN`; control characters replaced by `?`. */
   readonly text: string
@@ -40,8 +40,8 @@ export type Ruleset = ReadonlyMap<string, Table>
 const COUNTER = /^\[(\d+):(\d+)\] /
 
 /**
- * Parses the output of `iptables-save`, with counters (`-c`) or without. Rules of a chain are made when they are first
- * read: of hundreds of thousands, a packet passes a few.
+ * Parses the output of `iptables-save`, with counters (`-c`) or without. The rules of a chain are created when they
+ * are first used: a packet passes only a few of hundreds of thousands.
  */
 export function parseRuleset(listing: string): Ruleset {
   const tables = new Map<string, Map<string, ListedChain>>()
@@ -76,7 +76,10 @@ class ListedChain implements Chain {
   }
 }
 
-/** The name in `[0:0] -A NAME …`, without regular expressions, which take seconds for so many lines; empty: it is no rule. */
+/**
+ * The name in `[0:0] -A NAME …`; empty if the line is not a rule. Without regular expressions, which take seconds for
+ * so many lines.
+ */
 function chainOf(line: string): string {
   const start = line.startsWith('[') ? line.indexOf('] ') + 2 : 0
   if (!line.startsWith('-A ', start)) return ''

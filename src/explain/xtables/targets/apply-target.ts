@@ -4,7 +4,7 @@ import { dnat, masquerade, redirect, snat } from './nat-targets.ts'
 import { result, type TargetEffect, type TargetInput, unclear } from './target-effect.ts'
 import { accept, drop, reject, tracking, transparentProxy } from './verdict-targets.ts'
 
-/** Targets that change the packet or end its way; RETURN and chains are the caller's. */
+/** Targets that change the packet or end its path; the caller handles RETURN and chains. */
 const TARGETS: ReadonlyMap<string, TargetEffect> = new Map([
   ['ACCEPT', accept],
   ['DROP', drop],
@@ -21,7 +21,7 @@ const TARGETS: ReadonlyMap<string, TargetEffect> = new Map([
   ['TPROXY', transparentProxy],
 ])
 
-/** Targets that change nothing that a walk predicts: the packet goes on, whether they apply or not. */
+/** Targets without an effect on anything that a walk models: the packet goes on, whether they apply or not. */
 const WITHOUT_EFFECT = new Set([
   'LOG',
   'NFLOG',
@@ -45,12 +45,12 @@ const WITHOUT_EFFECT = new Set([
   'CONNSECMARK',
 ])
 
-/** Whether it is the same for the packet if a rule with this target applies or not. */
+/** Whether a rule with this target makes no difference for the packet. */
 export function isWithoutEffect(target: string): boolean {
   return WITHOUT_EFFECT.has(target)
 }
 
-/** What a target does with the packet; an unknown one is uncertain. */
+/** The effect of a target on the packet; that of an unknown target is uncertain. */
 export function applyTarget(input: TargetInput): readonly Branch[] {
   const { name } = input.group
   if (WITHOUT_EFFECT.has(name)) return result(input.packet)

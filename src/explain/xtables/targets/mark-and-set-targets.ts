@@ -7,7 +7,7 @@ import { result, type TargetEffect, unclear, unknownOption } from './target-effe
 const CHANGES = new Set(['--add-set', '--del-set', '--exist', '--timeout'])
 const MAPS = new Set(['--map-set', '--map-mark', '--map-prio', '--map-queue'])
 
-/** SET: adds the packet to sets or deletes it, or gives it the mark of its element. */
+/** SET: adds the packet to sets, deletes it from them, or gives it the mark of its element. */
 export const set: TargetEffect = (input) => {
   if (hasOption(input.group, '--map-set')) return map(input)
   const { group, world } = input
@@ -47,7 +47,7 @@ export const mark: TargetEffect = (input) => {
   return result({ ...packet, mark: exclusiveOr(packet.mark, text) })
 }
 
-/** CONNMARK: sets the mark of the connection, saves the packet's in it, or restores it. */
+/** CONNMARK: sets the mark of the connection, saves the packet's mark in it, or restores it. */
 export const connectionMark: TargetEffect = (input) => {
   const { packet, group } = input
   if (packet.connection.status === 'untracked') return result(packet)

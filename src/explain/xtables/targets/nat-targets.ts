@@ -11,7 +11,7 @@ import {
   unknownOption,
 } from './target-effect.ts'
 
-/** A range of addresses is shared evenly between clients; of more, the outcome is uncertain. */
+/** Clients are distributed evenly over a range of addresses; with more addresses than this the outcome is uncertain. */
 const MAX_ADDRESSES = 256n
 const KNOWN = new Set([
   '--to-destination',
@@ -28,7 +28,10 @@ export const dnat: TargetEffect = (input) => toList(input, 'destination', '--to-
 /** SNAT. */
 export const snat: TargetEffect = (input) => toList(input, 'source', '--to-source')
 
-/** MASQUERADE: the address of the interface by which the packet leaves; without one it is dropped. */
+/**
+ * MASQUERADE: translates to the address of the interface through which the packet leaves; without an address it is
+ * dropped.
+ */
 export const masquerade: TargetEffect = (input) => {
   const { packet, world, group } = input
   const odd = unknownOption(group, KNOWN)
@@ -44,7 +47,7 @@ export const masquerade: TargetEffect = (input) => {
   return [branchOf(packet, { kind: 'drop', reason })]
 }
 
-/** REDIRECT: to the loopback address, or that of the interface by which the packet came. */
+/** REDIRECT: translates to the loopback address, or that of the interface through which the packet came. */
 export const redirect: TargetEffect = (input) => {
   const { packet, world, group, hook } = input
   const odd = unknownOption(group, KNOWN)
@@ -78,7 +81,7 @@ function toList(input: TargetInput, translation: Translation, name: string): rea
 const TO = /^(?:\[([^\]]+)\]|([0-9.-]*)|([0-9a-fA-F:.-]+))(?::(\d+(?:-\d+)?(?:\/\d+)?))?$/
 
 interface Targets {
-  /** Empty: the packet keeps its address. */
+  /** Empty if the packet keeps its address. */
   readonly addresses: readonly IpAddress[]
   readonly ports: string | undefined
 }
@@ -98,7 +101,7 @@ function parseTo(text: string): Targets | undefined {
   return { addresses, ports }
 }
 
-/** The port of a range: the packet's own where it is in the range. */
+/** The port of a range: the packet's own port if it is in the range. */
 function onePort(
   ports: string | undefined,
   own: number | undefined,

@@ -3,7 +3,7 @@ import type { Hook, PacketState } from '../../packet/packet-state.ts'
 import type { OptionGroup } from '../model/rule.ts'
 import type { XtablesWorld } from '../model/ruleset.ts'
 
-/** What a target is applied to. */
+/** The input of a target. */
 export interface TargetInput {
   readonly packet: PacketState
   readonly hook: Hook
@@ -11,10 +11,10 @@ export interface TargetInput {
   readonly group: OptionGroup
 }
 
-/** What a target does: the packet, changed or not, and whether the chain goes on (`continue`). */
+/** The effect of a target: the packet, changed or not, and whether the chain goes on (`continue`). */
 export type TargetEffect = (input: TargetInput) => readonly Branch[]
 
-/** One certain result. */
+/** A single certain result. */
 export function result(
   packet: PacketState,
   kind: 'accept' | 'continue' = 'continue',
@@ -22,7 +22,7 @@ export function result(
   return [branchOf(packet, { kind })]
 }
 
-/** A result that is not known, with what it depends on. */
+/** An uncertain result, with what it depends on. */
 export function unclear({ packet, group }: TargetInput, what: string): readonly Branch[] {
   const verdict: Verdict = { kind: 'uncertain', reason: `target ${group.name}: ${what}` }
   return [branchOf(packet, verdict)]

@@ -8,13 +8,13 @@ export const accept: TargetEffect = ({ packet }) => [branchOf(packet, ACCEPT)]
 
 export const drop: TargetEffect = ({ packet }) => [branchOf(packet, { kind: 'drop' })]
 
-/** REJECT; the names of ICMPv6 are those of ICMP. */
+/** REJECT; ICMPv6 errors have the names of those of ICMP. */
 export const reject: TargetEffect = ({ packet, group }) => {
   const how = optionValue(group, '--reject-with') ?? 'icmp-port-unreachable'
   return [branchOf(packet, { kind: 'reject', how: how.replace(/^icmp6-/, 'icmp-') })]
 }
 
-/** NOTRACK, and CT with `--notrack`; zones divide connection tracking, which a walk does not follow. */
+/** NOTRACK, and CT with `--notrack`. Zones divide connection tracking, which a walk does not model. */
 export const tracking: TargetEffect = (input) => {
   const { packet, group } = input
   const isHarmless = new Set(['--notrack', '--helper', '--ctevents', '--expevents'])
@@ -25,7 +25,7 @@ export const tracking: TargetEffect = (input) => {
   )
 }
 
-/** TPROXY: a local socket takes the packet if it is routed here; without such a socket it is dropped. */
+/** TPROXY: a local socket receives the packet if it is routed here; without a socket the packet is dropped. */
 export const transparentProxy: TargetEffect = (input) => {
   const { packet, group, world } = input
   const on = parseIp(optionValue(group, '--on-ip') ?? '')

@@ -3,7 +3,7 @@ import { type Cidr, type Family, familyOf, type IpAddress } from '../../../lib/i
 import { IPSET_ERR } from '../ipset-error.ts'
 import { type Member, memberText, type SetHeader, type SetType } from '../sets.ts'
 
-/** What the kernel makes of no size, and of one that is smaller than it likes. */
+/** The number of buckets that the kernel uses if no size, or too small a one, is given. */
 const BUCKETS = 1024
 const FEWEST_BUCKETS = 64
 const EMPTY_BYTES = 216
@@ -35,7 +35,7 @@ export class FakeSet {
     }
   }
 
-  /** 0 when a set made with `type` would be the same as this one. */
+  /** Returns 0 if a set created with `type` would be the same as this one, else the errno. */
   compare(type: SetType): number {
     const options = (of: SetType) =>
       [of.type, of.maxElements, of.timeout, !!of.withMark, !!of.counters].join()

@@ -6,7 +6,7 @@ import { FakeSet } from './fake-set.ts'
 const { EINVAL, ENOENT, ENOMEM } = constants.errno
 const BUSY = 4100
 
-/** Sets as the kernel holds them, without the passing of time. */
+/** Sets as the kernel holds them; time does not pass. */
 export class FakeSets implements Sets {
   readonly #sets = new Map<string, FakeSet>()
   readonly #refused = new Map<(command: SetCommand) => boolean, number>()
@@ -51,7 +51,7 @@ export class FakeSets implements Sets {
 
   close(): void {}
 
-  /** From now on this kernel refuses the commands that match; the result ends that. */
+  /** From now on the commands that match are refused; returns a function that ends this. */
   refuse(matches: (command: SetCommand) => boolean, errno: number = ENOMEM): () => void {
     this.#refused.set(matches, errno)
     return () => this.#refused.delete(matches)

@@ -1,6 +1,6 @@
 /**
- * Messages between the `ipset` program (7.17) and a kernel (6.18) as they went over
- * the socket: golden tests hold our own against them.
+ * Messages between the `ipset` program (7.17) and a kernel (6.18) as recorded at the socket: golden tests compare our
+ * own messages with them.
  */
 
 /** `ipset create A hash:ip,port,net family inet maxelem 1048576 hashsize 2048 skbinfo counters timeout 60 -exist` */

@@ -15,13 +15,13 @@ import { type FakeRule, FakeTable, isTableName } from './fake-table.ts'
 export interface InjectedFailure {
   readonly kind: RestoreFailureKind
   readonly message?: string
-  /** Take effect nonetheless: a `timeout` whose transaction went through. */
+  /** The failed restore takes effect nonetheless: a `timeout` after the commit. */
   readonly applied?: boolean
 }
 
 export interface FakeIptablesOptions {
   readonly backend?: IptablesVariant
-  /** Which IP sets exist; a FakeSets fits. Without it there is none. */
+  /** Which IP sets exist, for example a FakeSets; without it no set exists. */
   readonly sets?: { has(name: string): boolean }
 }
 
@@ -66,7 +66,10 @@ export class FakeIptables implements Iptables {
     }
   }
 
-  /** So many packets meet the rules of IPv4 nat that match; a rule that is written again begins at 0. */
+  /**
+   * Lets `packets` packets meet the matching rules of the IPv4 nat table; the counter of a rule that is written again
+   * begins at 0.
+   */
   pass(pattern: RegExp, packets: number): void {
     for (const [chain, { rules }] of this.#table(4, 'nat').chains) {
       for (const rule of rules) {
@@ -91,7 +94,7 @@ export class FakeIptables implements Iptables {
     return failure === undefined ? result : injected(failure)
   }
 
-  /** What another process does: not counted, never injected; throws when refused. */
+  /** A restore by another process: not counted, never made to fail; throws when refused. */
   alter(family: Family, text: string): void {
     const { transactions } = this
     const result = this.#execute(family, text)
@@ -104,7 +107,7 @@ export class FakeIptables implements Iptables {
     for (let i = 0; i < times; i++) this.#failures.push(failure)
   }
 
-  /** From now on this kernel takes no line that matches; the result ends that. */
+  /** From now on a line that matches is refused; returns a function that ends this. */
   refuse(pattern: RegExp): () => void {
     this.#refused.add(pattern)
     return () => this.#refused.delete(pattern)

@@ -59,7 +59,7 @@ export class FakeTable {
     return new FakeTable(rules, { builtIn, chains, references: new Map() })
   }
 
-  /** A working copy; chains are replaced, never changed, so it is shallow. */
+  /** A shallow working copy: chains are replaced and never changed. */
   copy(): FakeTable {
     const chains = new Map(this.#chains)
     const references = new Map(this.#references)
@@ -70,7 +70,7 @@ export class FakeTable {
     return this.#chains
   }
 
-  /** Undefined, or what iptables would complain about. */
+  /** Undefined if the line is accepted, else the error message of iptables. */
   execute(line: string): string | undefined {
     if (line.startsWith(':')) return this.#declare(line)
     const words = splitWords(line)

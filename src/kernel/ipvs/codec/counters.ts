@@ -8,7 +8,7 @@ const OUT_PACKETS = 3
 const IN_BYTES = 4
 const OUT_BYTES = 5
 
-/** From the attribute for 64-bit statistics or the older one; what is absent counts as 0. */
+/** Reads the attribute for 64-bit statistics, or the older one; absent counters are 0. */
 export function decodeCounters(statistics: Buffer = Buffer.alloc(0)): TrafficCounters {
   const count = (type: number) => decodeCount(findAttribute(statistics, type))
   return {

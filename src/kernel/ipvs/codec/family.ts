@@ -14,7 +14,7 @@ export const CMD_ATTR = {
   timeoutUdp: 6,
 } as const
 
-/** What a command is called in a message. */
+/** The numbers of the commands in messages. */
 export const COMMAND = {
   newService: 1,
   setService: 2,

@@ -41,7 +41,7 @@ export function writeServer(writer: AttributeWriter, server: RealServer): void {
   })
 }
 
-/** Undefined: damaged. A kernel before 3.18 sends no family: it is that of the virtual server. */
+/** Undefined if damaged. A kernel before 3.18 sends no family: it is that of the virtual server. */
 export function decodeServerId(server: Buffer, serviceFamily: Family): RealServerId | undefined {
   const family = familyOfNumber(findU16(server, FAMILY)) ?? serviceFamily
   const ip = decodeAddress(findAttribute(server, ADDRESS), family)
@@ -49,7 +49,7 @@ export function decodeServerId(server: Buffer, serviceFamily: Family): RealServe
   return ip === undefined || port === undefined ? undefined : { ip, port }
 }
 
-/** Undefined: the forwarding method is unknown, or attributes are missing. */
+/** Undefined if the forwarding method is unknown, or attributes are missing. */
 export function decodeServer(server: Buffer, serviceFamily: Family): RealServerState | undefined {
   const id = decodeServerId(server, serviceFamily)
   const forwarding = FORWARDINGS[findU32(server, FORWARDING) ?? -1]

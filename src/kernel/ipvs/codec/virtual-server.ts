@@ -58,7 +58,7 @@ export function writeServiceId(writer: AttributeWriter, id: VirtualServerId): vo
   writer.port(PORT, id.port)
 }
 
-/** Undefined: the family or protocol is unknown, or attributes are missing. */
+/** Undefined if the family or protocol is unknown, or attributes are missing. */
 export function decodeServiceId(service: Buffer): VirtualServerId | undefined {
   const family = familyOfNumber(findU16(service, FAMILY))
   if (family === undefined) return undefined
@@ -87,7 +87,7 @@ export function writeService(
   })
 }
 
-/** Undefined: its identity is unknown, or attributes are missing. */
+/** Undefined if its identity is unknown, or attributes are missing. */
 export function decodeService(service: Buffer): VirtualServer | undefined {
   const id = decodeServiceId(service)
   const settings = id && decodeSettings(id.family, service)
@@ -111,7 +111,7 @@ function writeSettings(
     .bytes(NETMASK, encodeNetmask(family, persistence?.prefix ?? WIDTH[family]))
 }
 
-/** The settings in the attributes of a virtual server; undefined when they are incomplete. */
+/** The settings in the attributes of a virtual server; undefined if they are incomplete. */
 export function decodeSettings(family: Family, service: Buffer): VirtualServerSettings | undefined {
   const scheduler = findAttribute(service, SCHEDULER)
   const flags = findAttribute(service, FLAGS)
@@ -121,14 +121,14 @@ export function decodeSettings(family: Family, service: Buffer): VirtualServerSe
   const bits = flags.readUInt32LE()
   const persistent = (bits & PERSISTENT) !== 0
   return {
-    // A virtual server may have none (`ipvsadm -s none`); the kernel then sends no name.
+    // A virtual server may have no scheduler (`ipvsadm -s none`); the kernel then sends no name.
     scheduler: scheduler === undefined ? 'none' : attributeText(scheduler),
     flags: BITS.filter(([, bit]) => (bits & bit) !== 0).map(([flag]) => flag),
     persistence: persistent ? { seconds, prefix: decodeNetmask(family, netmask) } : undefined,
   }
 }
 
-/** struct ip_vs_flags: the bits, and which of them count: all. */
+/** struct ip_vs_flags: the flags, and a mask of the flags to set, which is all of them. */
 function encodeFlags(flags: readonly SchedulerFlag[], persistence: Persistence): Buffer {
   const set = BITS.filter(([flag]) => flags.includes(flag)).map(([, bit]) => bit)
   if (persistence !== undefined) set.push(PERSISTENT)

@@ -77,7 +77,7 @@ test('commands take effect in order; refusals have the index and the remedy', as
       index: 6,
       errno: 'ESRCH',
       message:
-        'deleteService 4/tcp/10.96.0.1:81: ESRCH: there is no such virtual server; add it first',
+        'deleteService 4/tcp/10.96.0.1:81: ESRCH: the virtual server does not exist; add it first',
     },
     {
       index: 7,
@@ -89,7 +89,7 @@ test('commands take effect in order; refusals have the index and the remedy', as
       index: 8,
       errno: 'EINVAL',
       message:
-        'addServer 4/tcp/10.96.0.1:80 → 224.0.0.1:1: EINVAL: the kernel does not take this address or these settings',
+        'addServer 4/tcp/10.96.0.1:80 → 224.0.0.1:1: EINVAL: the kernel does not accept this address or these settings',
     },
   ])
   const states = await ipvs.servers(service(80))

@@ -114,7 +114,7 @@ function certain<T>(answer: T | undefined): T {
   throw new NodeProxyError('NP_KERNEL_NETLINK', 'ipvs: the kernel sent an answer without content')
 }
 
-/** Runs commands in batches; the refusals, by index. */
+/** Runs commands in batches; returns the refusals, by index. */
 export async function runCommands(
   socket: IpvsSocket,
   commands: readonly IpvsCommand[],
@@ -144,7 +144,7 @@ async function runBatch(
 
 type Decode<T> = (message: NetlinkMessage) => T | undefined
 
-/** One conversation with ip_vs. Refusals of what is read throw NP_KERNEL_NETLINK. */
+/** One connection to ip_vs. If a read is refused, NP_KERNEL_NETLINK is thrown. */
 export class IpvsSocket {
   readonly #session: NetlinkSession
   readonly #family: GenericFamily
@@ -158,7 +158,7 @@ export class IpvsSocket {
     return this.#family.transact(requests)
   }
 
-  /** Sends a command; false: its virtual server does not exist (ESRCH). */
+  /** Sends a command; returns false if its virtual server does not exist (ESRCH). */
   async order(what: string, request: GenericRequest): Promise<boolean> {
     const refusal = await this.#family.request(request, () => undefined)
     if (refusal === undefined) return true
@@ -166,7 +166,7 @@ export class IpvsSocket {
     throw refused(what, refusal.errno)
   }
 
-  /** One object; undefined when it is not there. */
+  /** Reads one object; undefined if it does not exist. */
   async read<T>(what: string, request: GenericRequest, decode: Decode<T>): Promise<T | undefined> {
     let found: T | undefined
     const refusal = await this.#family.request(request, (message) => {
@@ -190,7 +190,10 @@ export class IpvsSocket {
     return this.read(virtualServerKey(id), encodeGetService(id), decodeGetService)
   }
 
-  /** The kernel lists nothing for a virtual server that is not there, so the virtual server is requested too. */
+  /**
+   * For a virtual server that does not exist the kernel lists nothing, so the virtual server itself is requested as
+   * well.
+   */
   async servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined> {
     const found = new Map<string, RealServerState>()
     const errno = await this.#family.dump(encodeGetServers(id), (message) => {
@@ -227,19 +230,19 @@ export function encodeGetService(id?: VirtualServerId): GenericRequest {
   })
 }
 
-/** The virtual server in an answer to `encodeGetService`; undefined when it is of an unknown kind. */
+/** The virtual server in an answer to `encodeGetService`; undefined if its kind is unknown. */
 export function decodeGetService(message: NetlinkMessage): VirtualServer | undefined {
   if (commandOf(message) !== COMMAND.newService) return undefined
   const service = findAttribute(message.payload, CMD_ATTR.service, GENERIC_HEADER)
   return service && decodeService(service)
 }
 
-/** IPVS_CMD_GET_DEST: a dump, empty when there is no such virtual server. */
+/** IPVS_CMD_GET_DEST: a dump, which is empty if the virtual server does not exist. */
 export function encodeGetServers(id: VirtualServerId): GenericRequest {
   return ipvsRequest('getServer', (writer) => writeService(writer, id))
 }
 
-/** `family`: of the virtual server. */
+/** `family`: that of the virtual server. */
 export function decodeGetServers(
   message: NetlinkMessage,
   family: Family,
@@ -252,9 +255,9 @@ export function decodeGetServers(
 type Reader = Pick<Ipvs, 'service' | 'servers'>
 
 /**
- * Whether a refused command of a batch that was sent twice, because answers were lost, has taken effect: its
- * refusal may only mean that the first attempt added (EEXIST) or deleted (ESRCH, ENOENT) the object. Reads the
- * object from the kernel and compares it with the result of the whole batch.
+ * Whether a refused command has taken effect. If a batch was sent twice because answers were lost, a refusal may only
+ * mean that the first attempt added (EEXIST) or deleted (ESRCH, ENOENT) the object. Reads the object from the kernel
+ * and compares it with the result of the whole batch.
  */
 async function hasTakenEffect(
   kernel: Reader,
@@ -273,7 +276,7 @@ async function hasTakenEffect(
   return actual !== undefined && isDeepEqual(configured(actual), configured(last.server))
 }
 
-/** Whether `other` acts on what `command` acts on: the object itself or the service above it. */
+/** Whether `other` acts on the same object as `command`, or on the virtual server above it. */
 function decides(other: IpvsCommand, command: IpvsCommand): boolean {
   if (virtualServerKey(other.id) !== virtualServerKey(command.id)) return false
   if (!('server' in other)) return !('server' in command) || other.do === 'deleteService'
@@ -310,7 +313,7 @@ export function encodeGetConfig(): GenericRequest {
   return ipvsRequest('getConfig')
 }
 
-/** A kernel without a protocol sends no timeout for it: 0. */
+/** If a kernel does not support a protocol, it sends no timeout for it: 0. */
 export function decodeGetConfig(message: NetlinkMessage): IpvsTimeouts | undefined {
   if (commandOf(message) !== COMMAND.setConfig) return undefined
   const attributes = message.payload.subarray(GENERIC_HEADER)
@@ -321,7 +324,7 @@ export function decodeGetConfig(message: NetlinkMessage): IpvsTimeouts | undefin
   }
 }
 
-/** IPVS_CMD_SET_CONFIG: EINVAL. What is absent or 0 stays as it is. */
+/** IPVS_CMD_SET_CONFIG: EINVAL. Timeouts that are absent or 0 keep their value. */
 export function encodeSetConfig({ tcp, tcpFin, udp }: Partial<IpvsTimeouts>): GenericRequest {
   return ipvsRequest('setConfig', (writer) => {
     if (tcp !== undefined) writer.u32(CMD_ATTR.timeoutTcp, tcp)

@@ -12,7 +12,7 @@ interface ConformanceCase {
   readonly name: string
   /** Run one after the other on a kernel without virtual servers. */
   readonly commands: readonly IpvsCommand[]
-  /** Which of them are refused, with their errno. */
+  /** The errno of each refused command, by its index. */
   readonly refused: Readonly<Record<number, string>>
 }
 
@@ -233,7 +233,7 @@ export interface ConformanceResult {
   readonly left: readonly string[]
 }
 
-/** Runs a case on a kernel that it empties before. */
+/** Runs a case on a kernel that is emptied before. */
 export async function runCase(
   ipvs: Ipvs,
   { name, commands }: ConformanceCase,

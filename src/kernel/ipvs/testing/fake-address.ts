@@ -1,6 +1,6 @@
 import { type Cidr, cidrContains, type IpAddress } from '../../../lib/ip.ts'
 
-/** What the kernel does not take for the address of one host. */
+/** Addresses that the kernel does not accept as that of one host. */
 const OTHERS = [
   '0.0.0.0/32',
   '224.0.0.0/4',
@@ -11,7 +11,7 @@ const OTHERS = [
   'ff00::/8',
 ]
 
-/** Whether ip_vs takes it for a real server, on a machine without routes of its own. */
+/** Whether ip_vs accepts the address for a real server, on a machine without special routes. */
 export function isUnicast(ip: IpAddress): boolean {
   return !OTHERS.some((network) => cidrContains(network as Cidr, ip))
 }

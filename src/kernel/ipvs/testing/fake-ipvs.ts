@@ -17,7 +17,7 @@ import {
 } from '../ipvs.ts'
 import { FakeTable, NO_TRAFFIC } from './fake-table.ts'
 
-/** Those of Linux 6.1; `none`: every new connection is refused. */
+/** The schedulers of Linux 6.1; `none`: every new connection is refused. */
 const SCHEDULERS = 'rr wrr lc wlc fo ovf lblc lblcr dh sh mh sed nq none'.split(
   ' ',
 ) as readonly string[]
@@ -26,7 +26,7 @@ const NO_CONNECTIONS = { activeConnections: 0, inactiveConnections: 0, persisten
 
 type Connections = typeof NO_CONNECTIONS
 
-/** ip_vs without packets and time: what would come of them, the test sets. */
+/** ip_vs without packets and time: the test sets connections and counters. */
 export class FakeIpvs implements Ipvs {
   readonly #table: FakeTable
   readonly #refused = new Map<(command: IpvsCommand) => boolean, number>()
@@ -35,7 +35,7 @@ export class FakeIpvs implements Ipvs {
   #timeouts: IpvsTimeouts = { tcp: 900, tcpFin: 120, udp: 300 }
   /** The commands of every run. */
   readonly runs: (readonly IpvsCommand[])[] = []
-  /** Thrown by every call while it is set: a kernel without ip_vs, answers that were lost. */
+  /** Thrown by every call while set: no ip_vs in the kernel, or lost answers. */
   failure: NodeProxyError | undefined
   closed = false
 
@@ -122,7 +122,7 @@ export class FakeIpvs implements Ipvs {
     this.#table.services.clear()
   }
 
-  /** From now on this kernel takes no command that matches; the result ends that. */
+  /** From now on commands that match are refused; returns a function that ends this. */
   refuse(
     errno: keyof typeof constants.errno,
     matches: (command: IpvsCommand) => boolean,
@@ -131,7 +131,7 @@ export class FakeIpvs implements Ipvs {
     return () => this.#refused.delete(matches)
   }
 
-  /** They outlive their real server: one that is added again while they last finds them. */
+  /** Connections outlive their real server: if it is added again in time, it gets them back. */
   setConnections(
     id: VirtualServerId,
     server: RealServerId,
@@ -140,7 +140,7 @@ export class FakeIpvs implements Ipvs {
     this.#connections.set(placeOf(id, server), { ...NO_CONNECTIONS, ...connections })
   }
 
-  /** They outlive their real server, too. */
+  /** Counters also outlive their real server. */
   setServerCounters(
     id: VirtualServerId,
     server: RealServerId,

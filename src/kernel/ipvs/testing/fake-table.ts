@@ -40,7 +40,7 @@ export class FakeTable {
     this.#schedulers = schedulers
   }
 
-  /** The errno, 0 when it took effect. */
+  /** Returns the errno, or 0 if the command took effect. */
   execute(command: IpvsCommand): number {
     if ('settings' in command && command.settings.scheduler.length > MAX_NAME_LENGTH) return EINVAL
     const service = this.services.get(virtualServerKey(command.id))

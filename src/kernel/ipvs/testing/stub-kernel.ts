@@ -21,7 +21,7 @@ const CONTROLLER = 0x10
 const FAMILY = 0x1c
 const { ENOENT, ESRCH, EPERM } = constants.errno
 
-/** The other end of the socket: reads the bytes of requests, does them, and answers in bytes. */
+/** The other end of the socket: decodes requests, executes them, and answers in bytes. */
 export class StubKernel {
   readonly table = new FakeTable(new Set(['rr', 'wrr']))
   readonly sockets: FakeTransport[] = []
@@ -29,7 +29,7 @@ export class StubKernel {
   readonly executed: IpvsCommand[] = []
   hasModule = true
   permitted = true
-  /** How many more requests are done while their answers are lost. */
+  /** The number of further requests that are executed while their answers are lost. */
   overruns = 0
 
   readonly open: OpenTransport = (handlers) => {
@@ -58,7 +58,7 @@ export class StubKernel {
     return errno !== 0 || (flags & NLM_F_ACK) > 0 ? [errorMessage(seq, errno)] : []
   }
 
-  /** Dumps, and questions about one object. */
+  /** Dumps, and requests for one object. */
   #list(message: NetlinkMessage): readonly Buffer[] | undefined {
     const { seq } = message
     const id = serviceOf(message)

@@ -1,7 +1,7 @@
 import { encodeMessage, NLMSG_ERROR, type OutgoingMessage } from '../message.ts'
 import type { OpenTransport, Transport, TransportHandlers } from '../transport.ts'
 
-/** A socket whose kernel is the test: it sees what was sent and decides what comes back. */
+/** A socket for which the test plays the kernel: it sees what was sent and decides what comes back. */
 export class FakeTransport {
   readonly sent: Buffer[] = []
   readonly groups = new Set<number>()

@@ -1,8 +1,8 @@
 import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../rule-monitor.ts'
 
-/** The test decides what happens; changes wait during holds as they would. */
+/** A monitor whose changes the test makes; they wait during holds as in the real one. */
 export class FakeMonitor implements RuleMonitor {
-  /** What was said at the end of each hold. */
+  /** The arguments of the end of each hold. */
   readonly holds: { readonly unsubscribed: boolean; readonly own: OwnWork }[] = []
   #onChange: ((change: RuleChange) => void) | undefined
   #held = 0

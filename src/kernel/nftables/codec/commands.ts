@@ -10,12 +10,11 @@ import { writeSet } from './set-codec.ts'
 import { lengthOf, ruleUserData } from './user-data.ts'
 import { writeExpression } from './write-expression.ts'
 
-/** Message flags of linux/netlink.h: create what is not there; behind the others. */
+/** Message flags of linux/netlink.h: create an object that does not exist; append. */
 const NLM_F_CREATE = 0x400
 const NLM_F_APPEND = 0x800
 
-/** NF_ACCEPT: what becomes of packets that no rule of a base chain decides. */
-/** Values of NFTA_CHAIN_POLICY: NF_DROP, NF_ACCEPT. */
+/** Values of NFTA_CHAIN_POLICY (NF_DROP, NF_ACCEPT): what happens to packets that no rule of a base chain decides. */
 export const POLICY = { drop: 0, accept: 1 } as const
 
 /** enum nf_inet_hooks. */
@@ -27,7 +26,7 @@ const HOOKS: Readonly<Record<Hook['hook'], number>> = {
   postrouting: 4,
 }
 
-/** A list of elements is one attribute, which holds 65,535 bytes at most; an element has fewer than 400. */
+/** A list of elements is one attribute, which holds at most 65,535 bytes; an element has fewer than 400. */
 const MAX_LIST_BYTES = 64_000
 
 /** Numbers sets within one transaction. */
@@ -35,7 +34,7 @@ export interface Numbering {
   next: number
 }
 
-/** The messages of one command; elements take several where they are many. */
+/** The messages of one command; many elements take several messages. */
 export function encodeCommand(
   command: Command,
   numbering: Numbering,
@@ -85,7 +84,7 @@ export function encodeCommand(
   }
 }
 
-/** Elements in as many messages as they take. */
+/** Splits elements into as many messages as necessary. */
 export function elementMessages(
   type: 'newSetElement' | 'deleteSetElement' | 'getSetElement',
   { table, set }: { readonly table: Table; readonly set: string },
@@ -108,7 +107,7 @@ export function elementMessages(
   return messages
 }
 
-/** What is not known of a set is taken from an element: whole registers. */
+/** If the set is not known, the form is derived from an element: whole registers. */
 export function formOf(spec: SetSpec | undefined, element: Element | undefined): ElementForm {
   if (spec === undefined) {
     const dataLength = Buffer.isBuffer(element?.data) ? element.data.length : 0
@@ -140,7 +139,7 @@ function writeHook(to: AttributeWriter, { type, hook, priority, dropsByDefault }
   to.be32(CHAIN.policy, dropsByDefault ? POLICY.drop : POLICY.accept).text(CHAIN.type, type)
 }
 
-/** The inverse of `writeHook`, of the values of NFTA_CHAIN_HOOK and NFTA_CHAIN_TYPE. */
+/** The inverse of `writeHook`, for the values of NFTA_CHAIN_HOOK and NFTA_CHAIN_TYPE. */
 export function hookName(number: number): Hook['hook'] | undefined {
   return (Object.keys(HOOKS) as Hook['hook'][]).find((name) => HOOKS[name] === number)
 }

@@ -11,11 +11,11 @@ export interface ElementForm {
   /** Bytes of a key without the padding of its last field; a key of one field is not padded. */
   readonly keyLength: number
   readonly dataLength: number
-  /** Ranges are two elements: the first key, and behind the last one a key that ends it. */
+  /** A range is written as two elements: its first key, and the key after its last one as an end. */
   readonly endsRanges: boolean
 }
 
-/** Attributes of elements that are only a few, as those to delete, too. */
+/** The attributes of an element; also for deletions. */
 export function writeElement(to: AttributeWriter, element: Element, form: ElementForm): void {
   const { key, keyEnd, data, timeout, comment } = element
   const opened = to.open(LIST_ELEMENT)
@@ -33,7 +33,7 @@ export function writeElement(to: AttributeWriter, element: Element, form: Elemen
   if (keyEnd && form.endsRanges) writeRangeEnd(to, keyEnd.subarray(0, form.keyLength))
 }
 
-/** The first key behind a range; a range up to the last key of all has none. */
+/** The first key after a range; a range that includes the largest key has no end. */
 function writeRangeEnd(to: AttributeWriter, last: Buffer): void {
   const next = Buffer.from(last)
   let at = next.length - 1
@@ -52,7 +52,7 @@ function writeKey(to: AttributeWriter, type: number, key: Buffer): void {
   to.close(opened)
 }
 
-/** An element as one message has it; `endsRange`: it only ends the range before it. */
+/** An element as it is in a message; `endsRange`: it only ends the range before it. */
 export interface ReadElement {
   readonly element: Element
   readonly endsRange: boolean

@@ -14,7 +14,7 @@ export const META: Readonly<Record<MetaKey, number>> = {
 /** enum nft_payload_bases. */
 export const BASE: Readonly<Record<PayloadBase, number>> = { network: 1, transport: 2 }
 
-/** enum nft_ct_keys; addresses have one of each family. */
+/** enum nft_ct_keys; addresses have a number for each family. */
 export const CONNTRACK: Readonly<
   Record<Exclude<ConntrackKey, 'saddr' | 'daddr'>, number> &
     Record<'saddr' | 'daddr', Record<4 | 6, number>>
@@ -68,7 +68,7 @@ export const VERDICT_CODE = {
   return: -5,
 } as const
 
-/** The kernel names each fourth 4-byte register from 8 by the 16-byte one that begins there. */
+/** The kernel uses the number of the 16-byte register for each 4-byte register at which one begins. */
 export function registerOf(number: number): Register {
   return number > 0 && number < 5 ? 8 + (number - 1) * 4 : number
 }

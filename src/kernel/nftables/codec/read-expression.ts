@@ -9,7 +9,7 @@ const HEADER = 4
 /** The two upper bits of a type mean "nested" and "network byte order". */
 const TYPE_MASK = 0x3fff
 
-/** The expressions of a rule; one that this code does not write in the same way is `foreign`. */
+/** The expressions of a rule; an expression that this code would write differently is `foreign`. */
 export function readExpressions(list: Buffer, family: Family): readonly Expression[] {
   const expressions: Expression[] = []
   eachAttribute(list, (type, value) => {
@@ -21,7 +21,7 @@ export function readExpressions(list: Buffer, family: Family): readonly Expressi
   return expressions
 }
 
-/** What NFTA_DATA_VERDICT holds; undefined: a verdict that this code does not write. */
+/** The content of NFTA_DATA_VERDICT; undefined for a verdict that this code does not write. */
 export function readVerdict(value: Buffer): Verdict | undefined {
   const code = findAttribute(value, VERDICT.code)
   if (code?.length !== 4) return undefined
@@ -78,7 +78,10 @@ class Fields {
 
 type Reader = (fields: Fields, family: Family) => Expression | undefined
 
-/** By the kernel's names; undefined: not as this code writes it. Numbers as in `writeData`. */
+/**
+ * Readers by the kernel's names; they return undefined for what this code would write differently. Numbers as in
+ * `writeData`.
+ */
 const READERS: Readonly<Record<string, Reader>> = {
   meta(fields) {
     const key = number.keyOf(number.META, fields.be32(2))

@@ -13,7 +13,7 @@ export function attributesOf({ payload }: NetlinkMessage): Buffer {
   return payload.subarray(NFGENMSG)
 }
 
-/** A chain of NFT_MSG_NEWCHAIN; undefined: without a name. */
+/** A chain of NFT_MSG_NEWCHAIN; undefined if it has no name. */
 export function readChain(
   attributes: Buffer,
 ): { readonly table: string; readonly name: string; readonly spec: ChainSpec } | undefined {
@@ -34,7 +34,7 @@ function readHook(attributes: Buffer): ChainSpec {
   return { hook: { type: name, hook, priority, ...(dropsByDefault && { dropsByDefault }) } }
 }
 
-/** A rule of NFT_MSG_NEWRULE with its chain; undefined: without one. */
+/** A rule of NFT_MSG_NEWRULE with its chain; undefined if it names no chain. */
 export function readRule(
   attributes: Buffer,
   family: Family,

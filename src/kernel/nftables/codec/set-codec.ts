@@ -34,7 +34,7 @@ export function writeSet(to: AttributeWriter, spec: SetSpec, id: number): void {
   if (spec.hasCounters) to.nest(SET.expression, () => to.text(EXPRESSION.name, 'counter'))
 }
 
-/** What `writeSet` wrote, with the set's name; undefined: without one. */
+/** Reads what `writeSet` wrote, with the set's name; undefined if it has no name. */
 export function readSet(
   attributes: Buffer,
 ): { readonly name: string; readonly spec: SetSpec } | undefined {

@@ -1,8 +1,8 @@
 import type { FieldType, SetSpec } from '../objects.ts'
 
 /**
- * The numbers of data types by which nft prints keys (enum datatypes of nft's datatype.h; the kernel only keeps
- * them), and the bytes of a value without padding.
+ * For each field type, the number of the data type by which nft prints keys (enum datatypes of nft's datatype.h; the
+ * kernel only stores it), and the bytes of a value without padding.
  */
 const TYPES: Readonly<Record<FieldType, { readonly number: number; readonly bytes: number }>> = {
   ipv4_addr: { number: 7, bytes: 4 },
@@ -22,8 +22,8 @@ const BY_NUMBER = new Map(
 const TYPE_BITS = 6
 
 /**
- * Data that the kernel keeps for `nft` without reading it: type, length (a byte each) and value (libnftnl's
- * udata.h). Of comments, and of the expressions by which a set was declared (`typeof`).
+ * Data that the kernel stores for `nft` without reading it, each with type, length (a byte each) and value (libnftnl's
+ * udata.h): comments, and the expressions by which a set was declared (`typeof`).
  */
 const RULE_COMMENT = 0
 const ELEMENT_COMMENT = 0
@@ -41,7 +41,7 @@ const KIND = { payload: 7, meta: 9, concatenation: 13, random: 23 } as const
 const HEADER = { transport: 11, ip: 12, ip6: 13 } as const
 const DESTINATION = { transport: 2, ip: 12, ip6: 9 } as const
 const META_L4PROTO = 16
-/** The modulus of the expression that declares an index; it means nothing. */
+/** The modulus of the expression that declares an index; its value has no meaning. */
 const ANY_MODULUS = 2
 
 const MAX_COMMENT = 127
@@ -54,7 +54,7 @@ export function elementUserData(comment: string): Buffer {
   return text(ELEMENT_COMMENT, comment)
 }
 
-/** Undefined: there is none. */
+/** The comment in user data; undefined if there is no comment. */
 export function commentOf(userData: Buffer | undefined, type = RULE_COMMENT): string | undefined {
   const value = userData && find(userData, type)
   if (value === undefined) return undefined
@@ -66,7 +66,7 @@ export function setComment(userData: Buffer | undefined): string | undefined {
   return commentOf(userData, SET.comment)
 }
 
-/** An index has no type that could be named, so sets with one are declared by expressions. */
+/** An index has no data type with a name, so sets with an index are declared by expressions. */
 export function setUserData({ key, data, comment }: SetSpec): Buffer {
   const fields = data === undefined || data === 'verdict' ? undefined : data
   const parts = [
@@ -90,7 +90,7 @@ function declaration(fields: readonly FieldType[]): readonly Buffer[] {
   ]
 }
 
-/** The expression that a field of this type is loaded by. */
+/** The expression that loads a field of this type. */
 function expression(field: FieldType): readonly Buffer[] {
   switch (field) {
     case 'ipv4_addr':
@@ -163,12 +163,12 @@ export function typesOfNumber(number: number): readonly FieldType[] {
   return types
 }
 
-/** Bytes of a value without padding: what the kernel has as the length of a field. */
+/** Bytes of a value without padding, which is the length of the field in the kernel. */
 export function fieldBytes(field: FieldType): number {
   return TYPES[field].bytes
 }
 
-/** Bytes of a key or of data: a single field as it is, several each padded to 4. */
+/** Bytes of a key or of data: a single field is not padded, several are each padded to 4. */
 export function lengthOf(fields: readonly FieldType[]): number {
   if (fields.length === 1) return fieldBytes(fields[0]!)
   return fields.reduce((sum, field) => sum + ((fieldBytes(field) + 3) & ~3), 0)

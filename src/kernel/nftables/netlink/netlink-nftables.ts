@@ -31,12 +31,13 @@ const BATCH_BEGIN = 0x10
 const BATCH_END = 0x11
 const BATCH_GENERATION = 1
 
-/** What a refused command means, where the kernel has no words of its own. */
+/** The meaning of an errno of a refused command, if the kernel sends no text. */
 const MEANINGS: Readonly<Record<number, string>> = {
   [constants.errno.EPERM]:
     'not permitted: CAP_NET_ADMIN is missing, or the table belongs to another program',
-  [constants.errno.ENOENT]: 'something that it names is not there, or a kernel module is missing',
-  [constants.errno.EEXIST]: 'it is there already, with another content',
+  [constants.errno.ENOENT]:
+    'something that it refers to does not exist, or a kernel module is missing',
+  [constants.errno.EEXIST]: 'it exists already with different content',
   [constants.errno.EBUSY]: 'it is in use',
   [constants.errno.ENFILE]: 'the set is full',
   [constants.errno.EOPNOTSUPP]: 'the kernel does not support it',
@@ -44,13 +45,13 @@ const MEANINGS: Readonly<Record<number, string>> = {
 
 const { ENOENT, EINVAL } = constants.errno
 
-/** There is no such table; or the kernel has no nf_tables, so that nothing answers such messages. */
+/** The table does not exist; or the kernel has no nf_tables, so that nothing answers such messages. */
 const ABSENT: ReadonlySet<number> = new Set([ENOENT, EINVAL])
 
 /** nf_tables over netlink (linux/netfilter/nf_tables.h). One request at a time. */
 export class NetlinkNftables implements Nftables {
   readonly #session: NetlinkSession
-  /** Of sets that were made or read here: how their elements are written follows from it. */
+  /** The specifications of sets that were created or read here: they determine how elements are written. */
   readonly #specs = new Map<string, SetSpec>()
   #commits = 0
 
@@ -62,7 +63,7 @@ export class NetlinkNftables implements Nftables {
     return this.#commits
   }
 
-  /** Of its socket: notifications of its transactions have it. */
+  /** The port of the socket: notifications of its transactions contain it. */
   get port(): number {
     return this.#session.port
   }
@@ -80,7 +81,7 @@ export class NetlinkNftables implements Nftables {
       return undefined
     }
     const [index, error] = first
-    // The message before the commands is the beginning of the transaction, which fails as a whole.
+    // The message before the commands begins the transaction; its error means that the transaction failed as a whole.
     return transactionError(error, index === 0 ? undefined : commandOf[index - 1])
   }
 
@@ -112,7 +113,7 @@ export class NetlinkNftables implements Nftables {
       const list = findAttribute(attributesOf(reply), ELEMENTS.list) ?? Buffer.alloc(0)
       readElements(list, (one) => (endsRanges ? halves.push(one) : visit(one.element)))
     }
-    // Every change of any table interrupts a list, so a long one might never end.
+    // Any change of any table interrupts a list, so a long list might never end.
     const errno = await this.#session.dump(message('getSetElement', to), read, {
       evenIfChanged: true,
     })
@@ -147,7 +148,7 @@ export class NetlinkNftables implements Nftables {
     this.#session.close()
   }
 
-  /** The errors, by the message; of a transaction that had no effect nothing is known of its sets any more. */
+  /** Returns the errors by message. If the transaction had no effect, what is known about its sets is forgotten. */
   async #send(
     messages: readonly OutgoingMessage[],
     commands: readonly Command[],
@@ -194,7 +195,7 @@ export class NetlinkNftables implements Nftables {
     for (const key of this.#specs.keys()) if (key.startsWith(prefix)) this.#specs.delete(key)
   }
 
-  /** Reads the sets whose elements change and that are not known. */
+  /** Reads the specifications of unknown sets whose elements change. */
   async #learnSets(commands: readonly Command[]): Promise<void> {
     const made = new Set<string>()
     for (const command of commands) {
@@ -231,7 +232,7 @@ export class NetlinkNftables implements Nftables {
     return sets
   }
 
-  /** A dump that is repeated visits again, so rules are kept by their handle. */
+  /** If a dump is repeated, rules are visited again, so they are stored by their handle. */
   async #readChains({ family, name }: Table): Promise<ReadonlyMap<string, ChainContent>> {
     const chains = new Map<string, { spec: ChainContent['spec']; rules: Map<string, Rule> }>()
     await this.#dump('getChain', writer(family).text(CHAIN.table, name), (attributes) => {
@@ -272,7 +273,7 @@ function nameOf({ family, name }: Table): string {
   return `${family === 4 ? 'ip' : 'ip6'} ${name}`
 }
 
-/** Bytes: transactions are large, and so are the datagrams of a list. */
+/** Bytes: transactions are large, and so are the datagrams of lists. */
 const SIZES = { send: 64 * 1024 * 1024, datagram: 32 * 1024 }
 
 /** The nf_tables of the network namespace of this process; its socket opens now. */
@@ -287,7 +288,7 @@ export function transactionError(
   return { command, errno: error.errno, message: describe(error) }
 }
 
-/** Nothing can be said of the kernel without this. */
+/** The error for a failed read: without it nothing is known about the kernel. */
 function unread(what: string, error: KernelError): NodeProxyError {
   return new NodeProxyError('NP_KERNEL_NETLINK', `${what} cannot be read: ${describe(error)}`)
 }
@@ -299,9 +300,9 @@ function describe({ errno, text }: KernelError): string {
 }
 
 /**
- * Ranges of single numbers, which the kernel has as two elements: the first number, and the number behind the last one.
- * A range without an end goes up to the largest number. An end without a beginning, as the one at 0 that nft writes, is
- * left out.
+ * Joins the ranges of single numbers, which the kernel stores as two elements: the first number, and the number after
+ * the last one. A range without an end extends to the largest number. An end without a beginning, such as the one at 0
+ * that nft writes, is left out.
  */
 export function joinRanges(halves: readonly ReadElement[]): readonly Element[] {
   const sorted = halves.toSorted(
@@ -326,8 +327,8 @@ function previous(key: Buffer): Buffer {
 }
 
 /**
- * The messages of one transaction. The last command alone requests an acknowledgement: older kernels send none for the
- * message that ends the batch.
+ * The messages of one transaction. Only the last command requests an acknowledgement: older kernels send no
+ * acknowledgement for the message that ends the batch.
  */
 export function batchOf(
   commands: readonly OutgoingMessage[],

@@ -19,19 +19,19 @@ export type TouchedObject =
       readonly element: Element
     }
 
-/** Objects of one transaction beyond which it is unknown what it changed. */
+/** If a transaction names more objects than this, what it changed counts as unknown. */
 const LIMIT = 1000
 
 /** Which messages are read. */
 export interface ObjectCollectorOptions {
-  /** By its name, in both families. */
+  /** The name of the table, in both families. */
   readonly table: string
-  /** The socket whose own transactions are not read, by its port. */
+  /** The port of the socket whose own transactions are ignored. */
   readonly exceptPort: number
   readonly limit?: number
 }
 
-/** Everything of one table that the messages of other sockets name; bounded as `limit` says. */
+/** Collects the objects of one table that messages of other sockets name; `limit` bounds their number. */
 export class ObjectCollector implements TouchCollector<TouchedObject> {
   readonly #options: ObjectCollectorOptions
   readonly #limit: number
@@ -47,7 +47,7 @@ export class ObjectCollector implements TouchCollector<TouchedObject> {
     if (message.readUInt32LE(12) === this.#options.exceptPort) return
     const family = familyOfNumber(message[NLMSG_HEADER])
     const attributes = message.subarray(NLMSG_HEADER + NFGENMSG)
-    // Of all these messages the first attribute is the name of the table.
+    // The first attribute of each of these messages is the name of the table.
     const name = textOf(attributes, TABLE.name)
     if (family === undefined || name !== this.#options.table) return
     for (const one of touchedBy(message[4], attributes, { family, name })) this.#touched.push(one)

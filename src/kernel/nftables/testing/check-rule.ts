@@ -19,7 +19,7 @@ const META_BYTES: Readonly<Record<MetaKey, number>> = {
   oifname: 16,
 }
 
-/** Undefined: an address, as long as those of the table's family. */
+/** Undefined for an address, whose length follows from the table's family. */
 const CONNTRACK_BYTES: Readonly<Record<ConntrackKey, number | undefined>> = {
   state: 4,
   status: 4,
@@ -35,7 +35,7 @@ const OF_ONE_DIRECTION: ReadonlySet<ConntrackKey> = new Set([
   ...(['saddr', 'daddr', 'protoSource', 'protoDestination'] as const),
 ])
 
-/** The errno for a rule of this table, by the checks of the kernel in their order; 0: it takes it. */
+/** The errno for a rule of this table, by the kernel's checks in their order; 0 if it is accepted. */
 export function checkRule({ expressions }: Rule, table: FakeTable): number {
   if (expressions.length > MAX_EXPRESSIONS) return EINVAL
   const registers = new Registers()

@@ -3,7 +3,7 @@ import type { Rule } from '../objects.ts'
 import type { HeldElement } from './element-store.ts'
 import type { FakeTable } from './fake-table.ts'
 
-/** A text for each object of a table and each element, sorted: equal where the tables are. */
+/** A text for each object and each element of a table, sorted: equal for equal tables. */
 export function dumpTable(
   { table, owner, chains, sets }: FakeTable,
   hasElements: (set: string) => boolean,
@@ -44,7 +44,7 @@ function textOfExpression(one: Expression): string {
   )
 }
 
-/** What `Buffer.toJSON` makes, which `JSON.stringify` calls first. */
+/** Recognises the output of `Buffer.toJSON`, which `JSON.stringify` calls first. */
 function isBytes(value: unknown): value is { readonly data: readonly number[] } {
   return typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data)
 }

@@ -21,7 +21,7 @@ export interface ElementWork {
   readonly now: number
 }
 
-/** The errno of the first element that the kernel refuses; 0: all are there. */
+/** The errno of the first element that the kernel refuses; 0 if all were added. */
 export function addElements(elements: readonly Element[], work: ElementWork): number {
   for (const element of elements) {
     const errno = checkNew(element, work)
@@ -34,7 +34,7 @@ export function addElements(elements: readonly Element[], work: ElementWork): nu
   return 0
 }
 
-/** The errno of the first element that is not there; 0: all are gone. */
+/** The errno of the first element that does not exist; 0 if all were deleted. */
 export function deleteElements(
   elements: readonly Pick<Element, 'key' | 'keyEnd'>[],
   work: ElementWork,
@@ -51,7 +51,7 @@ export function deleteElements(
   return 0
 }
 
-/** Takes an element out and gives free what it leads to. */
+/** Removes an element and releases the chain that it leads to. */
 export function removeElement(held: HeldElement, work: Omit<ElementWork, 'now'>): void {
   const { journal, set } = work
   set.store.remove(held)
@@ -62,7 +62,7 @@ export function removeElement(held: HeldElement, work: Omit<ElementWork, 'now'>)
   })
 }
 
-/** Puts an element in, whatever is there. */
+/** Inserts an element without checks. */
 function putElement(held: HeldElement, work: ElementWork): void {
   const { journal, set } = work
   set.insert(held)
@@ -73,7 +73,7 @@ function putElement(held: HeldElement, work: ElementWork): void {
   })
 }
 
-/** Adds to the numbers by which chains are in use, or takes from them. */
+/** Increases or decreases the use counts of chains. */
 export function useTarget(
   { element: { data } }: HeldElement,
   { table, set }: Pick<ElementWork, 'table' | 'set'>,
@@ -111,7 +111,7 @@ function checkData(data: Element['data'], { spec }: FakeSet, table: FakeTable): 
   return spec.data === 'verdict' ? checkVerdict(data, table) : EINVAL
 }
 
-/** Whole registers, or without the padding behind a single field. */
+/** Whether the length is that of whole registers, or of a single field without padding. */
 function isFit({ length }: Buffer, fields: readonly FieldType[]): boolean {
   const bytes = lengthOf(fields)
   return length === bytes || length === padded(bytes)
@@ -128,7 +128,7 @@ function insert(wanted: HeldElement, work: ElementWork): number {
   return 0
 }
 
-/** An element that is there already: its data must be the same; another timeout begins now, the same one goes on. */
+/** Adds an existing element again: its data must be the same. Another timeout begins now, an equal one continues. */
 function renew(there: HeldElement, wanted: HeldElement, { set, journal }: ElementWork): number {
   if (!isSameData(there.element.data, wanted.element.data)) return EEXIST
   const { timeout, expiresAt } = there
@@ -153,7 +153,7 @@ function isSameData(a: Element['data'], b: Element['data']): boolean {
   return one?.kind === other?.kind && chainOf(one) === chainOf(other)
 }
 
-/** A range of single numbers is two elements of the kernel; one up to the largest number has no end. */
+/** A range of single numbers is two elements of the kernel; a range up to the largest number has no end. */
 function halvesOf(element: Element, { set, now }: ElementWork): readonly HeldElement[] {
   const { timeout = 0, comment, data, counter } = element
   const key = whole(element.key)
@@ -165,7 +165,7 @@ function halvesOf(element: Element, { set, now }: ElementWork): readonly HeldEle
     ...(keyEnd && !hasBounds ? { keyEnd } : {}),
     ...(data === undefined ? {} : { data: Buffer.isBuffer(data) ? whole(data) : data }),
     ...(comment === undefined ? {} : { comment }),
-    // Of an element that a packet adds.
+    // For an element that a packet adds.
     ...(counter === undefined ? {} : { counter }),
   }
   const halves: HeldElement[] = [{ element: first, endsRange: false, ...times }]
@@ -184,7 +184,7 @@ function padded(bytes: number): number {
   return (bytes + 3) & ~3
 }
 
-/** The number behind; undefined: there is none. */
+/** The next larger number; undefined if there is no larger one. */
 function next(key: Buffer, length: number): Buffer | undefined {
   const bytes = Buffer.from(key)
   for (let at = length - 1; at >= 0; at--) {

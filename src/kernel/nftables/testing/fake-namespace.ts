@@ -17,7 +17,7 @@ const ERESTART = 85
 
 /** A transaction that took effect. */
 export interface CommittedChange {
-  /** Of the socket that sent it. */
+  /** The port of the socket that sent it. */
   readonly port: number
   readonly generation: number
   readonly touched: readonly TouchedObject[]
@@ -52,7 +52,7 @@ export class FakeNamespace {
     return ++this.#lastPort
   }
 
-  /** The tables that this socket owns go with it. */
+  /** Closes a socket; the tables that it owns are removed. */
   closePort(port: number): void {
     for (const [key, { owner }] of [...this.#tables]) if (owner === port) this.#tables.delete(key)
   }
@@ -62,12 +62,12 @@ export class FakeNamespace {
     return this.#tables.get(keyOfTable(table))
   }
 
-  /** What another program does in one transaction; the error where the kernel refuses it. */
+  /** A transaction of another program; returns the error if the kernel refuses it. */
   alter(...commands: readonly ForeignCommand[]): TransactionError | undefined {
     return this.run(commands, FOREIGN_PORT)
   }
 
-  /** All commands in their order, or none. */
+  /** Applies all commands in their order, or none. */
   run(
     commands: readonly ForeignCommand[],
     port: number,
@@ -97,7 +97,10 @@ export class FakeNamespace {
     return undefined
   }
 
-  /** What a packet does by a rule with `update`: adds an element, or renews it and keeps its data; no socket is notified. */
+  /**
+   * The effect of a packet on a rule with `update`: adds an element, or renews it and keeps its data; no socket is
+   * notified.
+   */
   update(table: Table, name: string, element: Element): void {
     const held = this.table(table)
     const set = held?.sets.get(name)
@@ -108,7 +111,7 @@ export class FakeNamespace {
     addElements([{ ...element, ...there?.element }], work)
   }
 
-  /** Calls back for every transaction that took effect; the result ends it. */
+  /** Calls back for every transaction that took effect; returns a function that ends this. */
   listen(listener: (change: CommittedChange) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -120,7 +123,7 @@ export class FakeNamespace {
     return [...this.#tables.values()].flatMap((held) => dumpTable(held, hasElements)).toSorted()
   }
 
-  /** Where a path is wrong, the kernel begins again and checks behind each command, to say which it was. */
+  /** If a path is invalid, the kernel begins again and checks after each command, to find the one that caused it. */
   #validate(
     commands: readonly ForeignCommand[],
     done: Transaction,

@@ -14,15 +14,15 @@ interface InjectedRefusal {
   readonly isNamed: boolean
 }
 
-/** One socket to nf_tables in memory: it refuses what the kernel refuses, and what a test says. */
+/** One socket to nf_tables in memory: it refuses what the kernel refuses, and what a test requests. */
 export class FakeNftables implements Nftables {
-  /** Its number among the sockets of its namespace. */
+  /** The port, unique among the sockets of its namespace. */
   readonly port: number
   /** All transactions, also those that were refused. */
   readonly transactions: (readonly Command[])[] = []
   /** The sets whose elements were read, and `lookup` with those whose elements were looked up. */
   readonly reads: string[] = []
-  /** While there is one, nothing is answered. */
+  /** Thrown by every call while set: no answer arrives. */
   silence: NodeProxyError | undefined
   readonly #namespace: FakeNamespace
   readonly #failures: InjectedFailure[] = []
@@ -97,7 +97,7 @@ export class FakeNftables implements Nftables {
     return found
   }
 
-  /** The tables that it owns go with it. */
+  /** Closes the socket; the tables that it owns are removed. */
   close(): void {
     if (this.#isOpen) this.#namespace.closePort(this.port)
     this.#isOpen = false
@@ -109,8 +109,8 @@ export class FakeNftables implements Nftables {
   }
 
   /**
-   * From now on no transaction with such a command is taken; the result ends that. `isNamed` false: the kernel does not
-   * say which command it is.
+   * From now on transactions with such a command are refused; returns a function that ends this. `isNamed` false: the
+   * kernel does not report which command it is.
    */
   refuse(errno: number, applies: (command: Command) => boolean, isNamed = true): () => void {
     const refusal: InjectedRefusal = { errno, applies, isNamed }
@@ -118,7 +118,7 @@ export class FakeNftables implements Nftables {
     return () => this.#refusals.delete(refusal)
   }
 
-  /** Does this right before the next transaction, as another program would. */
+  /** Calls `work` right before the next transaction, as a change by another program. */
   meanwhile(work: () => void): void {
     this.#meanwhile.push(work)
   }
@@ -143,7 +143,7 @@ function lost(): NodeProxyError {
   return new NodeProxyError('NP_KERNEL_NETLINK', 'the answer to a transaction was lost')
 }
 
-/** The live ones; both bounds of a range of single numbers are one element. */
+/** The elements that have not expired; the two bounds of a range of single numbers are one element. */
 function elementsOf(set: FakeSet, now: number): readonly Element[] {
   const live = [...set.store.all()].filter((held) => !isExpired(held, now))
   const read = live.map((held) => ({ element: set.read(held, now), endsRange: held.endsRange }))

@@ -7,9 +7,9 @@ import type {
 import type { TouchedObject } from '../netlink/object-collector.ts'
 import type { FakeNamespace } from './fake-namespace.ts'
 
-/** What is heard of a namespace. */
+/** Which changes of a namespace are reported. */
 export interface FakeObjectMonitorOptions {
-  /** By its name, in both families. */
+  /** The name of the table, in both families. */
   readonly table: string
   /** The port of the socket whose own transactions are not reported. */
   readonly exceptPort: number

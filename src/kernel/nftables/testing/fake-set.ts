@@ -12,16 +12,16 @@ const { EEXIST, EINVAL, EOPNOTSUPP } = constants.errno
 const MAX_BYTES = 64
 const MAX_FIELDS = 16
 
-/** Milliseconds for which an element stays in memory after its time is over: the kernel collects once a second. */
+/** Milliseconds for which an expired element stays in memory: the kernel collects once a second. */
 const COLLECT_MS = 1_000
 
 /** A set or map of the fake kernel, with its elements. */
 export class FakeSet {
   spec: SetSpec
   readonly store: ElementStore
-  /** Rules that look it up or fill it. */
+  /** The number of rules that look it up or fill it. */
   uses = 0
-  /** To how many elements each chain is the target. */
+  /** The number of elements that lead to each chain. */
   readonly targets = new Map<string, number>()
   #nextCollection = Number.POSITIVE_INFINITY
 
@@ -30,7 +30,7 @@ export class FakeSet {
     this.store = storeFor(spec)
   }
 
-  /** Elements at most; a range of single numbers counts twice. */
+  /** The maximum number of elements; a range of single numbers counts twice. */
   get capacity(): number {
     const { size } = this.spec
     if (!size) return Number.POSITIVE_INFINITY
@@ -46,7 +46,7 @@ export class FakeSet {
     return data === undefined || data === 'verdict' ? 0 : lengthOf(data)
   }
 
-  /** Whether rules may add elements: not to ranges, nor to a table whose size is fixed. */
+  /** Whether rules may add elements: this is not possible for ranges and for tables with a fixed size. */
   get takesUpdates(): boolean {
     const { isInterval, isDynamic, hasTimeouts, size } = this.spec
     if (isInterval) return false
@@ -65,12 +65,12 @@ export class FakeSet {
     this.expire(held)
   }
 
-  /** Notes when the element has to go. */
+  /** Records when the element expires. */
   expire({ expiresAt = Number.POSITIVE_INFINITY }: HeldElement): void {
     this.#nextCollection = Math.min(this.#nextCollection, expiresAt + COLLECT_MS)
   }
 
-  /** Takes out what the kernel has collected by now. */
+  /** Removes the elements that the kernel has collected by now. */
   collect(now: number): readonly HeldElement[] {
     if (now < this.#nextCollection) return []
     const gone = [...this.store.all()].filter((one) => isExpired(one, now - COLLECT_MS))
@@ -80,7 +80,7 @@ export class FakeSet {
     return gone
   }
 
-  /** The errno for making it again with this description. */
+  /** The errno for creating the set again with this description. */
   compare(spec: SetSpec): number {
     return formOf(spec) === formOf(this.spec) ? 0 : EEXIST
   }
@@ -97,7 +97,7 @@ export class FakeSet {
   }
 }
 
-/** The errno for making a set with this description. */
+/** The errno for creating a set with this description. */
 export function checkSet({ key, data, isInterval, isDynamic }: SetSpec): number {
   if (!isLength(lengthOf(key))) return EINVAL
   if (data !== undefined && data !== 'verdict' && !isLength(lengthOf(data))) return EINVAL
@@ -114,7 +114,7 @@ function storeFor({ key, isInterval }: SetSpec): ElementStore {
   return key.length > 1 ? new FieldRanges(key) : new RangeBounds()
 }
 
-/** What the kernel compares of two sets of one name: neither size nor comment. */
+/** The parts of a set that the kernel compares with those of an equal name: all but size and comment. */
 function formOf({ key, data, isInterval, isDynamic, hasTimeouts, hasCounters }: SetSpec): string {
   return JSON.stringify([key, data, !!isInterval, !!isDynamic, !!hasTimeouts, !!hasCounters])
 }

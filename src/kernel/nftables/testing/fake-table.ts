@@ -1,10 +1,10 @@
 import type { ChainSpec, Rule, Table } from '../objects.ts'
 import type { FakeSet } from './fake-set.ts'
 
-/** A rule with what it keeps in use. */
+/** A rule with the objects that it uses. */
 export interface HeldRule {
   readonly rule: Rule
-  /** Names, each as often as the rule leads to it. */
+  /** Names of chains, each as often as the rule leads to it. */
   readonly chains: readonly string[]
   readonly sets: readonly string[]
 }
@@ -13,14 +13,14 @@ export interface HeldRule {
 export interface FakeChain {
   spec: ChainSpec
   rules: readonly HeldRule[]
-  /** Verdicts of rules and elements that lead to it. */
+  /** The number of verdicts in rules and elements that lead to it. */
   uses: number
 }
 
 /** A table of the fake kernel. */
 export interface FakeTable {
   readonly table: Table
-  /** The port of the socket that alone may change it. */
+  /** The port of the only socket that may change it. */
   readonly owner: number | undefined
   readonly chains: Map<string, FakeChain>
   readonly sets: Map<string, FakeSet>

@@ -8,8 +8,8 @@ interface Field {
 }
 
 /**
- * Elements with a range in each field (net/netfilter/nft_set_pipapo.c). The kernel finds an overlap only by the first
- * and by the last key of a new element, and deletes the element that has the first key within it.
+ * Elements with a range in each field (net/netfilter/nft_set_pipapo.c). The kernel detects an overlap only at the
+ * first and the last key of a new element, and deletes the element that contains the first key.
  */
 export class FieldRanges implements ElementStore {
   readonly #fields: readonly Field[]

@@ -1,9 +1,9 @@
 import type { Command, Rule, Table } from '../objects.ts'
 
-/** What other programs do, beside what this code can do. */
+/** The commands of other programs, including those that this code does not have. */
 export type ForeignCommand =
   | Command
-  /** `index`: its place in the chain, from 0. */
+  /** `index`: its position in the chain, from 0. */
   | {
       readonly do: 'insertRule'
       readonly table: Table
@@ -28,5 +28,5 @@ export type ForeignCommand =
   | { readonly do: 'flushSet'; readonly table: Table; readonly set: string }
   /** All rules of all chains of a table. */
   | { readonly do: 'flushTable'; readonly table: Table }
-  /** All tables but those that another socket owns. */
+  /** Deletes all tables except those that another socket owns. */
   | { readonly do: 'flushRuleset' }

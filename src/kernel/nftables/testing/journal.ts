@@ -1,10 +1,10 @@
-/** What a transaction has done so far, so that it can be taken back. */
+/** What a transaction has done so far, so that it can be rolled back. */
 export class Journal {
   readonly #undo: (() => void)[] = []
-  /** Steps that count as a change, and so make a new generation. */
+  /** The number of steps that count as a change; any change begins a new generation. */
   changes = 0
 
-  /** Notes how one step is undone. */
+  /** Records how one step is undone. */
   record(undo: () => void): void {
     this.changes++
     this.#undo.push(undo)

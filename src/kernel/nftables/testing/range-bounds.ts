@@ -1,12 +1,12 @@
 import { type ElementStore, type HeldElement, isExpired } from './element-store.ts'
 
 /**
- * Ranges of single numbers: a sorted list of first keys and of keys behind the last ones, which the kernel keeps as
- * elements of their own (net/netfilter/nft_set_rbtree.c). It finds an overlap only by the nearest elements, so a range
- * without an end may include others, and a range that ends where another one ends may include it.
+ * Ranges of single numbers: a sorted list of first keys and of keys after the last ones, which the kernel stores as
+ * separate elements (net/netfilter/nft_set_rbtree.c). It detects an overlap only by the nearest elements, so a range
+ * without an end may include others, and a range that ends where another one ends may include that one.
  */
 export class RangeBounds implements ElementStore {
-  /** Ascending; of equal keys the end of a range comes before the beginning of another. */
+  /** Ascending; for equal keys the end of a range comes before the beginning of another. */
   readonly #bounds: HeldElement[] = []
 
   get count(): number {

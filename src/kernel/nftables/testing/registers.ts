@@ -3,17 +3,17 @@ import type { Register } from '../expression.ts'
 
 const { EINVAL, ENODATA, ERANGE } = constants.errno
 
-/** 4-byte registers of the rule machine. */
+/** The number of 4-byte registers of the rule machine. */
 const COUNT = 16
 const FIRST = 8
-/** Names 1 to 4 mean 16 bytes each. */
+/** The numbers 1 to 4 stand for registers of 16 bytes. */
 const LAST_LARGE = 4
 
 /** Which registers a rule has written so far; the kernel refuses to read others (Linux 6.14). */
 export class Registers {
   readonly #written = new Set<number>()
 
-  /** The errno for reading `length` bytes; 0: it may. */
+  /** The errno for reading `length` bytes; 0 if allowed. */
   load(register: Register, length: number): number {
     const place = placeOf(register, length)
     if (typeof place === 'number') return place
@@ -21,7 +21,7 @@ export class Registers {
     return 0
   }
 
-  /** The errno for writing `length` bytes; 0: they are written. */
+  /** The errno for writing `length` bytes; 0 on success. */
   store(register: Register, length: number): number {
     const place = placeOf(register, length)
     if (typeof place === 'number') return place

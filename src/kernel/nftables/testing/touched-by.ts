@@ -3,7 +3,7 @@ import type { Command } from '../objects.ts'
 import type { ForeignCommand } from './foreign-command.ts'
 import { keyOfTable, type Tables } from './transaction.ts'
 
-/** The objects that the kernel names in its notifications of a command; `tables`: as they are before it. */
+/** The objects that the kernel names in its notifications about a command; `tables`: the state before it. */
 export function touchedBy(command: ForeignCommand, tables: Tables): readonly TouchedObject[] {
   switch (command.do) {
     case 'flushRuleset':

@@ -10,13 +10,13 @@ import { isTooLong } from './names.ts'
 
 const { EBUSY, EEXIST, ENOENT, EOPNOTSUPP, EPERM, ERANGE } = constants.errno
 
-/** The conntrack of the kernel comes first (NF_IP_PRI_CONNTRACK): no chain of type nat may. */
+/** The kernel's conntrack comes first (NF_IP_PRI_CONNTRACK): no chain of type nat may come before it. */
 const BEFORE_CONNTRACK = -200
 
 /** By family and name. */
 export type Tables = Map<string, FakeTable>
 
-/** One transaction of one socket: each step is done or refused with an errno. */
+/** One transaction of one socket: each step is executed, or refused with an errno. */
 export class Transaction {
   readonly journal = new Journal()
   readonly #tables: Tables
@@ -29,7 +29,7 @@ export class Transaction {
     this.#now = now
   }
 
-  /** The errno; 0: done. */
+  /** The errno; 0 on success. */
   execute(command: ForeignCommand): number {
     if (command.do === 'flushRuleset') return this.#flushRuleset()
     if (namesOf(command).some(isTooLong)) return ERANGE
@@ -185,7 +185,7 @@ export class Transaction {
     return 0
   }
 
-  /** Rules of a chain, with what they keep in use; the same rules again are no change. */
+  /** Sets the rules of a chain, with the objects that they use; equal rules are no change. */
   #setRules(table: FakeTable, chain: FakeChain, rules: readonly HeldRule[]): void {
     const before = chain.rules
     if (before.length === 0 && rules.length === 0) return
@@ -227,7 +227,7 @@ function checkHook(hook: Hook | undefined): number {
   return hook.hook === 'forward' || hook.priority <= BEFORE_CONNTRACK ? EOPNOTSUPP : 0
 }
 
-/** The errno for adding a chain again; without a hook it may be any. */
+/** The errno for adding a chain again; without a hook no check is made. */
 function compareHooks(held: Hook | undefined, wanted: Hook | undefined): number {
   if (wanted === undefined) return 0
   if (held?.hook !== wanted.hook || held.priority !== wanted.priority) return EOPNOTSUPP
@@ -255,7 +255,7 @@ function use({ chains, sets }: HeldRule, table: FakeTable, by: 1 | -1): void {
   }
 }
 
-/** Whether the kernel checks the paths of the table after it. */
+/** Whether the kernel checks the paths of the table after this command. */
 export function needsValidation(command: ForeignCommand): command is Command {
   if ('rule' in command) return true
   if (command.do !== 'addElements') return false

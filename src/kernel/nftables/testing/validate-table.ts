@@ -10,7 +10,7 @@ const MAX_LEVEL = 16
 
 type HookName = Hook['hook']
 
-/** From where statements may be reached: hooks, and whether only from chains of type nat. */
+/** From where statements may be reached: the hooks, and whether only from chains of type nat. */
 const REACHABLE: Partial<
   Record<string, { readonly hooks: readonly HookName[]; readonly nat: boolean }>
 > = {
@@ -22,8 +22,9 @@ const REACHABLE: Partial<
 }
 
 /**
- * What the kernel checks at the end of a transaction (nft_table_validate): from each chain that it calls, no path has 16
- * jumps, so none is a loop, and each statement is one that may stand there. 0: all is well.
+ * The kernel's check at the end of a transaction (nft_table_validate), starting from each chain that it calls: no path
+ * may have 16 jumps, so there are no loops, and each statement must be allowed where it is. Returns 0 if everything is
+ * valid.
  */
 export function validateTable(table: FakeTable): number {
   for (const [name, { spec }] of table.chains) {
@@ -37,7 +38,7 @@ export function validateTable(table: FakeTable): number {
 class Walk {
   readonly #table: FakeTable
   readonly #hook: Hook
-  /** The deepest level at which each chain was entered: a path that is not so deep shows nothing new. */
+  /** The deepest level at which each chain was entered: a shorter path to it shows nothing new. */
   readonly #levels = new Map<string, number>()
 
   constructor(table: FakeTable, hook: Hook) {

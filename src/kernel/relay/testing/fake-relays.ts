@@ -7,7 +7,7 @@ import {
   relayKey,
 } from '../relays.ts'
 
-/** Listens on nothing; the test decides which addresses are taken and how many connections live. */
+/** Opens no sockets; the test decides which addresses are taken and how many connections exist. */
 export class FakeRelays implements Relays {
   /** Keys (`relayKey`) that `open` refuses. */
   readonly taken = new Set<string>()

@@ -22,7 +22,7 @@ export async function serveTcp(
   return { server, address: { ip: address as IpAddress, port } }
 }
 
-/** A connection under way. */
+/** A connection that is being established. */
 export function call({ ip, port }: RelayAddress): Socket {
   const socket = connect({ host: ip, port, allowHalfOpen: true })
   return socket.on('error', () => undefined)
@@ -34,7 +34,7 @@ export async function dial(address: RelayAddress): Promise<Socket> {
   return socket
 }
 
-/** How the socket ended: the code of its error, or `closed` when there was none. */
+/** How the socket ended: the code of its error, or `closed` without an error. */
 export async function endOf(socket: Socket): Promise<string> {
   socket.resume()
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
@@ -42,7 +42,7 @@ export async function endOf(socket: Socket): Promise<string> {
   return error === null ? 'closed' : (error.code ?? error.message)
 }
 
-/** Everything that the socket hears until the other end stops speaking. */
+/** Everything that the socket receives until the other end sends FIN. */
 export async function hear(socket: Socket): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of socket.iterator({ destroyOnReturn: false }))

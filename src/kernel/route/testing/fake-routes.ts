@@ -7,12 +7,12 @@ interface Held {
   readonly isOurs: boolean
 }
 
-/** Rules and routes as the kernel holds them, and what other people do to them. */
+/** Rules and routes as the kernel holds them, and changes by other processes. */
 export class FakeRoutes implements Routes {
   #rules: readonly Held[] = []
   #routes: readonly Held[] = []
   readonly #watchers = new Set<() => void>()
-  /** Set: every change is refused so. */
+  /** If set, every change is refused with this error. */
   refusal: NodeProxyError | undefined
 
   async ensure(route: PolicyRoute): Promise<readonly string[]> {
@@ -48,7 +48,7 @@ export class FakeRoutes implements Routes {
 
   close(): void {}
 
-  /** Another process makes the same rule and route. */
+  /** Another process adds the same rule and route. */
   foreignAdd(route: PolicyRoute): void {
     this.#make({ route, isOurs: false })
   }

@@ -24,7 +24,7 @@ import { probeIptables } from '../probe.ts'
 
 const MISSING = 'NP_IPTABLES_KERNEL'
 
-/** Where foreign changes are reported, reading everything back is only a second check. */
+/** Foreign changes are reported where the kernel allows it, so reading everything back is only a second check. */
 const VERIFY_MS = 600_000
 
 /** The settings of the iptables mode alone. */
@@ -84,7 +84,7 @@ interface IptablesDriverParts extends Pick<IptablesDependencies, 'iptables' | 's
   readonly openMonitor: () => Promise<RuleMonitor>
 }
 
-/** The iptables mode in this daemon; all it opens is the monitor of its chains. */
+/** The iptables mode in this daemon; it opens only the monitor of its chains. */
 export function iptablesDriver(parts: IptablesDriverParts): ModeDriver<IptablesConfiguration> {
   let monitor: RuleMonitor | undefined
   const kernel = () => ({ ...parts, monitor: monitor ?? noopMonitor })
@@ -122,7 +122,7 @@ export function iptablesDriver(parts: IptablesDriverParts): ModeDriver<IptablesC
   }
 }
 
-/** The iptables mode over a kernel that is only read. */
+/** A read-only view of the iptables mode. */
 export function viewIptables(
   settings: NetfilterSettings,
   kernel: { readonly iptables: Iptables; readonly sets: Sets },

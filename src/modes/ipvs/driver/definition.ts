@@ -78,7 +78,7 @@ export const ipvs: ModeDefinition<IpvsConfiguration> = {
   cleanup: (host) => [() => cleanUp(host)],
 }
 
-/** What forwards is loaded when it is needed first. */
+/** The code that forwards is loaded when it is first needed. */
 function createDriver(host: ModeHost): ModeDriver<IpvsConfiguration> {
   const { netfilter, sysctl, families, clock, log } = host
   if (!netfilter.ok) return deniedDriver(ipvs, netfilter.missing)

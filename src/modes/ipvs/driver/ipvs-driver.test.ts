@@ -138,7 +138,7 @@ test('a module that is there and cannot be loaded has another remedy', async () 
   expect(missing).toEqual([
     {
       code: 'NP_IPVS_MODULE_MISSING',
-      what: 'kernel module ip_vs is there and could not be loaded: modprobe: ERROR: could not insert ip_vs: Operation not permitted',
+      what: 'kernel module ip_vs exists but could not be loaded: modprobe: ERROR: could not insert ip_vs: Operation not permitted',
       remedy: 'load it on the host, or run with CAP_SYS_MODULE: modprobe ip_vs',
     },
   ])

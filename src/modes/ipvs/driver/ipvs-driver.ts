@@ -56,11 +56,11 @@ export interface IpvsDriverParts {
   readonly release: string
   /** Whether ip_vs is loaded in this kernel, so that an earlier run may have left something. */
   readonly hasIpvs: () => boolean
-  /** For a mode that forwards. */
+  /** Opens what a mode that forwards needs. */
   readonly open: () => Promise<IpvsRuntime>
-  /** For a mode that is only removed. */
+  /** Opens what is needed to remove a mode. */
   readonly openForCleanup: () => Promise<IpvsRuntime>
-  /** For a mode that only reads. */
+  /** Opens what is needed to read a mode. */
   readonly view: (settings: IpvsSettings) => Promise<ModeView>
 }
 
@@ -68,7 +68,7 @@ export interface IpvsDriverParts {
 const VERIFY_MS = 600_000
 const RECOVERY_PAUSE_MS = 60_000
 
-/** The ipvs mode. Nothing of it is loaded or opened before `prepare` or a cleanup needs it. */
+/** The ipvs mode. Nothing is loaded or opened before `prepare` or a cleanup needs it. */
 export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
   readonly name = 'ipvs'
   readonly #parts: IpvsDriverParts
@@ -151,7 +151,7 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
     for (const { code, what, remedy } of missingModuleRequirements(report))
       log.error({ code, remedy }, what)
     if (report.loaded.length === 0) return
-    log.warn({ modules: report.loaded }, 'kernel modules were gone, and are loaded again')
+    log.warn({ modules: report.loaded }, 'kernel modules had been unloaded, and are loaded again')
     this.tune(config)
   }
 
@@ -184,7 +184,7 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
   }
 }
 
-/** What an earlier run in ipvs mode left behind, removed with sockets of its own. */
+/** Removes what an earlier run in ipvs mode left behind, with sockets of its own. */
 class IpvsPendingCleanup implements PendingCleanup {
   readonly #open: () => Promise<IpvsRuntime>
   readonly #inputs: () => ModeInputs<IpvsConfiguration>
@@ -221,7 +221,7 @@ interface IpvsSysctl {
   readonly why: string
 }
 
-/** The other settings that the mode makes; it works without any of them. `release` as `uname -r` prints it. */
+/** The other settings that the mode makes; it works without each of them. `release` as `uname -r` prints it. */
 function ipvsSysctls({ ipvs }: IpvsConfiguration, release: string): readonly IpvsSysctl[] {
   return [
     {
@@ -248,7 +248,7 @@ function reuseReason(release: string): string {
     : `left as it is: Linux ${release} gives a client that uses its port again another backend without delay`
 }
 
-/** Linux 4.1 brought the setting, 5.9 took the delay away; kube-proxy draws the same line. */
+/** Linux 4.1 added the setting, 5.9 removed the delay; kube-proxy uses the same versions. */
 function delaysReusedPorts(release: string): boolean {
   const version = linuxVersion(release)
   return version >= 4_001 && version < 5_009
@@ -281,12 +281,12 @@ export function ipvsSettings(inputs: ModeInputs<IpvsConfiguration>): IpvsSetting
   }
 }
 
-/** The scheduler of Services that name none. */
+/** The scheduler of Services whose annotation names none. */
 function schedulerOf(configured: string): string {
   return configured === '' ? DEFAULT_SCHEDULER : configured
 }
 
-/** Milliseconds as the kernel's whole seconds, rounded up so that none becomes 0. */
+/** Milliseconds as whole seconds for the kernel, rounded up so that no duration becomes 0. */
 function seconds(ms: number): number {
   return Math.ceil(ms / 1_000)
 }

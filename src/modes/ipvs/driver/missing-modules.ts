@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { LoadReport, ModuleState } from '../../../kernel/kernel-modules.ts'
-import { NodeProxyError, messageOf } from '../../../lib/error.ts'
-import type { LoadReport, ModuleState } from '../../../kernel/modules/kernel-modules.ts'
+import { messageOf, NodeProxyError } from '../../../lib/error.ts'
 import type { Missing, MissingRequirement } from '../../mode.ts'
 
 const MISSING = 'NP_IPVS_MODULE_MISSING'
@@ -23,7 +22,7 @@ export function ipvsModules(scheduler: string): readonly string[] {
   ]
 }
 
-/** Modules that this kernel is known not to have at work. */
+/** The requirements for modules that are known to be missing in this kernel. */
 export function missingModuleRequirements({
   states,
   errorText,
@@ -36,8 +35,8 @@ export function missingModuleRequirements({
 }
 
 /**
- * What the mode could not do in this kernel, and the modules that explain it: each
- * missing thing once, by its module where that is known.
+ * What the mode could not do in this kernel, and the modules that explain it. Each missing requirement is reported
+ * once, by its module if that is known.
  */
 export function missingRequirements(
   missing: readonly Missing[],
@@ -53,7 +52,7 @@ export function missingRequirements(
   ]
 }
 
-/** What is missing where the probe itself failed. */
+/** The missing requirement when the probe itself failed. */
 export function unanswered(error: unknown): Missing {
   const what = messageOf(error)
   const hint = error instanceof NodeProxyError ? error.hint : undefined
@@ -67,7 +66,7 @@ interface Reason {
 
 const REASONS: Partial<Record<ModuleState, Reason>> = {
   loadable: {
-    is: 'is there and could not be loaded',
+    is: 'exists but could not be loaded',
     remedy: 'load it on the host, or run with CAP_SYS_MODULE: ',
   },
   absent: {
@@ -76,7 +75,7 @@ const REASONS: Partial<Record<ModuleState, Reason>> = {
   },
 }
 
-/** A scheduler that only waits for a missing ip_vs is not missing itself. */
+/** A scheduler that could not be loaded only because ip_vs is missing is not reported. */
 function missingModules(states: LoadReport['states']): ReadonlyMap<string, Reason> {
   const missing = new Map<string, Reason>()
   for (const [name, state] of states) {

@@ -58,19 +58,19 @@ export interface IpvsRuntimeOptions {
   readonly families: readonly Family[]
 }
 
-/** Opens it to forward; each socket opens with the first request to it. */
+/** Opens the mode for forwarding; each socket opens with the first request to it. */
 export async function openIpvs({ families, ...base }: IpvsRuntimeOptions): Promise<IpvsRuntime> {
   const { iptables, clock } = base
   const monitor = await openMonitor(iptables, { clock, families, owned: OWNED_CHAINS })
   return runtime(base, monitor)
 }
 
-/** Opens it to be removed: without a monitor, and no kernel module is loaded to look. */
+/** Opens the mode for removing it: without a monitor, and without loading kernel modules. */
 export function openIpvsForCleanup(base: Omit<IpvsRuntimeOptions, 'families'>): IpvsRuntime {
   return runtime(base, noopMonitor, hasIpvs() ? undefined : absentIpvs)
 }
 
-/** Opens it to read; no kernel module is loaded for it. */
+/** Opens the mode for reading; no kernel module is loaded. */
 export function openIpvsToRead(
   base: Omit<IpvsRuntimeOptions, 'families'>,
   settings: IpvsSettings,
@@ -100,7 +100,7 @@ function runtime(
   }
 }
 
-/** Every request to such a kernel throws this refusal. */
+/** Stands for a kernel without ip_vs: every request throws this error. */
 export const absentIpvs: OpenTransport = () => {
   throw new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'ip_vs is not loaded in this kernel')
 }
@@ -114,7 +114,7 @@ interface IpvsViewKernel {
   readonly clock: Clock
 }
 
-/** The ipvs mode over a kernel that is only read. */
+/** A read-only view of the ipvs mode. */
 export function viewIpvs(settings: IpvsSettings, kernel: IpvsViewKernel): ModeView {
   const { routes, clock } = kernel
   const iptables = readOnlyIptables(kernel.iptables)
@@ -143,7 +143,7 @@ export function viewIpvs(settings: IpvsSettings, kernel: IpvsViewKernel): ModeVi
     },
     async heldLines(key: ObjectKey) {
       if (kindOf(key) === 'rule') return held.of(key)
-      const text = servers.known.get(key)
+      const text = servers.texts.get(key)
       return text === undefined ? [] : serverLines(text)
     },
     close: async () => {

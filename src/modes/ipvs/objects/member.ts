@@ -15,18 +15,18 @@ export function pointText({ ip, protocol, port }: Point): string {
   return memberText({ ip, protocol, port })
 }
 
-/** The point that a member of a set of this family names; undefined: it is a bare address. */
+/** The point that a member of a set of this family names; undefined if the member is only an address. */
 export function pointOf(family: Family, member: Member): Point | undefined {
   const { ip, protocol, port } = member
   return protocol === undefined || port === undefined ? undefined : { family, protocol, ip, port }
 }
 
-/** The member of LEAVING that a virtual server with an address has; none for one with a mark. */
+/** The member of LEAVING for a virtual server with an address; empty for one with a mark. */
 export function leavingKey(server: ObjectKey): readonly ObjectKey[] {
   return inSet(server, 'LEAVING')
 }
 
-/** The member of SERVICES that records a virtual server with an address as ours; none for one with a mark. */
+/** The member of SERVICES that records a virtual server with an address as ours; empty for one with a mark. */
 export function servicesKey(server: ObjectKey): readonly ObjectKey[] {
   return inSet(server, 'SERVICES')
 }
@@ -36,7 +36,7 @@ function inSet(server: ObjectKey, role: SetRole): readonly ObjectKey[] {
   return 'mark' in id ? [] : [SETS[id.family].memberKey(role, pointText(id))]
 }
 
-/** The virtual server at the point that a member is about; undefined: it names no point. */
+/** The virtual server at the point that a member is about; undefined if the member names no point. */
 export function serverOfMember(key: ObjectKey): ObjectKey | undefined {
   const { set, member } = memberOf(key)
   const point = pointOf(familyOfSet(set), parseMember(member))

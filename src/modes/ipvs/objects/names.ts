@@ -7,7 +7,7 @@ export const PREFIX = 'NPVS-'
 /** mangle decides which packets come here, so it is written last. */
 export const OWNED_CHAINS: OwnedChains = { prefix: PREFIX, tables: ['nat', 'filter', 'mangle'] }
 
-/** Of sets and members that the kernel does not take. */
+/** The error code of sets and members that the kernel refuses. */
 export const SET_REFUSED = 'NP_IPVS_SET_REFUSED'
 
 /** Our chains, each with the built-in chain that it is for. */

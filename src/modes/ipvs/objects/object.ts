@@ -16,7 +16,7 @@ export function relayKey(protocol: 'TCP' | 'UDP', port: number): ObjectKey {
   return `relay/${protocol.toLowerCase()}/${port}` as ObjectKey
 }
 
-/** Whether a `vs` key names a virtual server by its mark and not by an address. */
+/** Whether a `vs` key names a virtual server by its mark instead of an address. */
 export function isMarked(key: ObjectKey): boolean {
   return key.startsWith('mark/', 'vs/4/'.length)
 }

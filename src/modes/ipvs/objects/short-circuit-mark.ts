@@ -3,16 +3,16 @@ import { contentHash } from '../../../lib/hash.ts'
 import { routingBit } from '../../netfilter/mark.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 
-/** Which bits of a packet's mark are taken already. */
+/** Which bits of a packet's mark are in use already. */
 export type MarkSettings = Pick<NetfilterSettings, 'masqueradeBit'>
 
-/** What the signature bits of every mark of ours are. */
+/** The value of the signature bits in every mark of ours. */
 const SIGNATURE = 0xa5
 const SIGNATURE_BITS = 8
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const
 
 /**
- * A virtual server known by a mark and not by an address: the cluster pool of a
+ * A virtual server that is identified by a mark instead of an address: the cluster pool of a
  * Service whose external traffic stays local, for pods and processes of this node.
  * IPVS compares all 32 bits. Of them the masquerade bit and the routing bit are 0,
  * one more is 1, and eight are fixed, so that our marks can be distinguished from those
@@ -79,7 +79,7 @@ export class MarkBook {
     this.#pattern = pattern
   }
 
-  /** Undefined: the entry has none. */
+  /** The mark of an entry; undefined if it has none. */
   of(id: EntryId): number | undefined {
     const attempt = this.#attempts.get(id)
     return attempt === undefined ? undefined : markOf(id, attempt, this.#pattern)

@@ -13,15 +13,15 @@ export interface Step {
 
 /** The first refusal of each step. */
 export interface Refused {
-  /** There is no virtual server of ours. */
+  /** Virtual servers that could not be created. */
   readonly unmade: ReadonlyMap<ObjectKey, KernelError>
-  /** There is one, otherwise than planned. */
+  /** Virtual servers that exist, but not as planned. */
   readonly incomplete: ReadonlyMap<ObjectKey, KernelError>
 }
 
 /**
- * Sends the commands of all steps; a lost answer throws `NodeProxyError`. A virtual server that could not be made gets no
- * real servers: it may be foreign.
+ * Sends the commands of all steps; a lost answer throws `NodeProxyError`. A virtual server that could not be created
+ * gets no real servers: it may be foreign.
  */
 export async function runPlans(ipvs: Pick<Ipvs, 'run'>, steps: readonly Step[]): Promise<Refused> {
   const makes = (command: IpvsCommand) => command.do === 'addService'

@@ -10,15 +10,15 @@ import {
   splitText,
 } from './server-spec.ts'
 
-/** What to send, and how the virtual server will stand then (see `specText`). */
+/** What to send, and the state of the virtual server afterwards (see `specText`). */
 export interface ServerPlan {
   readonly commands: readonly IpvsCommand[]
   readonly text: string
 }
 
 /**
- * The commands from what a virtual server is (`held`; undefined: there is none) to what it
- * should be. Backends that left stay with weight 0 when they are to be drained.
+ * The commands that turn a virtual server from its present state (`held`; undefined if it does not exist) into what it
+ * should be. Backends that left stay with weight 0 if they are to be drained.
  */
 export function planServer(
   id: VirtualServerId,
@@ -46,7 +46,7 @@ export function planServer(
   return { commands, text: specText({ settings: spec.settings, servers }) }
 }
 
-/** Every backend of a virtual server that is not wanted any more stops taking connections. */
+/** The commands by which every backend of a virtual server that is not wanted any more stops taking new connections. */
 export function planHold(id: VirtualServerId, held: string): ServerPlan {
   const [settings] = splitText(held)
   const servers = [...serversIn(held).keys()].map(quiescent)

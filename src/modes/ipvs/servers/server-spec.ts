@@ -54,7 +54,7 @@ export function settingsText({ scheduler, flags, persistence }: VirtualServerSet
   return [scheduler, ...sticky, ...flags].join(' ')
 }
 
-/** `ip:port*weight`; what is not as this mode makes it follows: `/tunnel`, `/upper-lower`. */
+/** `ip:port*weight`, followed by what differs from what this mode writes: `/tunnel`, `/upper-lower`. */
 export function serverText(server: RealServer): string {
   const { ip, port, weight, forwarding, upperThreshold, lowerThreshold } = server
   const limits = upperThreshold + lowerThreshold > 0 ? `/${upperThreshold}-${lowerThreshold}` : ''
@@ -63,9 +63,8 @@ export function serverText(server: RealServer): string {
 }
 
 /**
- * Options without which a backend of weight 0 harms a Service: sh and mh keep
- * choosing it for some clients and refuse them. mh counts the client's port in, as
- * kube-proxy has it; sh promises that one client meets one backend.
+ * Options without which a backend of weight 0 harms a Service: sh and mh keep choosing it for some clients and refuse
+ * them. mh also hashes the client's port, as in kube-proxy; sh does not, so that one client reaches one backend.
  */
 export function flagsOf(scheduler: string): readonly SchedulerFlag[] {
   if (scheduler === 'sh') return ['fallback']

@@ -8,24 +8,24 @@ import { planHold, planServer } from './server-commands.ts'
 import { bareText, digestText, type ServerSpec, scheduledBy } from './server-spec.ts'
 import type { VirtualServers } from './virtual-servers.ts'
 
-/** Usual are 0.01 to 0.03 ms. */
+/** The usual time is 0.01 to 0.03 ms. */
 const SLOW_MS_PER_COMMAND = 0.1
 
 /** What `ServerWriter` works with. */
 export interface ServerWriterParts {
   readonly ipvs: Ipvs
-  /** Where it records what it wrote. */
+  /** Records what was written. */
   readonly servers: VirtualServers
   readonly clock: Pick<Clock, 'now'>
-  /** What a virtual server should be; undefined: nothing any more. */
+  /** What a virtual server should be; undefined if it is not wanted any more. */
   specOf(key: ObjectKey): ServerSpec | undefined
   /** Whether connections of this virtual server outlive their backend. */
   drains(key: ObjectKey): boolean
-  /** Stands in where the kernel has no module for the scheduler of a Service. */
+  /** The scheduler to use where the kernel has no module for that of a Service. */
   readonly scheduler: string
 }
 
-/** Written at a time: their commands are freed before they cost memory. */
+/** Virtual servers written at a time: the memory of their commands is freed in between. */
 const AT_ONCE = 48
 
 type Planner = (keys: readonly ObjectKey[]) => readonly Step[]
@@ -33,14 +33,14 @@ type Planner = (keys: readonly ObjectKey[]) => readonly Step[]
 /** What one change could not write, as in `ApplyResult`; filled step by step. */
 export interface WriteFailures {
   readonly failed: Map<ObjectKey, KernelError>
-  /** How what was refused is now in the kernel. */
+  /** The state in the kernel of what was refused. */
   readonly left: Map<ObjectKey, Digest>
 }
 
-/** Of one `apply`. */
+/** The result of one `apply`. */
 export interface ServersResult {
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
-  /** How what was refused is now in the kernel. */
+  /** The state in the kernel of what was refused. */
   readonly left: ReadonlyMap<ObjectKey, Digest>
   /** Unwanted ones that stay until their connections have ended. */
   readonly held: readonly ObjectKey[]
@@ -57,7 +57,7 @@ export class ServerWriter {
     this.#parts = parts
   }
 
-  /** Makes `set` as `specOf` has them; deletes or, while they have connections, holds `unset`. */
+  /** Writes `set` as `specOf` describes them; deletes `unset`, or holds those that still have connections. */
   async apply(set: readonly ObjectKey[], unset: readonly ObjectKey[]): Promise<ServersResult> {
     const failures: WriteFailures = { failed: new Map(), left: new Map() }
     await this.#write(set, (keys) => this.#plans(keys), failures)
@@ -71,13 +71,13 @@ export class ServerWriter {
       const wanted = this.#parts.specOf(key)
       if (wanted === undefined) return []
       const spec = scheduler === undefined ? wanted : scheduledBy(wanted, scheduler)
-      const held = this.#parts.servers.known.get(key)
+      const held = this.#parts.servers.texts.get(key)
       const drains = this.#parts.drains(key)
       return [{ key, plan: planServer(serverIdOf(key), spec, { held, drains }) }]
     })
   }
 
-  /** Where only the scheduler is missing, a Service is better served by another one than not. */
+  /** If only the scheduler is missing, uses another one: this is better than not serving the Service. */
   async #withFallback(set: readonly ObjectKey[], { failed, left }: WriteFailures): Promise<void> {
     const unscheduled = set.filter((key) => failed.get(key)?.code === 'NP_IPVS_SCHEDULER')
     if (unscheduled.length === 0) return
@@ -101,7 +101,9 @@ export class ServerWriter {
     }
   }
 
-  /** Makes those that are missing, without real servers; adds these as the kernel finds them fastest. */
+  /**
+   * Creates those that are missing, without real servers, then adds these in the order that is fastest for the kernel.
+   */
   async #writeInOrder(
     keys: readonly ObjectKey[],
     plan: Planner,
@@ -138,7 +140,7 @@ export class ServerWriter {
   }
 
   #noteLeft(key: ObjectKey, left: Map<ObjectKey, Digest>): void {
-    const text = this.#parts.servers.known.get(key)
+    const text = this.#parts.servers.texts.get(key)
     if (text !== undefined) left.set(key, digestText(text))
   }
 
@@ -147,7 +149,7 @@ export class ServerWriter {
     unset: readonly ObjectKey[],
     { failed }: WriteFailures,
   ): Promise<readonly ObjectKey[]> {
-    const present = unset.filter((key) => this.#parts.servers.known.has(key))
+    const present = unset.filter((key) => this.#parts.servers.texts.has(key))
     const held = await this.#busyAmong(present.filter((key) => this.#parts.drains(key)))
     const busy = new Set(held)
     const idle = present.filter((key) => !busy.has(key))
@@ -176,18 +178,21 @@ export class ServerWriter {
   }
 
   #holds(keys: readonly ObjectKey[]): readonly Step[] {
-    const { known } = this.#parts.servers
-    return keys.map((key) => ({ key, plan: planHold(serverIdOf(key), known.get(key) ?? '|') }))
+    const { texts } = this.#parts.servers
+    return keys.map((key) => ({ key, plan: planHold(serverIdOf(key), texts.get(key) ?? '|') }))
   }
 }
 
-/** Of a plan that creates a virtual server, only that. */
+/** The part of a plan that creates the virtual server. */
 function creationOf({ key, plan }: Step): readonly Step[] {
   const commands = plan.commands.filter((command) => command.do === 'addService')
   return commands.length === 0 ? [] : [{ key, plan: { commands, text: bareText(plan.text) } }]
 }
 
-/** Whether `commands` took `ms` milliseconds, so long that the kernel must be searching, see `inOrderOfDeletion`. */
+/**
+ * Whether `commands` took `ms` milliseconds, which is so long that the kernel must be searching; see
+ * `inOrderOfDeletion`.
+ */
 function isSearching(ms: number, commands: number): boolean {
   return commands > 0 && ms / commands > SLOW_MS_PER_COMMAND
 }

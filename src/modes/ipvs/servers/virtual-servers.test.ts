@@ -62,10 +62,10 @@ test('what is written is known, and another process reads the same', async () =>
   const { ipvs, all, want } = servers()
   const result = await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
   expect(result).toEqual({ failed: new Map(), left: new Map(), held: [] })
-  expect(all.known).toEqual(new Map([[SERVER_KEY, 'rr|10.180.0.1:8080*1 10.180.0.2:8080*1']]))
+  expect(all.texts).toEqual(new Map([[SERVER_KEY, 'rr|10.180.0.1:8080*1 10.180.0.2:8080*1']]))
   const fresh = servers(ipvs).all
   await fresh.observe(() => true)
-  expect(fresh.known).toEqual(all.known)
+  expect(fresh.texts).toEqual(all.texts)
 })
 
 test('what is not ours is not read, and said to be taken as long as it is there', async () => {
@@ -73,12 +73,12 @@ test('what is not ours is not read, and said to be taken as long as it is there'
   await ipvs.run(foreignAt(VIP))
   await want(OTHER, spec('rr', '10.180.0.1'))
   await all.observe(() => false)
-  expect([...all.known.keys()]).toEqual([serverKey(OTHER)])
+  expect([...all.texts.keys()]).toEqual([serverKey(OTHER)])
   expect(await all.foreignAmong([SERVER_KEY, serverKey(OTHER), serverKey(UDP)])).toEqual(
     new Set([SERVER_KEY]),
   )
   await all.observeSome([SERVER_KEY])
-  expect([...all.known.keys()]).toEqual([serverKey(OTHER)])
+  expect([...all.texts.keys()]).toEqual([serverKey(OTHER)])
   await ipvs.run([{ do: 'deleteService', id: VIP }])
   expect(await all.foreignAmong([SERVER_KEY])).toEqual(new Set())
 })
@@ -89,7 +89,7 @@ test('one that exists already gets nothing of ours', async () => {
   const { failed, left } = await want(VIP, spec('rr', '10.180.0.1'))
   expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_FOREIGN')
   expect(left.size).toBe(0)
-  expect(all.known.size).toBe(0)
+  expect(all.texts.size).toBe(0)
   expect(await serversOf({ ipvs })).toEqual({ [SERVER]: FOREIGN_TEXT })
   expect(await all.foreignAmong([SERVER_KEY])).toEqual(new Set([SERVER_KEY]))
 })
@@ -120,7 +120,7 @@ test('where the default scheduler is missing too there is nothing, and nothing i
   const { ipvs, all, want } = servers(undefined, 'nq')
   const { failed, left } = await want(VIP, spec('nq', '10.180.0.1'))
   expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_SCHEDULER')
-  expect([await serversOf({ ipvs }), left.size, all.known.size]).toEqual([{}, 0, 0])
+  expect([await serversOf({ ipvs }), left.size, all.texts.size]).toEqual([{}, 0, 0])
 })
 
 test('what was refused in part is reported as it is', async () => {
@@ -133,7 +133,7 @@ test('what was refused in part is reported as it is', async () => {
   expect(failed.get(SERVER_KEY)).toMatchObject({ code: 'NP_IPVS_REFUSED' })
   expect(failed.get(SERVER_KEY)?.message).toContain('10.180.0.2:8080')
   expect(left.get(SERVER_KEY)).toBe(digestText('rr|10.180.0.1:8080*1'))
-  expect(all.known.get(SERVER_KEY)).toBe('rr|10.180.0.1:8080*1')
+  expect(all.texts.get(SERVER_KEY)).toBe('rr|10.180.0.1:8080*1')
 })
 
 test('an idle one goes at once, a busy one is held, and one without draining goes busy or not', async () => {
@@ -145,7 +145,7 @@ test('an idle one goes at once, a busy one is held, and one without draining goe
   const { held, failed } = await writer.apply([], [VIP, OTHER, UDP].map(serverKey))
   expect([held, failed.size]).toEqual([[SERVER_KEY], 0])
   expect(await serversOf({ ipvs })).toEqual({ [SERVER]: 'rr|10.180.0.1:8080*0' })
-  expect(all.known).toEqual(new Map([[SERVER_KEY, 'rr|10.180.0.1:8080*0']]))
+  expect(all.texts).toEqual(new Map([[SERVER_KEY, 'rr|10.180.0.1:8080*0']]))
 })
 
 test('one that is gone already is no failure, one that cannot go stays known', async () => {
@@ -157,7 +157,7 @@ test('one that is gone already is no failure, one that cannot go stays known', a
   })
   const { failed } = await writer.apply([], [VIP, OTHER].map(serverKey))
   expect([...failed.keys()]).toEqual([SERVER_KEY])
-  expect([...all.known.keys()]).toEqual([SERVER_KEY])
+  expect([...all.texts.keys()]).toEqual([SERVER_KEY])
 })
 
 test('commands sent from outside are taken for done, until the kernel refuses one', async () => {
@@ -171,14 +171,14 @@ test('commands sent from outside are taken for done, until the kernel refuses on
   } as const
   const allow = ipvs.refuse('EPERM', ({ do: what }) => what.startsWith('delete'))
   await all.send([command], new Map([[SERVER_KEY, text]]))
-  expect(all.known.get(SERVER_KEY)).toContain('10.180.0.2')
+  expect(all.texts.get(SERVER_KEY)).toContain('10.180.0.2')
   await all.deleteAll([SERVER_KEY])
-  expect(all.known.has(SERVER_KEY)).toBe(true)
+  expect(all.texts.has(SERVER_KEY)).toBe(true)
   allow()
   await all.send([command], new Map([[SERVER_KEY, text]]))
-  expect(all.known.get(SERVER_KEY)).toBe(text)
+  expect(all.texts.get(SERVER_KEY)).toBe(text)
   await all.deleteAll([SERVER_KEY])
-  expect([all.known.size, await serversOf({ ipvs })]).toEqual([0, {}])
+  expect([all.texts.size, await serversOf({ ipvs })]).toEqual([0, {}])
 })
 
 test('real servers with their connections', async () => {
@@ -207,7 +207,7 @@ test('when the kernel searches, real servers go from the last virtual server to 
   expect(ports).toHaveLength(204)
   const fresh = servers(ipvs).all
   await fresh.observe(() => true)
-  expect(fresh.known).toEqual(all.known)
+  expect(fresh.texts).toEqual(all.texts)
 })
 
 test('no list is read from a slow kernel where few virtual servers are written', async () => {

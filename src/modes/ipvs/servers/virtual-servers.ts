@@ -15,7 +15,7 @@ import { specText } from './server-spec.ts'
  */
 export class VirtualServers {
   readonly #ipvs: Ipvs
-  readonly #known = new Map<ObjectKey, string>()
+  readonly #texts = new Map<ObjectKey, string>()
   readonly #foreign = new Set<ObjectKey>()
 
   constructor(ipvs: Ipvs) {
@@ -23,8 +23,8 @@ export class VirtualServers {
   }
 
   /** Texts of all that are ours, see `specText`. */
-  get known(): ReadonlyMap<ObjectKey, string> {
-    return this.#known
+  get texts(): ReadonlyMap<ObjectKey, string> {
+    return this.#texts
   }
 
   /** Whether virtual servers were found that are not ours. */
@@ -32,11 +32,11 @@ export class VirtualServers {
     return this.#foreign.size > 0
   }
 
-  /** Of virtual servers that are about to be created: which points another process occupies. */
+  /** The points, among those of virtual servers that are about to be created, that another process occupies. */
   async foreignAmong(keys: Iterable<ObjectKey>): Promise<ReadonlySet<ObjectKey>> {
     const taken = new Set<ObjectKey>()
     for (const key of keys) {
-      if (this.#known.has(key) || !this.#foreign.has(key)) continue
+      if (this.#texts.has(key) || !this.#foreign.has(key)) continue
       const found = await this.#ipvs.service(serverIdOf(key))
       if (found) taken.add(key)
     }
@@ -46,24 +46,24 @@ export class VirtualServers {
   /** Reads all of ours: `isOurs` decides about those that we do not know yet. */
   async observe(isOurs: (server: VirtualServer) => boolean): Promise<void> {
     const all = await this.#ipvs.services()
-    const ours = all.filter((server) => this.#known.has(serverKey(server.id)) || isOurs(server))
+    const ours = all.filter((server) => this.#texts.has(serverKey(server.id)) || isOurs(server))
     const names = new Set(ours.map(({ id }) => serverKey(id)))
     this.#foreign.clear()
     this.recordForeign(all.map(({ id }) => serverKey(id)).filter((key) => !names.has(key)))
     const servers = await this.#ipvs.serversOf(ours.map(({ id }) => id))
-    this.#known.clear()
+    this.#texts.clear()
     for (const { id, settings } of ours) {
       const found = servers.get(virtualServerKey(id))
-      if (found) this.#known.set(serverKey(id), specText({ settings, servers: found }))
+      if (found) this.#texts.set(serverKey(id), specText({ settings, servers: found }))
     }
   }
 
   /** Reads some of ours again. */
   async observeSome(keys: readonly ObjectKey[]): Promise<void> {
-    await this.reread(keys.filter((key) => this.#known.has(key)))
+    await this.reread(keys.filter((key) => this.#texts.has(key)))
   }
 
-  /** Texts of these as the kernel has them now; absent: not there. What is known stays as it is. */
+  /** The present texts of these in the kernel, without those that do not exist. The recorded texts do not change. */
   async look(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, string>> {
     const texts = new Map<ObjectKey, string>()
     for (const [key, servers] of await this.states(keys)) {
@@ -81,7 +81,7 @@ export class VirtualServers {
     return new Map([...found].map(([name, servers]) => [`vs/${name}` as ObjectKey, servers]))
   }
 
-  /** Sends commands after which virtual servers have these texts; undefined: they are deleted. */
+  /** Sends commands after which virtual servers have these texts; undefined for those that are deleted. */
   async send(
     commands: readonly IpvsCommand[],
     texts: ReadonlyMap<ObjectKey, string | undefined>,
@@ -97,10 +97,10 @@ export class VirtualServers {
     await this.send(commands, new Map(keys.map((key) => [key, undefined])))
   }
 
-  /** Records one of ours as it was just written; undefined: there is none. */
+  /** Records one of ours as it was just written; undefined if it was deleted. */
   record(key: ObjectKey, text: string | undefined): void {
-    if (text === undefined) this.#known.delete(key)
-    else this.#known.set(key, text)
+    if (text === undefined) this.#texts.delete(key)
+    else this.#texts.set(key, text)
   }
 
   /** Records virtual servers of other processes. */
@@ -108,7 +108,7 @@ export class VirtualServers {
     for (const key of keys) this.#foreign.add(key)
   }
 
-  /** Reads these, which are ours if they are there. */
+  /** Reads these again; those that exist are ours. */
   async reread(keys: readonly ObjectKey[]): Promise<void> {
     const texts = await this.look(keys)
     for (const key of keys) this.record(key, texts.get(key))

@@ -9,33 +9,32 @@ const PIECE_CHARS = 256 * 1024
 
 type Failure = Extract<RestoreResult, { ok: false }>
 
-/** What one change is written with. */
+/** The parameters for writing one change. */
 export interface ApplyContext {
-  /** Of our chains' names. */
+  /** The prefix of our chains' names. */
   readonly prefix: string
   readonly iptables: Iptables
   readonly contents: Contents
   /** Whether the kernel is known to hold the chain. */
   exists(key: ObjectKey): boolean
-  /** Called after each process, with what the kernel's notifications will say of it. */
+  /** Called after each process with its pid and commits, by which the kernel's notifications are recognised. */
   wrote(result: Pick<RestoreResult, 'pid' | 'commits'>): void
   /** Called with the commits that took effect, as soon as they did. */
   done(commits: readonly Commit[]): void
 }
 
-/** What came of one change. */
+/** The result of one change. */
 export interface Applied {
   readonly failed: Map<ObjectKey, KernelError>
-  /** Chains that now stand empty: their rules were refused, or they could not be deleted. */
+  /** Chains that are now empty: their rules were refused, or they could not be deleted. */
   readonly emptied: Set<ObjectKey>
   /** It is unknown which of the failed commits took effect. */
   uncertain: boolean
 }
 
 /**
- * Programs the commits of one family, in one process if all goes well. When the
- * kernel refuses one, the object at fault is left out and the rest goes on: one
- * bad object never holds up the others.
+ * Programs the commits of one family, in one process if no error occurs. If the kernel refuses a commit, the object at
+ * fault is left out and the rest goes on: one bad object does not hold up the others.
  */
 export async function applyCommits(
   family: Family,
@@ -61,7 +60,7 @@ interface Progress {
   readonly applied: Applied
 }
 
-/** What is left to do after a failure; always less than before, or a stub more. */
+/** What is left to do after a failure: always less than before, or the same with one more stub. */
 function afterFailure(
   commits: readonly Commit[],
   failure: Failure,
@@ -73,7 +72,7 @@ function afterFailure(
   }
   const done = commits.slice(0, failure.commits)
   const [refused, ...rest] = commits.slice(failure.commits)
-  // Blamed before the commits are called done: that changes how their text reads.
+  // Faults are determined before the commits count as done, because that changes the text of commits.
   const { contents, prefix } = progress.context
   const faults = refused && blame(refused, failure, { contents, prefix, done })
   finish(done, progress)
@@ -104,9 +103,8 @@ function giveUp(
 }
 
 /**
- * The commit without the faulty objects. A new chain that others lead to is at least
- * created; one that could not be deleted is emptied, so that it holds up nothing
- * that it led to.
+ * The commit without the faulty objects. A new chain that others lead to is at least created empty. A chain that could
+ * not be deleted is emptied, so that the chains it led to can be deleted.
  */
 function without(commit: Commit, faulty: readonly ObjectKey[], context: ApplyContext): Commit {
   const keep = (keys: readonly ObjectKey[]) => keys.filter((key) => !faulty.includes(key))
@@ -122,7 +120,7 @@ function without(commit: Commit, faulty: readonly ObjectKey[], context: ApplyCon
   }
 }
 
-/** Iptables does not report which object is at fault: try each half by itself. */
+/** Iptables does not report which object is at fault: tries each half by itself. */
 function halves(commit: Commit, failure: Failure, progress: Progress): readonly Commit[] {
   const { set, unset } = commit
   if (set.length + unset.length <= 1) return giveUp([commit], failure, progress)
@@ -168,23 +166,23 @@ function* textOf(commits: readonly Commit[], contents: Contents): Generator<stri
 interface Blame {
   /** Objects of the commit that the kernel refused; empty when its message names none. */
   readonly faulty: readonly ObjectKey[]
-  /** A chain of ours that rules lead to and the kernel does not hold. */
+  /** A chain of ours that rules lead to but that the kernel does not hold. */
   readonly missing: ObjectKey | undefined
 }
 
-/** What the fault is looked for with. */
+/** The inputs for finding the fault. */
 interface BlameContext {
-  /** Of our chains' names. */
+  /** The prefix of our chains' names. */
   readonly prefix: string
   readonly contents: Contents
-  /** Commits of the same text that took effect before; `contents` must not know of it yet. */
+  /** Commits of the same text that took effect before; `contents` must not reflect them yet. */
   readonly done: readonly Commit[]
 }
 
 /**
- * Reads from the message of iptables which objects of the refused commit are at fault. A
- * single object always is; where neither a chain nor a usable line is named (the
- * legacy variant reports only that the COMMIT failed) none can be found.
+ * Determines from the message of iptables which objects of the refused commit are at fault. The only object of a
+ * commit always is. If the message names neither a chain nor a usable line (the legacy variant reports only that the
+ * COMMIT failed), none can be found.
  */
 export function blame(
   commit: Commit,
@@ -218,7 +216,7 @@ function missingChain(message: string, prefix: string): string | undefined {
 
 /**
  * `RULE_APPEND failed (…): rule in chain NAME`, `CHAIN_DEL failed (…): chain NAME`: nft.
- * Of several the last is left out: the message may have been cut in the middle of its name.
+ * Of several chains the last is left out: the message may have been cut in the middle of its name.
  */
 function chainsAtFault(message: string, prefix: string): readonly string[] {
   const pattern = new RegExp(String.raw`\bchain (${prefix}[\w-]+)`, 'g')
@@ -246,9 +244,9 @@ interface Line {
   readonly key: ObjectKey | undefined
 }
 
-/** What the lines of a commit are made from. */
+/** The contents for the lines of a commit. */
 interface Contents extends Pick<ChainContents, 'rulesOf'> {
-  /** How often a jump stands in its chain now. */
+  /** How often a jump is in its chain now. */
   countOf(key: ObjectKey): number
 }
 

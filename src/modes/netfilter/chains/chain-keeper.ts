@@ -22,19 +22,18 @@ import { type Commit, demandRemoved, plan } from './plan.ts'
  */
 const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as const
 
-/** Up to so many objects are listed one by one (a process each) instead of with their tables. */
+/** Up to this number, objects are listed one by one (a process each) instead of with their tables. */
 const FEW_OBJECTS = 16
 
-/** What one hold of the monitor covers. */
+/** The writes during which the monitor is held. */
 interface OwnWrites {
   readonly pids: number[]
   commits: number | undefined
 }
 
 /**
- * Writes, reads and watches the chains of one mode, which begin with its prefix, and the
- * jumps of built-in chains to them. What they should hold the mode says. Calls of
- * `apply`, `observe` and `removeAll` must not overlap.
+ * Writes, reads and watches the chains of one mode, which begin with its prefix, and the jumps of built-in chains to
+ * them. The mode defines their contents. Calls of `apply`, `observe` and `removeAll` must not overlap.
  */
 export class ChainKeeper {
   readonly #iptables: Iptables
@@ -80,10 +79,10 @@ export class ChainKeeper {
   }
 
   /**
-   * Digests of our chains and jumps in the kernel: all, or these; what is absent is not there.
-   * When everything is read for the first time, a jump in nat behind one of another Service proxy
-   * is not right, so it moves to the front: the proxy that started last decides. Later the other
-   * one may have been started to take over, and its jump stays where it is.
+   * Digests of our chains and jumps in the kernel: all, or these; objects that do not exist are absent. When
+   * everything is read for the first time, a jump in nat behind that of another Service proxy counts as wrong, so it
+   * moves to the front: the proxy that started last decides. After that the other proxy may have been started to take
+   * over, and our jump stays where it is.
    */
   async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
     if (keys && keys.length > FEW_OBJECTS) return this.#observeAmong(new Set(keys))
@@ -93,7 +92,7 @@ export class ChainKeeper {
     return seen
   }
 
-  /** Calls back when another process touched our chains or jumps; the result stops it. */
+  /** Calls back when another process touched our chains or jumps; returns a function that stops this. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
     return this.#monitor.start((change) => {
       const jumpsIn: ChainContents['jumpsIn'] = (place) => this.#contents.jumpsIn(place)
@@ -102,7 +101,7 @@ export class ChainKeeper {
     })
   }
 
-  /** Removes whatever begins with our prefix, and our jumps; throws the code of what stays. */
+  /** Removes all chains with our prefix, and our jumps; throws the code of the first refusal. */
   async removeAll(): Promise<void> {
     const seen = await this.observe()
     const { failed } = await this.apply({ set: [], unset: [...seen.keys()] })
@@ -130,7 +129,7 @@ export class ChainKeeper {
     return seen
   }
 
-  /** What the writes do is not reported as a change by others. */
+  /** Runs `write` without its changes being reported as foreign ones. */
   async #holding(size: number, write: (own: OwnWrites) => Promise<void>): Promise<void> {
     const release = this.#monitor.hold({ unsubscribed: size > CHAINS_PER_COMMIT.nft })
     const own: OwnWrites = { pids: [], commits: 0 }

@@ -7,11 +7,15 @@ import type { ChainLocation, Table } from './object.ts'
 const touched = (chain: string | undefined, table = 'nat'): TouchedChain => {
   return { family: 4, table, chain }
 }
-const own = (...tables: readonly Table[]) => ({ prefix: 'NPROXY-', tables })
+const ownedIn = (...tables: readonly Table[]) => ({ prefix: 'NPROXY-', tables })
 const JUMP = '4/nat/PREROUTING>-j NPROXY-SERVICES' as ObjectKey
 const jumpsIn = ({ chain }: ChainLocation) => (chain === 'PREROUTING' ? [JUMP] : [])
 const reported = (...places: readonly TouchedChain[]) =>
-  foreignChange({ touched: places, by: undefined, generation: 1 }, own('nat', 'filter'), jumpsIn)
+  foreignChange(
+    { touched: places, by: undefined, generation: 1 },
+    ownedIn('nat', 'filter'),
+    jumpsIn,
+  )
 
 test.each([
   ['a chain of ours', touched('NPROXY-VIPS'), true],
@@ -21,12 +25,12 @@ test.each([
   ['a chain of another mode', touched('NPVS-SERVICES'), false],
   ['another table', touched('PREROUTING', 'mangle'), false],
 ])('%s concerns us: %s', (_, place, concerned) => {
-  expect(concerns(own('nat', 'filter'), place)).toBe(concerned)
+  expect(concerns(ownedIn('nat', 'filter'), place)).toBe(concerned)
 })
 
 test('a mode in mangle hears of mangle', () => {
-  expect(concerns(own('mangle'), touched('PREROUTING', 'mangle'))).toBe(true)
-  expect(concerns(own('mangle'), touched('PREROUTING'))).toBe(false)
+  expect(concerns(ownedIn('mangle'), touched('PREROUTING', 'mangle'))).toBe(true)
+  expect(concerns(ownedIn('mangle'), touched('PREROUTING'))).toBe(false)
 })
 
 test('chains of ours and jumps in built-in chains are named, each once', () => {
@@ -45,8 +49,10 @@ test('what touches none of our objects is nothing', () => {
 test('a whole table, or an unknown change: everything is checked', () => {
   const by = { pid: 7, process: 'nft' }
   expect(reported(touched('NPROXY-VIPS'), touched(undefined))?.keys).toBe('all')
-  expect(foreignChange({ touched: 'unknown', by, generation: 1 }, own('nat'), jumpsIn)).toEqual({
-    keys: 'all',
-    by: 'nft (pid 7)',
-  })
+  expect(foreignChange({ touched: 'unknown', by, generation: 1 }, ownedIn('nat'), jumpsIn)).toEqual(
+    {
+      keys: 'all',
+      by: 'nft (pid 7)',
+    },
+  )
 })

@@ -4,8 +4,8 @@ import type { OwnedChains } from './keeper-options.ts'
 import { type ChainLocation, keyOf } from './object.ts'
 
 /**
- * Whether a chain may hold something of a mode: one of its chains, or a built-in one it
- * may jump from. `chain` undefined: the whole table.
+ * Whether a chain may hold objects of a mode: it is one of the mode's chains, or a built-in one that the mode may jump
+ * from. If `chain` is undefined, the whole table is meant.
  */
 export function concerns({ prefix, tables }: OwnedChains, touched: TouchedChain): boolean {
   if (!tables.some((table) => table === touched.table)) return false
@@ -13,7 +13,7 @@ export function concerns({ prefix, tables }: OwnedChains, touched: TouchedChain)
   return chain === undefined || chain.startsWith(prefix) || /^[A-Z]+$/.test(chain)
 }
 
-/** The objects of a mode that a change by another process may have touched; undefined: none. */
+/** The objects of a mode that a change by another process may have touched; undefined if there are no such objects. */
 export function foreignChange(
   { touched, by }: RuleChange,
   owned: OwnedChains,
@@ -30,7 +30,7 @@ export function foreignChange(
   return keys.length === 0 ? undefined : { keys: [...new Set(keys)], by: name }
 }
 
-/** One chain, not a whole table; its table is one of the owned's. */
+/** Whether this is one chain instead of a whole table; its table is one of the mode's tables. */
 function isPlace(touched: TouchedChain): touched is TouchedChain & ChainLocation {
   return touched.chain !== undefined
 }

@@ -3,7 +3,7 @@ import type { ObjectKey } from '../../mode.ts'
 import type { ChainContents } from './keeper-options.ts'
 import { objectOf } from './object.ts'
 
-/** The rules that the kernel holds, of chains and jumps; each table is read once, when it is first needed. */
+/** The rules of chains and jumps in the kernel; each table is read once, when it is first needed. */
 export class HeldRules {
   readonly #iptables: Pick<Iptables, 'save'>
   readonly #tables = new Map<string, Promise<SavedTable>>()
@@ -12,7 +12,7 @@ export class HeldRules {
     this.#iptables = iptables
   }
 
-  /** The rules of a chain; of a jump itself, as often as it is there. */
+  /** The rules of a chain; for a jump its rule, as often as it occurs. */
   async of(key: ObjectKey): Promise<readonly string[]> {
     const object = objectOf(key)
     const { family, table } = object
@@ -24,7 +24,7 @@ export class HeldRules {
   }
 }
 
-/** What a chain or a jump holds as it is wanted. */
+/** The wanted rules of a chain or a jump; `rulesOf` returns the rules of a wanted chain. */
 export function wantedRules(
   key: ObjectKey,
   wanted: Pick<ChainContents, 'rulesOf'>,

@@ -30,7 +30,7 @@ export interface JumpObject extends ChainLocation {
   readonly rule: string
 }
 
-/** What is written into tables: everything that `keyOf` has a key for. */
+/** The objects that are written into tables; `keyOf` has a key for each. */
 export type RuleObject = ChainObject | JumpObject
 
 /** `4/nat/NPROXY-SERVICES`, `4/nat/PREROUTING>-j NPROXY-SERVICES`. */
@@ -50,22 +50,22 @@ export function objectOf(key: ObjectKey): RuleObject {
   return rule === undefined ? { kind: 'chain', ...place } : { kind: 'jump', ...place, rule }
 }
 
-/** Of the rules of a chain, in their order; two chains are equal when their digests are. */
+/** The digest of the rules of a chain, in their order; two chains are equal when their digests are. */
 export function digestRules(rules: readonly string[]): Digest {
   return contentHash(rules.join('\n')) as Digest
 }
 
-/** A jump is right when it stands in its chain exactly once. */
+/** The digest of a jump: it is right when it occurs in its chain exactly once. */
 export function digestCount(count: number): Digest {
   return count as Digest
 }
 
-/** A jump that stands behind one of another Service proxy, whose rules would decide. */
+/** The digest of a jump behind one of another Service proxy, whose rules would decide. */
 export function digestBehind(count: number): Digest {
   return -count as Digest
 }
 
-/** How often a jump with this digest stands in its chain. */
+/** How often a jump with this digest occurs in its chain. */
 export function countOfDigest(digest: Digest | undefined): number {
   return Math.abs(digest ?? 0)
 }

@@ -12,20 +12,20 @@ import {
   type Table,
 } from './object.ts'
 
-/** The chains of kube-proxy, in any of its modes, to which rules of nat's built-in chains lead. */
+/** Rules of nat's built-in chains that lead to the chains of kube-proxy, in any of its modes. */
 const FOREIGN = / ?-[jg] KUBE-(?:SERVICES|POSTROUTING|PORTALS-HOST|PORTALS-CONTAINER)$/
 
-/** Where to look, and what the names of our chains begin with. */
+/** Where to look, and the prefix of our chains' names. */
 export interface View {
   readonly iptables: Iptables
   readonly prefix: string
-  /** Whether a jump behind one of another Service proxy is wrong; false unless given. */
+  /** Whether a jump behind one of another Service proxy counts as wrong; false by default. */
   readonly precedes?: boolean
 }
 
 type TablePlace = Pick<ChainLocation, 'family' | 'table'>
 
-/** What the kernel holds of ours in one table: our chains, and rules elsewhere that lead to them. */
+/** Our objects in one table of the kernel: our chains, and rules elsewhere that lead to them. */
 export async function observeTable(
   { iptables, prefix, precedes = false }: View,
   family: Family,
@@ -36,12 +36,12 @@ export async function observeTable(
   return digestsOf(saved, { family, table }, { prefix, precedes })
 }
 
-/** Reading a whole table costs what this many processes for one chain each cost. */
+/** Reading a whole table costs as much as this many processes that read one chain each. */
 const CHAINS_WORTH_A_TABLE = 24
 
 /**
- * The present digests of some chains and jumps; those that do not exist are absent. Of
- * a built-in chain all our jumps are returned, so that a second one shows as well.
+ * The present digests of some chains and jumps; those that do not exist are absent. For a built-in chain all our jumps
+ * are returned, so that an additional one shows as well.
  */
 export async function observeObjects(
   view: View,
@@ -73,7 +73,7 @@ async function* readChains(
   }
 }
 
-/** The chains to look at, by table. */
+/** The chains to read, by table. */
 function tablesOf(
   keys: readonly ObjectKey[],
 ): Iterable<TablePlace & { readonly chains: Set<string> }> {

@@ -3,20 +3,20 @@ import type { Family } from '../../../lib/ip.ts'
 import type { Change, KernelError, ObjectKey } from '../../mode.ts'
 import { objectOf, type Table } from './object.ts'
 
-/** One `*table … COMMIT` block: all of it takes effect, or nothing. */
+/** One `*table … COMMIT` block, which takes effect as a whole or not at all. */
 export interface Commit {
   readonly family: Family
   readonly table: Table
   /** Chains and jumps to write, in an order in which each refers only to earlier ones. */
   readonly set: readonly ObjectKey[]
   readonly unset: readonly ObjectKey[]
-  /** Chains to create empty, because others lead there and their own rules were refused. */
+  /** Chains to create empty: others lead to them, and their own rules were refused. */
   readonly stubs: readonly ObjectKey[]
 }
 
 /** How a change is ordered and divided. */
 export interface PlanOptions {
-  /** In the order in which they are written. */
+  /** The tables in the order in which they are written. */
   readonly tables: readonly Table[]
   readonly chainsPerCommit: number
   /** Chains of a lower rank are written earlier and removed later. */
@@ -24,14 +24,14 @@ export interface PlanOptions {
 }
 
 /**
- * Orders a change: by family and table, chains before those that lead there, the
- * jumps of built-in chains last; what goes, the other way round and after what
- * comes. Throws a TypeError for an object that is in none of the tables.
+ * Orders a change by family and table: chains before those that lead to them, the jumps of built-in chains last.
+ * Removals follow in the reverse order. Throws a TypeError for an object that is in none of the tables.
  */
 export function plan(change: Change, options: PlanOptions): readonly Commit[] {
   const ours = new Set<string>(options.tables)
   const stray = [...change.set, ...change.unset].find((key) => !ours.has(objectOf(key).table))
-  if (stray !== undefined) throw new TypeError(`${stray} is in none of ${options.tables.join()}`)
+  if (stray !== undefined)
+    throw new TypeError(`${stray} is not in one of the tables ${options.tables.join()}`)
   return ([4, 6] as const).flatMap((family) =>
     options.tables.flatMap((table) =>
       commitsOf({ family, table, stubs: [], ...inTable(change, `${family}/${table}/`) }, options),

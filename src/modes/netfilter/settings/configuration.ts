@@ -41,7 +41,7 @@ export interface NetfilterConfiguration {
   readonly clusterCIDR: readonly Cidr[]
   /** Empty: every address of the node; `primary`: the Node object's own addresses. */
   readonly nodePortAddresses: readonly Cidr[] | 'primary'
-  /** Service ranges, in place of those of the API server; empty: those. */
+  /** Service ranges to use instead of those of the API server; if empty, those of the API server are used. */
   readonly serviceCIDRs: readonly Cidr[] | 'none'
   readonly conntrack: { readonly tcpBeLiberal: boolean }
 }

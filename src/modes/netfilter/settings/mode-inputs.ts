@@ -15,8 +15,9 @@ export interface KernelFacts {
   /** Rules can choose source ports at random. */
   readonly randomFully: boolean
   /**
-   * Where a port is taken, this kernel (before Linux 5.0) tries the ports that follow a number which clients share, so
-   * that two connections at once get one port and the first packet of one is lost; absent: it begins at random.
+   * When a port is taken, this kernel (before Linux 5.0) tries the ports that follow a number which clients share. Two
+   * connections at the same time then get one port, and the first packet of one is lost. Absent: the kernel begins at
+   * a random port.
    */
   readonly searchesPortsInOrder?: boolean
   readonly matchesSockets?: boolean
@@ -24,14 +25,14 @@ export interface KernelFacts {
   readonly routesLocalnet: boolean
 }
 
-/** What the settings of a mode are made from; `C` is the mode's own part of the configuration. */
+/** The inputs for the settings of a mode; `C` is the mode's own part of the configuration. */
 export interface ModeInputs<C = unknown> {
   readonly config: NetfilterConfiguration & C
-  /** Undefined while the API server has no such Node. */
+  /** Undefined while the API server has no Node object of this node. */
   readonly node: NodeNetworks | undefined
   readonly facts: KernelFacts
-  /** The Service ranges of the API server; absent: it reports none. */
+  /** The Service ranges of the API server; absent if it reports none. */
   readonly serviceCIDRs?: readonly Cidr[]
-  /** Of this node's interfaces, without link-local ones. */
+  /** The addresses of this node's interfaces, without link-local ones. */
   readonly localAddresses: readonly IpAddress[]
 }

@@ -33,7 +33,7 @@ export function netfilterSettings({
   }
 }
 
-/** Cleaning up renders nothing, so all but the mark only have to be complete. */
+/** Settings for a cleanup, which renders no rules: only the mark matters, the other fields are placeholders. */
 export function cleanupSettings(
   { iptables }: Pick<NetfilterConfiguration, 'iptables'>,
   families: readonly Family[],
@@ -52,7 +52,7 @@ export function cleanupSettings(
   }
 }
 
-/** NodeCIDR waits for the Node object; until it names pod networks nothing counts as a pod. */
+/** NodeCIDR needs the Node object; until that names pod networks, no source counts as a pod. */
 export function localTraffic(
   config: NetfilterConfiguration,
   node: NodeNetworks | undefined,

@@ -2,8 +2,8 @@ import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../../lib/
 import type { NetfilterConfiguration } from './configuration.ts'
 
 /**
- * Which addresses of this node serve node ports and health check node ports. Every address is a
- * kind of its own: an empty list of networks or addresses serves none.
+ * Which addresses of this node serve node ports and health check node ports. "All addresses" is a kind of its own: an
+ * empty list of networks or addresses serves none.
  */
 export type NodePortScope =
   | { readonly kind: 'all' }
@@ -12,14 +12,13 @@ export type NodePortScope =
 
 /** The scope of an empty `nodePortAddresses`. */
 export const EVERY_ADDRESS: NodePortScope = { kind: 'all' }
-/** Where nothing is served: while cleaning up. */
+/** Serves nothing: for a cleanup. */
 export const NO_ADDRESS: NodePortScope = { kind: 'addresses', addresses: [] }
 
 /**
- * The addresses that `nodePortAddresses` selects, for every mode and for health check node ports.
- * Only an empty list in the configuration selects all of them; a Node object that is missing, or
- * has no address, selects none. What an earlier state of that object had does not count, so that
- * the result is the same before and after a restart.
+ * The addresses that `nodePortAddresses` selects, for every mode and for health check node ports. Only an empty list
+ * in the configuration selects all of them; a Node object that is missing or has no address selects none. Earlier
+ * states of that object are not used, so that the result is the same before and after a restart.
  */
 export function nodePortScope(
   configured: NetfilterConfiguration['nodePortAddresses'],

@@ -3,24 +3,24 @@ import { isWithin, networkDifference } from '../../../lib/ip-range.ts'
 import type { NetfilterConfiguration } from './configuration.ts'
 import type { ModeInputs } from './mode-inputs.ts'
 
-/** What the ranges follow from. */
+/** The inputs for the ranges. */
 export interface ServiceRangeInputs extends Pick<ModeInputs, 'node' | 'serviceCIDRs'> {
   readonly config: Pick<NetfilterConfiguration, 'serviceCIDRs' | 'clusterCIDR'>
 }
 
-/** The Service ranges: which of their addresses are refused when no Service has them, and which are left alone. */
+/** The Service ranges: those whose unused addresses are refused, and those that are left alone. */
 export interface ServiceRanges {
-  /** Without those below; none overlaps another. */
+  /** Without the ranges below; they do not overlap. */
   readonly refused: readonly Cidr[]
-  /** Ranges in which this node has its own address, or that have every address: nothing in them is refused. */
+  /** Ranges that contain an address of this node, or every address: nothing in them is refused. */
   readonly ofNode: readonly Cidr[]
-  /** Ranges with the network of Pods inside, or inside of it: addresses of Pods are not refused. */
+  /** Ranges that contain, or are contained in, the network of Pods: addresses of Pods are not refused. */
   readonly ofPods: readonly Cidr[]
 }
 
 /**
  * The ranges of the configuration, or else of the API server. A cluster whose Service range overlaps that of its nodes
- * or Pods works as long as no address is in use twice, so refusing what no Service has must not be what breaks it.
+ * or Pods works as long as no address is used twice; refusing unused addresses must not break it.
  */
 export function serviceRanges({ config, node, serviceCIDRs }: ServiceRangeInputs): ServiceRanges {
   const configured = config.serviceCIDRs

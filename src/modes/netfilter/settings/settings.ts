@@ -8,7 +8,7 @@ export type LocalTraffic =
   | { readonly by: 'interfacePrefix'; readonly prefix: string }
   | { readonly by: 'none' }
 
-/** What the NAT scaffolding depends on besides the entries themselves. */
+/** What the NAT rules that all Services share depend on besides the entries. */
 export interface NetfilterSettings {
   /** 0–31; the mark is `1 << masqueradeBit`. */
   readonly masqueradeBit: number
@@ -22,15 +22,15 @@ export interface NetfilterSettings {
   readonly dropMartians: boolean
   /** Drop packets that conntrack calls invalid instead of forwarding them un-NATed. */
   readonly dropInvalid: boolean
-  /** Masqueraded connections get a source port at random; false: their client's, where it is free. */
+  /** Masqueraded connections get a random source port; false: they keep their client's port if it is free. */
   readonly randomFully: boolean
   /** How a pod's connection to itself through a VIP is recognised; see hairpin.ts. */
   readonly hairpin: 'bpf' | 'rules'
-  /** Rules can match whether a packet has a socket (xt_socket); absent: they cannot. */
+  /** Whether rules can match packets that have a socket (xt_socket); absent if they cannot. */
   readonly matchesSockets?: boolean
   /** Count connections, packets and bytes of each Service; absent: nothing is counted. Only the nftables mode reads it. */
   readonly countsTraffic?: true
-  /** Networks of Services in which addresses and ports that no Service has are refused; absent: none are known. */
+  /** Networks of Services in which addresses and ports that no Service has are refused; absent if none are known. */
   readonly serviceRanges?: readonly Cidr[]
   readonly families: readonly Family[]
 }

@@ -56,7 +56,7 @@ export const nftables: ModeDefinition<NftablesConfiguration> = {
   cleanupRest: async (clock) => (await import('./open-nftables.ts')).cleanUpTables(clock),
 }
 
-/** What forwards is loaded when it is needed first. */
+/** The code that forwards is loaded when it is first needed. */
 function createDriver({
   rights,
   netfilter,

@@ -31,13 +31,13 @@ export interface NftablesConfiguration {
 
 const MISSING = 'NP_NFTABLES_KERNEL'
 
-/** Foreign changes are reported, and so is a lost report, so reading everything back is only a second check. */
+/** Foreign changes are reported, and so are lost reports, so reading everything back is only a second check. */
 const VERIFY_MS = 3_600_000
 
 /** The chain that protects 127.0.0.0/8. */
 const GUARDS: readonly ObjectKey[] = [keyOf(4, 'chain', CHAIN.filterInput)]
 
-/** A socket to nf_tables and one that hears its changes. */
+/** A socket for requests to nf_tables, and one for its notifications. */
 export interface NftablesRuntime {
   readonly nftables: Nftables
   readonly monitor: RuleMonitor<TouchedObject>
@@ -46,7 +46,7 @@ export interface NftablesRuntime {
 /** What the driver needs of the machine. */
 export interface NftablesDriverParts {
   readonly families: readonly Family[]
-  /** Node ports on loopback need a guard that outlives the mode, which iptables writes. */
+  /** For the guard that node ports on loopback need: it outlives the mode, and iptables writes it. */
   readonly iptables: RulesAccess
   readonly open: () => Promise<NftablesRuntime>
 }
@@ -55,7 +55,7 @@ export interface NftablesDriverParts {
 export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesConfiguration> {
   let opened: NftablesRuntime | undefined
   const open = async () => (opened ??= await parts.open())
-  /** The kernel's own masquerade always has all of its options. */
+  /** The kernel's own masquerade supports all options. */
   const settings = (inputs: ModeInputs<NftablesConfiguration>) => {
     const { config, facts } = inputs
     const common = netfilterSettings({ ...inputs, facts: { ...facts, randomFully: true } })
@@ -111,7 +111,7 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
   }
 }
 
-/** The nftables mode over a kernel that is only read. */
+/** A read-only view of the nftables mode. */
 export async function viewNftables(
   settings: NetfilterSettings,
   kernel: Nftables,
@@ -127,7 +127,7 @@ export async function viewNftables(
     drains: false,
     isInProcess: () => false,
     observe: () => observe(state),
-    /** Of a frontend its backends, as the elements of its maps name them. */
+    /** For a frontend its backends, as the elements of its maps name them. */
     wantedLines(key) {
       const entry = objectOf(key).kind === 'frontend' ? program.entryOf(key) : undefined
       if (entry === undefined) return []
@@ -141,8 +141,8 @@ export async function viewNftables(
 }
 
 /**
- * Whether the chain FORWARD of `iptables-nft` drops what no rule accepts, as Docker sets it up. No rule of ours can
- * accept a packet for another table.
+ * Whether the chain FORWARD of `iptables-nft` drops what no rule accepts, as Docker configures it. Our rules cannot
+ * accept a packet on behalf of another table.
  */
 export async function forwardCaveats(
   nftables: Nftables,

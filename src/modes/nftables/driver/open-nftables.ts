@@ -8,7 +8,7 @@ import { cleanUp } from '../kernel/managed-state.ts'
 import { CHAIN, TABLE, tableOf } from '../keys/names.ts'
 import type { NftablesRuntime } from './nftables-driver.ts'
 
-/** Opens it to forward. */
+/** Opens the mode for forwarding. */
 export async function openRuntime(clock: Clock): Promise<NftablesRuntime> {
   const nftables = openNftables(clock)
   const collector = new ObjectCollector({ table: TABLE, exceptPort: nftables.port })
@@ -26,7 +26,7 @@ export async function cleanUpTables(clock: Clock): Promise<void> {
   }
 }
 
-/** Whether the rule stands that drops foreign packets for 127.0.0.0/8: the only one of its chain that drops. */
+/** Whether the rule exists that drops foreign packets for 127.0.0.0/8: the only rule of its chain that drops. */
 export async function guardsLoopback(clock: Clock): Promise<boolean> {
   const nftables = openNftables(clock)
   try {

@@ -11,14 +11,14 @@ import { readPresent } from './present-elements.ts'
 import { type PresentElements, type Step, stepsOf } from './steps.ts'
 
 /**
- * Commands, elements and rules of one transaction at most, unless one group alone has more. The kernel holds a lock
- * that every user of nf_tables waits for while it takes a transaction.
+ * The maximum number of commands, elements and rules in one transaction, unless a single group has more. During a
+ * transaction the kernel holds a lock that every user of nf_tables waits for.
  */
 const MAX_WEIGHT = 4_000
 
 const { ENOENT, EEXIST, EPERM, ENOMEM, EMSGSIZE } = constants.errno
 
-/** Objects that are left out of one change at most, each after a transaction that the kernel refused. */
+/** The maximum number of objects that are left out of one change; each costs a refused transaction. */
 const MAX_REFUSALS = 32
 
 const NOTHING: PresentElements = {
@@ -27,24 +27,25 @@ const NOTHING: PresentElements = {
   staleClientsOf: () => [],
 }
 
-/** What became of a change. */
+/** The result of a change. */
 interface Written {
   /** The objects that the kernel refused. */
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
-  /** The kernel may hold other objects than is known. */
+  /** The kernel may hold other objects than recorded. */
   readonly uncertain: boolean
 }
 
 /**
- * Writes one change of one family. A refused transaction changed nothing: the kernel is read, since it may hold other
- * than is recorded; then the object at fault is left out, so that one bad object holds up no other.
+ * Writes one change of one family. A refused transaction changed nothing: the kernel is read, because it may hold
+ * other objects than recorded. Then the object at fault is left out, so that one bad object does not hold up the
+ * others.
  */
 export class FamilyWriter {
   readonly #family: Family
   readonly #change: Change
   readonly #state: ManagedState
   readonly #failed = new Map<ObjectKey, KernelError>()
-  /** Objects with at least one step done: to fill a chain, or to empty and delete it, takes two. */
+  /** Objects with at least one step done: filling a chain takes two steps, and so does emptying and deleting it. */
   readonly #begun = new Set<ObjectKey>()
   #present: PresentElements = NOTHING
   #hasRead = false
@@ -107,7 +108,7 @@ export class FamilyWriter {
     this.#present = await readPresent(this.#change, this.#family, this.#state)
   }
 
-  /** Leaves out the object at fault, again and again, until the kernel takes the others. */
+  /** Leaves out the object at fault, repeatedly, until the kernel accepts the others. */
   async #isolate(refused: readonly Step[], why: TransactionError): Promise<void> {
     let [steps, error]: [readonly Step[], TransactionError | undefined] = [refused, why]
     for (let count = 0; error !== undefined && steps.length > 0; count++) {
@@ -122,7 +123,7 @@ export class FamilyWriter {
     }
   }
 
-  /** The kernel names no command: each half by itself. */
+  /** Used when the kernel names no command: tries each half by itself. */
   async #halve(steps: readonly Step[], error: TransactionError): Promise<void> {
     if (steps.length === 1) return this.#fail(keysOf(steps), error)
     const middle = Math.ceil(steps.length / 2)
@@ -133,8 +134,8 @@ export class FamilyWriter {
   }
 
   /**
-   * A set or chain of ours is there with another form, as of another version, and others lead to it: the table is
-   * replaced by a whole one in one transaction.
+   * Used when a set or chain of ours exists with another form (of another version) and others lead to it: the whole
+   * table is replaced in one transaction.
    */
   async #rebuild(): Promise<void> {
     const { program, record, nftables } = this.#state
@@ -148,7 +149,7 @@ export class FamilyWriter {
       ...steps.flatMap(({ commands }) => commands),
     ])
     this.#isRebuilt = true
-    // It has objects that wait for their next try, and are no part of the change.
+    // The table also has objects that are not part of the change, because they wait for their next try.
     this.#isUncertain = true
     await observe(this.#state)
     if (error) this.#fail([...this.#change.set, ...this.#change.unset], error)
@@ -171,7 +172,10 @@ export class FamilyWriter {
     }
   }
 
-  /** Something that counts as present, and is not, may be no part of the change: a table that went with its owner. */
+  /**
+   * ENOENT and EEXIST show that the record is wrong, maybe for an object outside this change: its table may have gone
+   * with its owner.
+   */
   #fail(keys: Iterable<ObjectKey>, { errno, message }: TransactionError): void {
     this.#isUncertain ||= errno === ENOENT || errno === EEXIST
     for (const key of keys) {
@@ -185,7 +189,7 @@ function keysOf(steps: readonly Step[]): ReadonlySet<ObjectKey> {
   return new Set(steps.map(({ key }) => key))
 }
 
-/** No object is at fault. */
+/** Whether the error has a cause other than one object. */
 function concernsAll({ errno }: TransactionError): boolean {
   return errno === EPERM || errno === ENOMEM || errno === EMSGSIZE
 }

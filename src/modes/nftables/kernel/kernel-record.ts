@@ -3,19 +3,19 @@ import type { ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 
 /**
- * How the elements of an object that the kernel holds are known: as those of the entry from which they were written, as
- * they follow from its key alone (`fixed`), as they were read, or (`unread`) only that they are not as wanted. A set or
- * chain with `otherForm` has to be made anew: its type cannot be changed.
+ * How the elements of an object in the kernel are known: as those of the entry from which they were written; as those
+ * that follow from its key alone (`fixed`); as they were read; or only that they differ from what is wanted
+ * (`unread`). A set or chain with `otherForm` has to be created anew: its type cannot be changed.
  */
 export type Holding = ForwardingEntry | 'fixed' | readonly PlacedElement[] | 'unread' | 'otherForm'
 
 /** Which of our objects the kernel holds, as far as this daemon knows: it follows what is written and read. */
 export class KernelRecord {
   readonly #objects = new Map<ObjectKey, Holding>()
-  /** Whether everything was read, and nothing became uncertain since. */
+  /** Whether everything was read, and nothing has become uncertain since then. */
   isComplete = false
 
-  /** Undefined: the kernel does not hold it. */
+  /** Undefined if the kernel does not hold the object. */
   holdingOf(key: ObjectKey): Holding | undefined {
     return this.#objects.get(key)
   }
@@ -32,7 +32,7 @@ export class KernelRecord {
     this.#objects.delete(key)
   }
 
-  /** Nothing is known any more. */
+  /** Forgets everything. */
   forget(): void {
     this.#objects.clear()
     this.isComplete = false

@@ -6,7 +6,7 @@ import { NftablesProgram } from '../program/program.ts'
 import { KernelRecord } from './kernel-record.ts'
 import { Suspects } from './suspects.ts'
 
-/** What one instance of the mode works on: what it wants, the kernel, and what it knows of it. */
+/** The state of one instance of the mode: what it wants, the kernel, and what it knows about the kernel. */
 export interface ManagedState {
   readonly nftables: Nftables
   readonly settings: NetfilterSettings
@@ -25,7 +25,7 @@ export function createManagedState(
   return { nftables, settings, program, record: new KernelRecord(), suspects: new Suspects() }
 }
 
-/** Removes the tables of both families, of any earlier run; throws for what stays. */
+/** Removes the tables of both families, including those of earlier runs; throws if one stays. */
 export async function cleanUp(nftables: Nftables): Promise<void> {
   for (const family of [4, 6] as const) {
     for (const name of [TABLE, GUARD_TABLE]) {

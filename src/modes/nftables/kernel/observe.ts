@@ -19,17 +19,17 @@ import type { ManagedState } from './managed-state.ts'
 import { recordedElements } from './recorded-elements.ts'
 
 const FAMILIES: readonly Family[] = [4, 6]
-/** So many frontends are read one by one; of more the maps are read whole. */
+/** Up to this number, frontends are read one by one; for more, the maps are read as a whole. */
 const FEW_FRONTENDS = 64
 
-/** Digests of what the kernel holds of ours: all, or these objects. */
+/** Digests of our objects in the kernel: all, or these objects. */
 export async function observe(
   state: ManagedState,
   keys?: readonly ObjectKey[],
 ): Promise<ReadonlyMap<ObjectKey, Digest>> {
   if (keys === undefined) return observeAll(state)
   const frontends = keys.filter((key) => isPlaced(objectOf(key)))
-  // Of a frontend that is not known nothing says which elements to look up.
+  // For an unread frontend it is not known which elements to look up.
   const isUnknown = frontends.some((key) => state.record.holdingOf(key) === 'unread')
   if (isUnknown || frontends.length > FEW_FRONTENDS) return only(await observeAll(state), keys)
   const seen = new Map<ObjectKey, Digest>()
@@ -57,7 +57,7 @@ export async function observe(
 async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, Digest>> {
   const seen = new Map<ObjectKey, Digest>()
   const allForms = new Map<ObjectKey, Form>()
-  // What is touched from now on may have been read before.
+  // Elements that are touched from now on may have been read before.
   state.suspects.clear()
   for (const family of FAMILIES) {
     const { found, forms } = await observeObjects(state, family)
@@ -70,14 +70,14 @@ async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, D
   return seen
 }
 
-/** What was read of one family. */
+/** The objects that were read of one family. */
 interface Observed {
   readonly found: ReadonlyMap<ObjectKey, Digest>
-  /** Of chains and sets. */
+  /** The forms of chains and sets. */
   readonly forms: ReadonlyMap<ObjectKey, Form>
 }
 
-/** The objects of one family; of sets that are not among `keys` without their elements. */
+/** The objects of one family; sets that are not among `keys` are read without their elements. */
 async function observeObjects(
   { nftables }: ManagedState,
   family: Family,
@@ -91,7 +91,7 @@ async function observeObjects(
     const isWanted = keys === undefined || keys.includes(keyOf(family, 'set', set))
     if (!isWanted || isFilledByPackets(set)) continue
     const owners = new Owners(family, set)
-    // An element may be passed twice, and a digest is a sum.
+    // An element may be reported twice, and the digest is a sum.
     const added = new Set<Digest>()
     await nftables.elements(table, set, (element) => {
       const digest = digestOfElement({ set, element })
@@ -119,12 +119,14 @@ function digestsOfContent(family: Family, content: TableContent): Map<ObjectKey,
   return seen
 }
 
-/** The owners of the elements of one set: the endpoints of a frontend have one, which is named once. */
+/**
+ * The owners of the elements of one set; the key of each owner is computed once, not for each endpoint of a frontend.
+ */
 class Owners {
   readonly #family: Family
   readonly #set: string
   readonly #prefix: number
-  readonly #known = new Map<string, ObjectKey | undefined>()
+  readonly #owners = new Map<string, ObjectKey | undefined>()
 
   constructor(family: Family, set: string) {
     this.#family = family
@@ -134,15 +136,15 @@ class Owners {
 
   of(key: Buffer): ObjectKey | undefined {
     const name = key.toString('latin1', 0, this.#prefix)
-    const known = this.#known.get(name)
+    const known = this.#owners.get(name)
     if (known !== undefined) return known
     const owner = keyOfElement(this.#family, this.#set, key)
-    this.#known.set(name, owner)
+    this.#owners.set(name, owner)
     return owner
   }
 }
 
-/** What is as wanted was written from the wanted entry. */
+/** Records an object: one that is as wanted counts as written from the wanted entry. */
 function note(
   { program, record }: ManagedState,
   key: ObjectKey,
@@ -154,7 +156,7 @@ function note(
   record.set(key, isWanted ? (program.entryOf(key) ?? 'fixed') : otherwise())
 }
 
-/** Of an object that is not as wanted. */
+/** The record for an object that is not as wanted. */
 function holdingOf(
   { program }: ManagedState,
   key: ObjectKey,
@@ -179,8 +181,8 @@ function only(
 }
 
 /**
- * The elements of one frontend in the kernel: of those that it should have, that it had when it was last written or
- * read, and that another program touched since.
+ * Reads the elements of one frontend in the kernel: those that it should have, those that it had when it was last
+ * written or read, and those that another program has touched since.
  */
 async function readFrontend(
   state: ManagedState,
@@ -201,7 +203,7 @@ async function readFrontend(
   return found
 }
 
-/** `Nftables.lookup` ends at the first key that is not there; this one goes on behind it. */
+/** `Nftables.lookup` stops at the first key that does not exist; this function continues after it. */
 async function lookUp(
   nftables: Nftables,
   { table, set }: { readonly table: Table; readonly set: string },
@@ -216,10 +218,13 @@ async function lookUp(
   return [...found.values()]
 }
 
-/** Of a set or chain: what is not a size, a comment or a policy never changes, so it would have to be deleted. */
+/**
+ * The form of a set or chain: everything except size, comment and policy. It cannot be changed without deleting the
+ * object.
+ */
 type Form = SetSpec | ChainSpec
 
-/** Whether what the kernel has by a name can become what is wanted by the same name. */
+/** Whether an object in the kernel can be changed into the wanted one with the same name. */
 export function hasForm(content: Content, seen: Form): boolean {
   if (content.kind === 'chain') {
     return !('key' in seen) && hookDigest(content.spec) === hookDigest(seen)

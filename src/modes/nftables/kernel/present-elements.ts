@@ -9,13 +9,13 @@ import type { ManagedState } from './managed-state.ts'
 import { recordedElements } from './recorded-elements.ts'
 import type { PresentElements } from './steps.ts'
 
-/** Times that the clients of one pool are listed at most. */
+/** The maximum number of times that the clients of one pool are listed. */
 const MAX_LOOKS = 5
 
 /**
- * Reads what the plan of a change must know of the kernel: elements of sets, elements of frontends that were not
- * written from an entry, and clients whose backend leaves. From then on no client is remembered with such a backend:
- * it is deleted from the set of backends first, so that the clients that are read are all of them.
+ * Reads what the plan of a change must know about the kernel: elements of sets, elements of frontends that were not
+ * written from an entry, and clients whose backend leaves. A backend that leaves is first deleted from the set of
+ * backends. From then on no new client is remembered with it, so that the clients that are read are complete.
  */
 export async function readPresent(
   { set, unset }: Change,
@@ -43,7 +43,7 @@ export async function readPresent(
   }
 }
 
-/** One dump of each map for all of them. */
+/** Reads several frontends with one dump of each map. */
 async function readFrontends(
   keys: readonly ObjectKey[],
   family: Family,
@@ -71,7 +71,7 @@ async function elementsOf(state: ManagedState, key: ObjectKey): Promise<readonly
   return elements.map((element) => ({ set: name, element }))
 }
 
-/** Deletes the backends that leave from their set; then reads the clients that are remembered with one. */
+/** Deletes backends that leave from their set; then reads the clients that are remembered with one of them. */
 async function closeToLeaving(
   state: ManagedState,
   key: ObjectKey,
@@ -107,7 +107,9 @@ async function closeToLeaving(
   }
 }
 
-/** Packets change the maps while they are listed, which may hide a client: they are listed until none is new. */
+/**
+ * Packets change the maps while they are listed, which may hide a client: they are listed until no new client appears.
+ */
 async function readStale(
   backends: readonly Buffer[],
   list: (found: Record<'clients' | 'ports', Map<string, Element>>) => Promise<void>,
@@ -124,7 +126,7 @@ async function readStale(
   }
 }
 
-/** Each element of a set once, added to `found`. */
+/** Adds each element of a set to `found` once. */
 async function readElements(
   { nftables }: ManagedState,
   family: Family,

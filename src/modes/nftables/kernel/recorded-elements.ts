@@ -8,7 +8,7 @@ import { clusterAddress } from '../program/routes.ts'
 import type { Holding } from './kernel-record.ts'
 import type { ManagedState } from './managed-state.ts'
 
-/** The elements of a frontend that the kernel holds as far as they are known; none where they are not. */
+/** The elements of a frontend in the kernel, according to the record; empty if they are not known. */
 export function recordedElements(
   { record, settings }: ManagedState,
   key: ObjectKey,
@@ -21,7 +21,7 @@ export function recordedElements(
   return content?.kind === 'frontend' ? content.elements : []
 }
 
-/** Of a ClusterIP; sets and chains that all share are read, or written anew. */
+/** The elements of a ClusterIP. Shared sets and chains have none here: they are read, or written anew. */
 function fixedElements(key: ObjectKey): readonly PlacedElement[] {
   const { kind, name } = objectOf(key)
   return kind === 'address' ? clusterAddress(name as IpAddress) : []

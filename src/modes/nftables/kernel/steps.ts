@@ -12,24 +12,25 @@ import type { ManagedState } from './managed-state.ts'
 export interface Step {
   readonly key: ObjectKey
   readonly commands: readonly Command[]
-  /** Steps of one group belong into one transaction: the frontends of an entry. */
+  /** Steps of one group, such as the frontends of an entry, belong into one transaction. */
   readonly group?: string
 }
 
 /** The present elements of objects that are to change. */
 export interface PresentElements {
-  /** Of a frontend. */
+  /** The elements of a frontend. */
   ofFrontend(key: ObjectKey): readonly PlacedElement[]
-  /** Of a set that has elements of its own. */
+  /** The elements of a set that has elements of its own. */
   ofSet(key: ObjectKey): readonly PlacedElement[]
-  /** Of a set of backends: the clients that are remembered with a backend that has left. */
+  /** For a set of backends: the clients that are remembered with a backend that has left. */
   staleClientsOf(key: ObjectKey): readonly PlacedElement[]
 }
 
 /**
- * The steps of a change of one family, in an order in which each finds what it leads to and nothing that is left leads
- * to what goes: sets, chains, rules, elements of sets, frontends; then chains and sets that are not wanted. The elements
- * of Service ranges come after the frontends, which would be refused until they are there.
+ * The steps of a change of one family. They are ordered so that each finds what it refers to, and nothing that stays
+ * refers to something that is removed: sets, chains, rules, elements of sets, frontends; then chains and sets that are
+ * not wanted. The elements of Service ranges come after the frontends: otherwise packets to a frontend would be
+ * refused until it exists.
  */
 export function* stepsOf(
   { set, unset }: Change,
@@ -82,7 +83,7 @@ function byKind(keys: readonly ObjectKey[], family: Family) {
   return kinds
 }
 
-/** Sets without their elements; one that is there stays, and is refused where it has another form. */
+/** Sets without their elements. A set that exists stays; if it has another form, the command is refused. */
 function* setSteps(keys: readonly ObjectKey[], { program, record }: ManagedState): Generator<Step> {
   for (const { key, content } of contentsOf(keys, 'set', program)) {
     if (record.holdingOf(key) === 'fixed') continue
@@ -91,7 +92,7 @@ function* setSteps(keys: readonly ObjectKey[], { program, record }: ManagedState
   }
 }
 
-/** All chains before the rules that lead from one to another. */
+/** Creates all chains before the rules that lead from one to another. */
 function* chainSteps(keys: readonly ObjectKey[], { program }: ManagedState): Generator<Step> {
   for (const { key, content } of contentsOf(keys, 'chain', program)) {
     const { name, spec } = content
@@ -104,7 +105,7 @@ function* chainSteps(keys: readonly ObjectKey[], { program }: ManagedState): Gen
   }
 }
 
-/** The elements that sets have of their own, and no client with a backend that left. */
+/** Writes the elements of sets themselves, and removes clients with a backend that left. */
 function* elementSteps(
   keys: readonly ObjectKey[],
   { program }: ManagedState,
@@ -166,10 +167,10 @@ function tableFor(key: ObjectKey): Table {
   return tableOf(objectOf(key).family)
 }
 
-/** Milliseconds; a client that goes so soon may be gone before the transaction, which would then be refused. */
+/** Milliseconds. A client that expires so soon may be gone before the transaction, which would then be refused. */
 const SOON = 10_000
 
-/** Deletes clients. One that soon goes by itself is first added again, which renews it where it still is. */
+/** Deletes clients. One that expires soon is added first: this renews it if it still exists. */
 function forget(table: Table, set: string, clients: readonly Element[]): readonly Command[] {
   const renewed = clients.filter(({ expires = 0 }) => expires < SOON)
   const commands: Command[] = [{ do: 'deleteElements', table, set, elements: clients }]
@@ -183,7 +184,7 @@ interface ElementChanges {
   readonly add: ReadonlyMap<string, readonly Element[]>
 }
 
-/** What leads from the elements `before` to those of `after`; one that differs is removed and added. */
+/** The changes that turn the elements `before` into `after`; an element that differs is removed and added. */
 export function changesOf(
   before: readonly PlacedElement[],
   after: readonly PlacedElement[],
@@ -192,7 +193,7 @@ export function changesOf(
   const add = new Map<string, Element[]>()
   const old = new Map(before.map((one) => [idOf(one), one]))
   for (const one of after) {
-    // At a start nothing is there, and hundreds of thousands of elements need no name.
+    // At a start `before` is empty, and hundreds of thousands of elements need no id.
     const id = before.length === 0 ? '' : idOf(one)
     const there = old.get(id)
     old.delete(id)
@@ -204,7 +205,7 @@ export function changesOf(
   return { remove, add }
 }
 
-/** Deletions come first: a range may take the place of another one. */
+/** Deletions come first: a new range may overlap one that is deleted. */
 export function elementCommands(table: Table, { remove, add }: ElementChanges): Command[] {
   const commands: Command[] = []
   for (const [set, elements] of remove) {

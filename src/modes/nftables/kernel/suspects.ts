@@ -1,18 +1,18 @@
 import type { ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 
-/** Elements at most; of more changes everything is read. */
+/** The maximum number of elements; if more change, everything is read. */
 const LIMIT = 5_000
 
 /**
- * Elements that other programs added, changed or deleted, by the object that they belong to, until they are read: of
- * an object that is not wanted nothing else says which elements it has.
+ * Elements that other programs added, changed or deleted, by the object that they belong to, until they are read. For
+ * an object that is not wanted, nothing else shows which elements it has.
  */
 export class Suspects {
   readonly #byObject = new Map<ObjectKey, PlacedElement[]>()
   #count = 0
 
-  /** False: they are too many, and none is kept. */
+  /** Returns false if there are too many; then none is kept. */
   add(key: ObjectKey, placed: PlacedElement): boolean {
     if (++this.#count > LIMIT) {
       this.clear()
@@ -24,7 +24,7 @@ export class Suspects {
     return true
   }
 
-  /** Those of an object, which are forgotten. */
+  /** Returns the suspects of an object and forgets them. */
   take(key: ObjectKey): readonly PlacedElement[] {
     const placed = this.#byObject.get(key) ?? []
     this.#byObject.delete(key)

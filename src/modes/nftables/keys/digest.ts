@@ -2,7 +2,7 @@ import type { Verdict } from '../../../kernel/nftables/expression.ts'
 import type { ChainSpec, Element, Rule, SetSpec } from '../../../kernel/nftables/objects.ts'
 import type { Digest } from '../../mode.ts'
 
-/** What follows in a hash. */
+/** Type tags in a hash: what kind of value follows. */
 const [TEXT, NUMBER, BOOLEAN, BYTES, OBJECT, UNDEFINED] = [11, 12, 13, 14, 15, 16] as const
 
 /** An element with the set or map in which it is. */
@@ -17,8 +17,8 @@ const MODULUS = 2 ** 52
 export const EMPTY = 0 as Digest
 
 /**
- * 52 bits of two 32-bit hashes of the same content. They guard against chance, not against an attacker: who could
- * choose the elements of a frontend so that their digests collide controls what the frontend leads to anyway.
+ * 52 bits of two 32-bit hashes of the same content. They protect against chance, not against an attacker: whoever can
+ * choose the elements of a frontend so that their digests collide controls its destinations anyway.
  */
 function digestBy(hashFrom: (seed: number) => number): Digest {
   const high = finished(hashFrom(0x2545_f491)) >>> 0
@@ -26,7 +26,7 @@ function digestBy(hashFrom: (seed: number) => number): Digest {
   return (high * 2 ** 20 + low) as Digest
 }
 
-/** The digest of one element; what only reading shows (counters, time that is left) does not count. */
+/** The digest of one element, without what only appears when reading (counters, remaining time). */
 export function digestOfElement(placed: PlacedElement): Digest {
   return digestBy((seed) => hashOfElement(placed, seed))
 }
@@ -43,7 +43,7 @@ function hashOfElement({ set, element }: PlacedElement, seed: number): number {
   return hash
 }
 
-/** What follows in a hash, so that an absent part differs from an empty one. */
+/** Part tags in a hash, so that an absent part differs from an empty one. */
 const [KEY_END, DATA, VERDICT, CHAIN, TIMEOUT, COMMENT] = [1, 2, 3, 4, 5, 6] as const
 
 function withVerdict(hash: number, verdict: Verdict): number {
@@ -51,7 +51,7 @@ function withVerdict(hash: number, verdict: Verdict): number {
   return 'chain' in verdict ? withText(mixed(kind, CHAIN), verdict.chain) : kind
 }
 
-/** The digest of several parts of one object, in any order: one more part can be added to it. */
+/** The digest of several parts of one object, in any order; the digest of another part can be added to the result. */
 export function sumOf(digests: Iterable<Digest>): Digest {
   let sum = 0
   for (const digest of digests) sum = (sum + digest) % MODULUS
@@ -63,7 +63,7 @@ export function digestOf(elements: Iterable<PlacedElement>): Digest {
   return sumOf(Iterator.from(elements).map(digestOfElement))
 }
 
-/** Of the description of a set; elements that belong to the same object are added by `sumOf`. */
+/** The digest of a set's description; elements that belong to the same object are added by `sumOf`. */
 export function digestOfSet(spec: SetSpec): Digest {
   return digestBy((seed) => withValue(seed, spec))
 }
@@ -73,8 +73,8 @@ export function digestOfChain({ hook }: ChainSpec, rules: readonly Rule[]): Dige
 }
 
 /**
- * 32-bit hashes over bytes, texts and plain objects, step by step, without a text between: there are hundreds of
- * thousands of elements to hash. The steps are those of MurmurHash3 (32 bits, public domain).
+ * 32-bit hashes of bytes, texts and plain objects, computed step by step without an intermediate text, because there
+ * are hundreds of thousands of elements. The steps are those of MurmurHash3 (32 bits, public domain).
  */
 function mixed(hash: number, word: number): number {
   const scrambled = Math.imul(word, 0xcc9e_2d51)
@@ -83,7 +83,7 @@ function mixed(hash: number, word: number): number {
   return (Math.imul((next << 13) | (next >>> 19), 5) + 0xe654_6b64) | 0
 }
 
-/** The last step: every bit of the hash decides every bit of the result. */
+/** The last step: every bit of the hash influences every bit of the result. */
 export function finished(hash: number): number {
   const first = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b)
   const second = Math.imul(first ^ (first >>> 13), 0xc2b2_ae35)
@@ -106,8 +106,8 @@ function withText(hash: number, text: string): number {
 }
 
 /**
- * Of texts, booleans, integers below 2⁵³, buffers, arrays and objects of them, whatever the order of the fields of an
- * object; an absent field is an undefined one. Throws TypeError for anything else.
+ * Hashes texts, booleans, integers below 2⁵³, buffers, arrays and objects of these. The order of the fields of an
+ * object does not count, and an absent field equals an undefined one. Throws TypeError for anything else.
  */
 export function withValue(hash: number, value: unknown): number {
   if (typeof value === 'string') return withText(mixed(hash, TEXT), value)

@@ -4,7 +4,7 @@ import { type Cidr, familyOf, formatIp, type IpAddress, ipBytes } from '../../..
 /** Numbers of linux/in.h: IPPROTO_…. */
 export const PROTOCOL_NUMBER: Readonly<Record<Protocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 }
 
-/** Characters. */
+/** Character codes. */
 const [DOT, ZERO] = [0x2e, 0x30] as const
 
 /**
@@ -50,7 +50,7 @@ function lengthOf(ip: IpAddress): number {
   return familyOf(ip) === 4 ? 4 : 16
 }
 
-/** Reads the digits of an IPv4 address itself: there are hundreds of thousands of them. */
+/** Parses the digits of an IPv4 address directly, because there are hundreds of thousands of them. */
 function writeAddress(bytes: Buffer, ip: IpAddress): void {
   if (familyOf(ip) === 6) return bytes.set(ipBytes(ip))
   let [place, octet] = [0, 0]
@@ -64,7 +64,7 @@ function writeAddress(bytes: Buffer, ip: IpAddress): void {
   bytes[place] = octet
 }
 
-/** The key of a frontend with the index of a choice behind it. */
+/** The key of a frontend followed by the index of a choice. */
 export function indexed(key: Buffer, index: number): Buffer {
   const bytes = Buffer.allocUnsafe(key.length + 4)
   bytes.set(key)
@@ -72,7 +72,7 @@ export function indexed(key: Buffer, index: number): Buffer {
   return bytes
 }
 
-/** An interface's name, or the beginning of one, without the bytes behind it. */
+/** The name of an interface, or the beginning of one, without padding. */
 export function text(name: string): Buffer {
   return Buffer.from(name, 'latin1')
 }
@@ -98,7 +98,7 @@ function prefixByte(bits: number): number {
   return 0xff & (0xff << (8 - Math.min(Math.max(bits, 0), 8)))
 }
 
-/** The same networks without those that others contain: a set refuses ranges that overlap. */
+/** The same networks without those that others contain: a set refuses overlapping ranges. */
 export function disjoint(cidrs: readonly Cidr[]): readonly Network[] {
   const networks = cidrs
     .map(network)
@@ -111,12 +111,12 @@ export function disjoint(cidrs: readonly Cidr[]): readonly Network[] {
   return kept
 }
 
-/** What `address` wrote, of 4 or 16 bytes. */
+/** Reads what `address` wrote, 4 or 16 bytes. */
 export function readAddress(bytes: Buffer): IpAddress {
   return formatIp(bytes)
 }
 
-/** What `protocol` wrote; undefined: one that no Service has. */
+/** Reads what `protocol` wrote; undefined for a protocol that no Service has. */
 export function readProtocol(bytes: Buffer): Protocol | undefined {
   const protocols = ['TCP', 'UDP', 'SCTP'] as const
   return protocols.find((name) => PROTOCOL_NUMBER[name] === bytes[0])

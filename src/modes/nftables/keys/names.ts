@@ -9,7 +9,7 @@ export const TABLE = 'node-proxy'
 /** A table with one empty chain; it keeps the kernel translating established connections while `TABLE` is gone. */
 export const GUARD_TABLE = 'node-proxy-guard'
 
-/** What `probe` tries, for a moment. */
+/** The table in which `probe` tries rules; it exists for a moment. */
 export const PROBE_TABLE = 'node-proxy-probe'
 
 /** Maps and sets that all Services share. `inside…`: for packets from pods and the node itself. */
@@ -40,8 +40,8 @@ export const SET = {
 } as const
 
 /**
- * Chains that stand however many Services there are. The first nine are called by the kernel. No name is a
- * keyword of nft (as `reject` is), which could not parse what it prints.
+ * Chains that exist regardless of the number of Services. The first nine are called by the kernel. No name is a
+ * keyword of nft (such as `reject`), because nft could not parse its own output then.
  */
 export const CHAIN = {
   prerouting: 'prerouting',
@@ -73,7 +73,7 @@ export function tableOf(family: Family): Table {
   return { family, name: TABLE }
 }
 
-/** Maps and sets by which clients are remembered; 114 bits of a hash of their owner's name keep them apart. */
+/** Maps and sets that remember clients. Their names contain 114 bits of a hash of the owner's name. */
 export interface ClientNames {
   /** Client → backend; in IPv6, and where entries share their clients, client → its address. Filled by packets. */
   clients(pool: Pool): string
@@ -83,7 +83,7 @@ export interface ClientNames {
   backends(pool: Pool): string
 }
 
-/** Of the entry or the group of entries with this name. */
+/** The names for the entry, or the group of entries, with this name. */
 export function clientNames(owner: string, isShared = false): ClientNames {
   const of = affixOf(owner)
   return {
@@ -97,7 +97,7 @@ export function clientNames(owner: string, isShared = false): ClientNames {
 export interface StickyNames {
   /** The chain that remembers. */
   readonly remember: string
-  /** The chain that sends a client of the pool that is known to its backend, and others to `choice`. */
+  /** The chain that sends a known client of the pool to its backend, and others to `choice`. */
   sticky(pool: Pool, choice: string): string
 }
 
@@ -114,7 +114,7 @@ function affixOf(owner: string): (pool: Pool) => string {
   return (pool) => (pool === 'cluster' ? hash : `${hash}-local`)
 }
 
-/** Whether packets fill this set or map, so that nothing in it is wanted or foreign. */
+/** Whether packets fill this set or map: its elements are neither wanted nor foreign. */
 export function isFilledByPackets(set: string): boolean {
   return set === SET.connections || set.startsWith('affinity-')
 }
@@ -126,12 +126,15 @@ export function isBackendSet(set: string): boolean {
   return BACKEND_SET.test(set)
 }
 
-/** The map of the clients that a set of backends guards. */
+/** The map of clients that belongs to a set of backends. */
 export function clientMapOf(backendSet: string): string {
   return backendSet.replace(BACKEND_SET, 'affinity-')
 }
 
-/** IPv6: the map of the ports of the same clients; undefined: the map of clients has them, or they are not remembered. */
+/**
+ * IPv6: the map of the ports of the same clients; undefined if the map of clients contains the ports, or no ports are
+ * remembered.
+ */
 export function portMapOf(backendSet: string, family: Family): string | undefined {
   const hasPorts = family === 6 && backendSet.startsWith('backends-')
   return hasPorts ? `${clientMapOf(backendSet)}-ports` : undefined
@@ -139,7 +142,10 @@ export function portMapOf(backendSet: string, family: Family): string | undefine
 
 const MAX_COMMENT = 100
 
-/** The id of an entry, or the name of what several share, as nft prints and parses it within quotes: letters, digits and `._/:-`, at most 100. */
+/**
+ * The id of an entry, or the name that several entries share, in a form that nft prints and parses within quotes:
+ * letters, digits and `._/:-`, at most 100.
+ */
 export function commentOf(owner: string): string {
   return owner.slice(0, MAX_COMMENT).replaceAll(/[^A-Za-z0-9._/:-]/g, '_')
 }

@@ -6,15 +6,15 @@ import { isFilledByPackets, SET } from './names.ts'
 
 /**
  * `table`: the table of a family. `set`: a set or map with its description and the elements that belong to no
- * frontend. `chain`: a chain with its rules. `frontend`: all elements of one frontend, in whichever maps. `address`:
- * the one element that frontends of the same ClusterIP share.
+ * frontend. `chain`: a chain with its rules. `frontend`: all elements of one frontend, in all maps. `address`: the one
+ * element that frontends of the same ClusterIP share.
  */
 export type ObjectKind = 'table' | 'set' | 'chain' | 'frontend' | 'address'
 
 export interface ObjectName {
   readonly family: Family
   readonly kind: ObjectKind
-  /** Of a frontend `10.96.0.1:80/TCP`, `[fd00::1]:80/TCP` or `node:30080/TCP`. */
+  /** The name of a frontend is `10.96.0.1:80/TCP`, `[fd00::1]:80/TCP` or `node:30080/TCP`. */
   readonly name: string
 }
 
@@ -68,7 +68,7 @@ const BY_PORT: ReadonlySet<string> = new Set([
   SET.nodePortTrafficOut,
 ])
 
-/** Whether an object is made of elements of sets that it shares with others of its kind. */
+/** Whether an object consists of elements in sets that it shares with other objects. */
 export function isPlaced({ kind }: ObjectName): boolean {
   return kind === 'frontend' || kind === 'address'
 }
@@ -76,7 +76,10 @@ export function isPlaced({ kind }: ObjectName): boolean {
 /** All sets and maps with elements of such objects. */
 export const FRONTEND_SETS: readonly string[] = [...BY_ADDRESS, ...BY_PORT, SET.clusterAddresses]
 
-/** Bytes of the key of an element from which its object follows; 0: all elements of the set have the same. */
+/**
+ * The number of bytes of an element's key that identify its object; 0 if all elements of the set belong to the same
+ * one.
+ */
 export function ownerLength(family: Family, set: string): number {
   const address = family === 4 ? 4 : 16
   if (set === SET.clusterAddresses) return address
@@ -85,8 +88,8 @@ export function ownerLength(family: Family, set: string): number {
 }
 
 /**
- * The object to which an element belongs, by its map and key alone. Undefined: one that a packet added, which
- * is of no object. A frontend of a protocol that no Service has is an object of its own, never wanted.
+ * The object to which an element belongs, by its map and key alone. Undefined for an element that a packet added: it
+ * belongs to no object. A frontend of a protocol that no Service has is an object of its own, which is never wanted.
  */
 export function keyOfElement(family: Family, set: string, key: Buffer): ObjectKey | undefined {
   if (isFilledByPackets(set)) return undefined
@@ -96,7 +99,7 @@ export function keyOfElement(family: Family, set: string, key: Buffer): ObjectKe
   return frontendOfElement(family, key, isByAddress)
 }
 
-/** By the beginning of a key: address . proto . port, of a node port proto . port. */
+/** The frontend in the beginning of a key: address . proto . port, or proto . port for a node port. */
 export function frontendOfElement(family: Family, key: Buffer, isByAddress: boolean): ObjectKey {
   const at = isByAddress ? (family === 4 ? 4 : 16) : 0
   const port = key.readUInt16BE(at + 4)

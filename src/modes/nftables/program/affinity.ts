@@ -22,22 +22,25 @@ import type { ChainContent, SetContent } from './content.ts'
 import type { Route } from './routes.ts'
 
 /**
- * Clients that one pool remembers at most. The kernel allocates buckets in advance for the lowest 16
- * bits of this number (`nelem_hint` of linux/rhashtable-types.h), which are 0: a map starts with 64 buckets and
- * grows with its clients.
+ * The maximum number of clients that one pool remembers. The kernel allocates buckets in advance by the lowest 16 bits
+ * of this number (`nelem_hint` of linux/rhashtable-types.h). These are 0, so a map starts with 64 buckets and grows
+ * with its clients.
  */
 const MAX_CLIENTS = 2 ** 20
 
 /** How the clients of an entry are remembered. */
 interface Memory {
-  /** The name of the entry, or of what shares its clients. */
+  /** The name of the entry, or of the entries that share its clients. */
   readonly owner: string
   readonly names: ClientNames
-  /** The port of all backends, where clients are shared, with their Pods' addresses alone. */
+  /** If clients are shared, only the addresses of Pods are remembered; this is the port of all backends. */
   readonly sharedPort: number | undefined
 }
 
-/** Clients are shared where all backends have one port: a rule can add it to an address, but not look it up by one. */
+/**
+ * Clients are shared only if all backends have one port: a rule can add a port to an address, but not look one up by
+ * it.
+ */
 function memoryOf(entry: ForwardingEntry): Memory {
   const ports = new Set([...entry.pools.cluster, ...entry.pools.local].map((one) => one.port))
   const isShared = entry.affinity?.isShared === true && ports.size === 1
@@ -47,9 +50,9 @@ function memoryOf(entry: ForwardingEntry): Memory {
 }
 
 /**
- * The maps, sets and chains of an entry with affinity. Each pool that packets reach has a map of its own: the
- * client of a local pool must not be sent to another node. A client is remembered only with a backend that the
- * pool has now.
+ * The maps, sets and chains of an entry with affinity. Each pool that packets reach has its own map, because a client
+ * of a local pool must not be sent to another node. A client is remembered only with a backend that the pool has at
+ * the moment.
  */
 export function affinityObjects(
   entry: ForwardingEntry,
@@ -105,7 +108,7 @@ function setsOf(entry: ForwardingEntry, pool: Pool, memory: Memory): readonly Se
   return [...maps, backends([ip, 'inet_service'], backendData)]
 }
 
-/** In postrouting, where the destination is a backend. */
+/** The rule for postrouting, where the destination is a backend. */
 function rememberRule(entry: ForwardingEntry, pool: Pool, memory: Memory): Rule {
   const timeout = (entry.affinity?.seconds ?? 0) * 1_000
   const backend = destinationAddress(entry.family)
@@ -120,8 +123,8 @@ function rememberRule(entry: ForwardingEntry, pool: Pool, memory: Memory): Rule 
 }
 
 /**
- * Where a client was remembered with an address and lost the port, or the other way round, it is forgotten as a
- * whole: what it is remembered with next must not be a mixture of two backends.
+ * If a client has an address but no port, or the reverse, it is removed from both maps: what is remembered next must
+ * not be a mixture of two backends.
  */
 function knownClients(
   { family, id, protocol }: ForwardingEntry,
@@ -149,8 +152,8 @@ function sendKnown(family: Family, pool: Pool, { names, sharedPort }: Memory): S
 }
 
 /**
- * What a packet adds for its client. nft 1.0.6 cannot parse rules that add an IPv6 address with a port as data,
- * so in IPv6 the ports have a map of their own.
+ * What a packet adds for its client. nft 1.0.6 cannot parse rules that add an IPv6 address with a port as data, so
+ * IPv6 has a separate map of ports.
  */
 function clientMaps(
   { family }: Pick<ForwardingEntry, 'family'>,

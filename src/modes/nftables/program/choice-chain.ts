@@ -11,7 +11,7 @@ import {
 import { FROM_NODE, notFromPods } from '../statements/matches.ts'
 import { setMark, translate } from '../statements/statements.ts'
 
-/** By which maps a packet found its frontend. */
+/** The maps in which a packet found its frontend. */
 export type MapPrefix = '' | 'inside-' | 'node-port-' | 'inside-node-port-'
 
 /** Whose packets are masqueraded: none, all, those not from pods, those from the node itself. */
@@ -25,15 +25,15 @@ const ENDPOINTS: Readonly<Record<MapPrefix, string>> = {
 }
 
 /**
- * The first index of the choices of each class, farther apart than there are choices. A packet may read the verdict from before
- * a change and the choice from after it. Where the change was one of the class, it then finds no choice, and is not sent
- * to a backend with the source address that was right before.
+ * The first index of the choices of each class; the distance is larger than the number of choices. A packet may read
+ * the verdict from before a change and the choice from after it. If the class changed, the packet finds no choice, and
+ * so is not sent to a backend with a source address that is no longer right.
  */
 export const FIRST_INDEX: Readonly<Record<MarkClass, number>> = {
   '-off-cluster': 0,
   '': 1_000_000,
   '-masquerade': 2_000_000,
-  /** The only class of its maps. */
+  /** The only class in its maps. */
   '-on-node': 0,
 }
 
@@ -45,8 +45,8 @@ export function choiceChain(prefix: MapPrefix, choices: number, mark: MarkClass)
 const NAME = /^((?:inside-)?(?:node-port-)?)choose-(\d+)(-masquerade|-off-cluster|-on-node)?$/
 
 /**
- * The rules of a choice chain, by its name; undefined: a chain of another kind. A packet gets past the translation only where
- * the chosen index is not there any more; it is dispatched again.
+ * The rules of a choice chain, by its name; undefined for other chains. A packet passes the translation only if the
+ * chosen index does not exist any more; then it is dispatched again.
  */
 export function choiceRules(
   name: string,

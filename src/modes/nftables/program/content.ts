@@ -14,7 +14,7 @@ export interface SetContent {
   readonly kind: 'set'
   readonly name: string
   readonly spec: SetSpec
-  /** Those that belong to this object and to no frontend. */
+  /** The elements that belong to this object and to no frontend. */
   readonly elements: readonly Element[]
 }
 
@@ -32,7 +32,7 @@ export type Content =
   | ChainContent
   | { readonly kind: 'frontend'; readonly elements: readonly PlacedElement[] }
 
-/** Of a wanted object; the same as of what was read of it. */
+/** The digest of a wanted object; it equals the digest of the same object when read. */
 export function digestOfContent(content: Content): Digest {
   switch (content.kind) {
     case 'table':

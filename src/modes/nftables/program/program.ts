@@ -11,7 +11,7 @@ import { type Content, digestOfContent } from './content.ts'
 import { type Rendered, render } from './render.ts'
 import { clusterAddress } from './routes.ts'
 
-/** What one entry wants: the keys of its objects, and of those that it shares with others. */
+/** The keys of the objects that one entry wants, and of those that it shares with others. */
 interface Placed {
   readonly entry: ForwardingEntry
   readonly objects: readonly ObjectKey[]
@@ -19,8 +19,8 @@ interface Placed {
 }
 
 /**
- * All objects that the kernel should hold. Digests are kept, elements and rules rendered again when they are needed,
- * so that memory follows the number of entries and not that of their endpoints.
+ * All objects that the kernel should hold. Only digests are kept; elements and rules are rendered again when they are
+ * needed, so that memory depends on the number of entries and not on that of their endpoints.
  */
 export class NftablesProgram implements Program {
   readonly #settings: NetfilterSettings
@@ -28,11 +28,11 @@ export class NftablesProgram implements Program {
   readonly #base = new Map<ObjectKey, Content>()
   readonly #wanted = new Map<ObjectKey, Digest>()
   readonly #owners = new Map<ObjectKey, EntryId>()
-  /** All entries that want one object, where they are several. The smallest id has it. */
+  /** All entries that want an object, if there are several. The smallest id gets it. */
   readonly #rivals = new Map<ObjectKey, ReadonlySet<EntryId>>()
   /** Number of entries that use a choice chain or have a ClusterIP. */
   readonly #users = new Map<ObjectKey, number>()
-  /** Rules of each chain. */
+  /** The number of rules of each chain. */
   readonly #ruleCounts = new Map<ObjectKey, number>()
   #changes = new Map<ObjectKey, Digest | undefined>()
   #last: { readonly entry: ForwardingEntry; readonly rendered: Rendered } | undefined
@@ -69,7 +69,7 @@ export class NftablesProgram implements Program {
     return rivals && objectOf(key).kind === 'set' ? [...rivals] : [owner]
   }
 
-  /** Rules are those of the chain as it should be. */
+  /** `rules` counts those of the wanted chain. */
   describe(key: ObjectKey): ObjectDescription {
     const { family, kind } = objectOf(key)
     if (kind !== 'chain') return { kind, family }
@@ -86,12 +86,12 @@ export class NftablesProgram implements Program {
     return this.#wanted.keys()
   }
 
-  /** All of the families that are served. */
+  /** All entries of the families that are served. */
   *entries(): Iterable<ForwardingEntry> {
     for (const { entry } of this.#entries.values()) yield entry
   }
 
-  /** The entry from which an object is rendered; undefined: it is of none, or not wanted. */
+  /** The entry from which an object is rendered; undefined if it belongs to no entry or is not wanted. */
   entryOf(key: ObjectKey): ForwardingEntry | undefined {
     const owner = this.#owners.get(key)
     return owner === undefined ? undefined : this.#entries.get(owner)?.entry
@@ -106,7 +106,7 @@ export class NftablesProgram implements Program {
     return entry && this.#render(entry).objects.get(key)
   }
 
-  /** All objects of an entry are mostly wanted one after the other. */
+  /** Keeps the last result: the objects of an entry are mostly requested one after the other. */
   #render(entry: ForwardingEntry): Rendered {
     if (this.#last?.entry !== entry) {
       this.#last = { entry, rendered: render(entry, this.#settings) }

@@ -83,7 +83,7 @@ function frontendElements(
   if (routes.every(({ isInside }) => isInside)) {
     const answers = ip === 'node' ? SET.noEndpointNodePorts : SET.noEndpoints
     add(answers, { key, data: answer(whenEmpty[frontend.pool]), comment })
-    // The address comes before a node port of another Service, which may have the same number.
+    // The address comes before a node port of another Service with the same number.
     if (ip !== 'node') add(SET.services, { key, data: { kind: 'return' }, comment })
   }
   if (names && routes.length > 0) {
@@ -119,7 +119,7 @@ function answer(whenEmpty: 'reject' | 'drop'): Verdict {
   return whenEmpty === 'drop' ? { kind: 'drop' } : { kind: 'goto', chain: CHAIN.rejected }
 }
 
-/** A range of length 0 admits every client of the family: there is nothing to limit. */
+/** A range of length 0 admits every client of the family, so no element is needed. */
 function rangeElements(key: Buffer, { ip, sourceRanges }: Frontend): readonly PlacedElement[] {
   if (ip === 'node' || sourceRanges === undefined) return []
   const ranges = disjoint(sourceRanges).filter(({ first }) => first.length === key.length - 8)

@@ -7,15 +7,15 @@ import { SET } from '../keys/names.ts'
 import { distinguishesPods, isEverySourcePod } from '../statements/matches.ts'
 import { choiceChain, type MapPrefix, type MarkClass } from './choice-chain.ts'
 
-/** Choices of a pool at most, unless it has more backends. */
+/** The maximum number of choices of a pool, unless it has more backends. */
 export const MAX_CHOICES = 4_096
 
-/** How packets of one frontend get to one pool, which has a backend. */
+/** How packets of one frontend get to one pool with a backend. */
 export interface Route {
-  /** Only packets from pods and from the node itself; they are looked up first. */
+  /** Applies only to packets from pods and from the node itself; such routes are looked up first. */
   readonly isInside: boolean
   readonly pool: Pool
-  /** Backends of equal probability; one of a larger weight is there more than once. */
+  /** Backends of equal probability; one with a larger weight occurs more than once. */
   readonly choices: readonly Backend[]
   readonly mark: MarkClass
   /** The choice chain. */
@@ -29,7 +29,7 @@ export function choicesOfPools({ pools }: ForwardingEntry): Choices {
   return { cluster: choicesOf(pools.cluster), local: choicesOf(pools.local) }
 }
 
-/** At most two: with `shortCircuit` one for pods and the node, one for all others. */
+/** At most two routes: with `shortCircuit` one for pods and the node, one for all others. */
 export function routesOf(
   { family }: ForwardingEntry,
   { ip, pool, shortCircuit, masquerade }: Frontend,
@@ -55,17 +55,17 @@ export function routesOf(
 }
 
 /**
- * The backends of a pool as choices of equal probability: a backend has as many as its share of the weight.
- * Backends of weight 0 have none: they get no new connections. Weights are divided by their greatest common
- * divisor. Where their sum is still larger than `MAX_CHOICES`, they are scaled to that sum: a backend whose
- * share is less than one choice keeps one, and the others divide what is left by the largest remainder.
+ * The backends of a pool as choices of equal probability: the number of choices of a backend is proportional to its
+ * weight. Backends of weight 0 have none: they get no new connections. Weights are divided by their greatest common
+ * divisor. If their sum is still larger than `MAX_CHOICES`, they are scaled to that sum: a backend whose share is less
+ * than one choice keeps one, and the others get the rest by the largest remainder method.
  *
- * Where no weight is below 1/4096 of the sum, each share differs from the exact one by less than 1/4096. Each
- * weight that is below takes at most 1/4096 from the others, in proportion to their weights.
+ * If no weight is below 1/4096 of the sum, each share differs from the exact one by less than 1/4096. Each weight
+ * below that takes at most 1/4096 from the others, in proportion to their weights.
  */
 export function choicesOf(pool: readonly Backend[]): readonly Backend[] {
   const backends = pool.filter(({ weight }) => weight > 0)
-  // Of equal weights, the usual case, each backend is one choice.
+  // If all weights are equal, the usual case, each backend is one choice.
   if (backends.every(({ weight }) => weight === backends[0]?.weight)) return backends
   const divisor = backends.reduce((common, { weight }) => greatestCommonDivisor(common, weight), 0)
   const weights = backends.map(({ weight }) => weight / divisor)

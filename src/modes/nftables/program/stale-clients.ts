@@ -1,16 +1,16 @@
 import type { Element } from '../../../kernel/nftables/objects.ts'
 
-/** Elements to delete, of each of the two maps. */
+/** Elements to delete from each of the two maps. */
 export interface StaleClients {
   readonly clients: readonly Element[]
-  /** Of the map of ports; empty where the map of clients has the ports, too. */
+  /** Elements of the map of ports; empty if the map of clients contains the ports. */
   readonly ports: readonly Element[]
 }
 
 /**
- * The clients that are remembered with none of `backends` (address . port, as the keys of their set). `clients`
- * and, where they have a map of their own, `ports` are what was read of the maps. A client with an address and no
- * port, or the other way round, is stale as well.
+ * The clients that are remembered with a backend that is not in `backends` (address . port, as the keys of their set).
+ * `clients` and, if there is a separate map, `ports` are the contents of the maps. A client with an address and no
+ * port, or the reverse, is stale as well.
  */
 export function staleClients(
   backends: Iterable<Buffer>,

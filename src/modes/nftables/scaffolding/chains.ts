@@ -25,18 +25,18 @@ interface BaseChain {
 }
 
 /**
- * linux/netfilter_ipv4.h: NF_IP_PRI_NAT_DST, …_FILTER, and just before …_NAT_SRC: a chain that translates the source
- * ends the nat chains of this hook, and the masquerade of a network plugin would hide from ours which client to
- * remember and which pod reaches itself.
+ * The priorities NF_IP_PRI_NAT_DST, …_FILTER, and just before …_NAT_SRC of linux/netfilter_ipv4.h. A chain that
+ * translates the source ends the nat chains of its hook: after the masquerade of a network plugin, our chain could not
+ * see which client to remember and which pod reaches itself.
  */
-/** Before the chains of iptables and of kube-proxy, so that stale rules of another Service proxy decide nothing. */
+/** Before the chains of iptables and of kube-proxy, so that stale rules of another Service proxy have no effect. */
 const PRIORITY = { destination: -102, again: -101, filter: 0, source: 99 } as const
-/** A backend that gets no connection of a frontend for so long begins at 0: a day. */
+/** The counter of a backend that gets no connection of a frontend for this time, a day, restarts at 0. */
 const COUNTED_MS = 86_400_000
 
 const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
 
-/** Chains that stand however many Services there are. */
+/** Chains that exist regardless of the number of Services. */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const called: Called = (type, hook, priority) => ({ hook: { type, hook, priority } })
   const answer = rule(
@@ -103,20 +103,23 @@ function translating(
 
 const { rule } = statement
 
-/** In two hooks: every connection meets exactly one of them, once, since it is either forwarded or delivered on this node. */
+/**
+ * Used in two hooks: every connection meets exactly one of them, once, because it is either forwarded or delivered on
+ * this node.
+ */
 const ONCE_TRANSLATED = rule(match.IS_TRANSLATED, statement.jump(CHAIN.translated))
 
-/** Of a packet with destination address, protocol and port. */
+/** The fields destination address, protocol and port of a packet. */
 function frontendFields(family: Family) {
   return [destinationAddress(family), PROTOCOL, DESTINATION_PORT] as const
 }
 
 /**
- * Where the destination is translated, in two chains of the kernel, one after the other. A transaction is atomic for each
- * lookup and for the rules that one chain of the kernel leads to, and not for a packet: a packet that is at work while it
- * begins may read a verdict of before and the choice of after, or be led to a chain that is still empty for it. It then
- * gets past the first chain untranslated, and the second one, which the kernel calls for such packets alone, reads everything
- * of after. So only the second one may drop for a source range.
+ * Destinations are translated in two chains that the kernel calls one after the other. A transaction is atomic for
+ * each lookup and for the rules reachable from one such chain, but not for a packet. A packet that is processed while
+ * a transaction takes effect may read a verdict from before and the choice from after it, or be led to a chain that it
+ * still sees empty. It then leaves the first chain untranslated. The second chain, which has an effect only on such
+ * packets, reads everything as of after the transaction. So only the second one may drop for a source range.
  *
  * Packets that another mode has taken return.
  */
@@ -137,7 +140,7 @@ function translateDestination(
   ]
 }
 
-/** Pods and node, then all others. */
+/** First for pods and the node, then for all others. */
 function dispatchRules(settings: NetfilterSettings, family: Family): readonly Rule[] {
   const fields = frontendFields(family)
   return [
@@ -164,7 +167,7 @@ function fromInside(
   return [...(pods ? [rule(pods, lookup)] : []), rule(match.FROM_NODE, lookup)]
 }
 
-/** The end of a chain: packets to those addresses of this node that serve node ports. */
+/** The end of a chain: packets to the addresses of this node that serve node ports. */
 function toNodePorts(
   settings: NetfilterSettings,
   family: Family,
@@ -192,7 +195,7 @@ function unserved(settings: NetfilterSettings, family: Family): readonly Rule[] 
   ]
 }
 
-/** First counting and affinity; then masquerade, of a pod that reaches itself and of what has the mark. */
+/** First counting and affinity; then masquerade of pods that reach themselves and of packets with the mark. */
 function postrouting(settings: NetfilterSettings, family: Family): readonly Rule[] {
   const mark = 1 << settings.masqueradeBit
   const masquerade = statement.masquerade(settings.randomFully)
@@ -205,7 +208,7 @@ function postrouting(settings: NetfilterSettings, family: Family): readonly Rule
   ]
 }
 
-/** Source and destination are equal, byte by byte from the last one. */
+/** Matches if source and destination are equal; compares byte by byte from the last one. */
 function sameAddresses(family: Family): readonly statement.Statement[] {
   const length = family === 4 ? 4 : 16
   return Array.from({ length }, (_, index) => {
@@ -219,10 +222,10 @@ function sameAddresses(family: Family): readonly statement.Statement[] {
 }
 
 /**
- * Counts the connection where that is wanted, by where it was sent and where it was translated to, then remembers its client. Chains of type
- * nat see the first packet of each connection alone, so further ones cost nothing. nft takes the original port only
- * behind a protocol, so there are rules for each; it would print the port of the backend, if that were read from the packet,
- * without the protocol.
+ * Counts the connection if that is configured, by its original and its translated destination, then remembers its
+ * client. Chains of type nat see only the first packet of each connection, so further packets cost nothing. nft
+ * accepts the original port only after a protocol match, so there are rules for each protocol. If the port of the
+ * backend were read from the packet, nft would print it without the protocol.
  */
 function translated({ countsTraffic }: NetfilterSettings, family: Family): readonly Rule[] {
   const address = originalDestination(family)
@@ -245,7 +248,7 @@ type Called = (
   priority: number,
 ) => ChainSpec
 
-/** Every packet of a translated connection, once: forwarded, to this node or from it. */
+/** Counts every packet of a translated connection once, whether forwarded, to this node or from it. */
 function counting(family: Family, called: Called): readonly BaseChain[] {
   const rules = [rule(match.IS_TRANSLATED, statement.jump(CHAIN.count))]
   return [
@@ -255,7 +258,7 @@ function counting(family: Family, called: Called): readonly BaseChain[] {
   ]
 }
 
-/** By where the client sent the connection; an address of a Service is looked for before a node port. */
+/** Counts by the original destination; the address of a Service is looked up before a node port. */
 function count(family: Family): readonly Rule[] {
   return (['TCP', 'UDP', 'SCTP'] as const).flatMap((protocol) =>
     ([match.IS_ORIGINAL, match.IS_REPLY] as const).flatMap((direction) => {

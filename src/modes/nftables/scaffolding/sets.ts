@@ -11,12 +11,12 @@ interface BaseSet {
 }
 
 /**
- * Pairs of frontend and backend that are counted at most. The lowest 16 bits are 0, as in `../program/affinity.ts`: the set
- * starts small.
+ * The maximum number of counted pairs of frontend and backend. The lowest 16 bits are 0, as in
+ * `../program/affinity.ts`, so that the set starts small.
  */
 const COUNTED = { isDynamic: true, hasTimeouts: true, size: 2 ** 17 } as const
 
-/** Sets and maps that stand however many Services there are, with the elements that no Service has. */
+/** Sets and maps that exist regardless of the number of Services, with the elements that belong to no Service. */
 export function baseSets(settings: NetfilterSettings, family: Family): readonly BaseSet[] {
   const ip: FieldType = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
   const port: readonly FieldType[] = ['inet_proto', 'inet_service']
@@ -53,7 +53,7 @@ export function baseSets(settings: NetfilterSettings, family: Family): readonly 
   ]
 }
 
-/** Packets by frontend, which have an element in each direction; connections by frontend and backend, added by packets. */
+/** Packets by frontend, with an element for each direction; connections by frontend and backend, added by packets. */
 function trafficSets(
   frontend: readonly FieldType[],
   port: readonly FieldType[],
@@ -69,7 +69,7 @@ function trafficSets(
   ]
 }
 
-/** The networks whose addresses serve node ports; undefined: every address of this node. */
+/** The networks whose addresses serve node ports; undefined if every address of this node does. */
 export function restrictedTo(
   { nodePortScope: scope }: NetfilterSettings,
   family: Family,
@@ -88,7 +88,7 @@ export function rangesOf({ serviceRanges }: NetfilterSettings, family: Family): 
   return serviceRanges?.filter((cidr) => familyOf(cidr) === family) ?? []
 }
 
-/** All pairs of addresses that have one equal byte at one place, and 0 elsewhere. */
+/** All pairs of addresses that have an equal byte at one position, and 0 elsewhere. */
 function sameBytes(family: Family): readonly Element[] {
   const length = family === 4 ? 4 : 16
   const keys = [{ key: Buffer.alloc(2 * length) }]

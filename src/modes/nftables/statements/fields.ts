@@ -10,19 +10,19 @@ import type { Family } from '../../../lib/ip.ts'
 
 /** Something that a rule loads into registers. */
 export interface Field {
-  /** Registers that it takes. */
+  /** The number of registers that it takes. */
   readonly words: number
   load(to: Register): readonly Expression[]
 }
 
-/** What statements load, and the register behind it. */
+/** The expressions that load, and the next free register. */
 export interface Loaded {
   readonly expressions: readonly Expression[]
   readonly first: Register
   readonly next: Register
 }
 
-/** Loads fields into registers that follow each other: the only place where registers are given out. */
+/** Loads fields into consecutive registers; registers are allocated only here. */
 export function loadAll(fields: readonly Field[], first: Register = FIRST_REGISTER): Loaded {
   let next = first
   const expressions = fields.flatMap((field) => {
@@ -33,22 +33,22 @@ export function loadAll(fields: readonly Field[], first: Register = FIRST_REGIST
   return { expressions, first, next }
 }
 
-/** Registers of an address. */
+/** The number of registers of an address. */
 export function wordsOf(family: Family): number {
   return family === 4 ? 1 : 4
 }
 
-/** Its first bytes; by default all. */
+/** The source address; `bytes` limits it to its first bytes. */
 export function sourceAddress(family: Family, bytes = wordsOf(family) * 4): Field {
   return payload('network', family === 4 ? 12 : 8, bytes)
 }
 
-/** Its first bytes; by default all. */
+/** The destination address; `bytes` limits it to its first bytes. */
 export function destinationAddress(family: Family, bytes = wordsOf(family) * 4): Field {
   return payload('network', family === 4 ? 16 : 24, bytes)
 }
 
-/** Of TCP, UDP and SCTP alike. */
+/** The same for TCP, UDP and SCTP. */
 export const DESTINATION_PORT = payload('transport', 2, 2)
 
 export const PROTOCOL = meta('l4proto')
@@ -59,14 +59,14 @@ export const CONNECTION_STATE = conntrack('state')
 export const CONNECTION_STATUS = conntrack('status')
 export const CONNECTION_DIRECTION = conntrack('direction')
 
-/** Where the client sent the connection before anything was translated. */
+/** The address to which the client sent the connection, before any translation. */
 export function originalDestination(family: Family): Field {
   return { ...conntrack('daddr', 'original'), words: wordsOf(family) }
 }
 
 export const ORIGINAL_PORT = conntrack('protoDestination', 'original')
 
-/** To which backend the connection was translated: from there come its replies. */
+/** The address of the backend to which the connection was translated: the source of its replies. */
 export function chosenAddress(family: Family): Field {
   return { ...conntrack('saddr', 'reply'), words: wordsOf(family) }
 }
@@ -84,7 +84,7 @@ export function randomIndex(modulus: number, offset: number): Field {
   return { words: 1, load: (to) => [{ type: 'random', ...chosen, to }] }
 }
 
-/** (field & mask) ^ xor; both as long as the field. */
+/** (field & mask) ^ xor; both are as long as the field. */
 export function bits(field: Field, mask: Buffer, xor: Buffer = Buffer.alloc(mask.length)): Field {
   return {
     words: field.words,

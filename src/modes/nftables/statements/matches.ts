@@ -47,10 +47,10 @@ export const IS_NOT_TRANSLATED = compare(
   hostWord(0),
 )
 
-/** From the side that opened the connection. */
+/** The packet comes from the side that opened the connection. */
 export const IS_ORIGINAL = compare(CONNECTION_DIRECTION, 'equal', Buffer.from([0]))
 
-/** To the side that opened the connection. */
+/** The packet goes to the side that opened the connection. */
 export const IS_REPLY = compare(CONNECTION_DIRECTION, 'equal', Buffer.from([1]))
 
 export function hasState(state: number): Statement {
@@ -73,24 +73,24 @@ export function to(cidr: Cidr, is: Is = 'equal'): Statement {
   return inNetwork(destinationAddress, cidr, is)
 }
 
-/** The packet comes from a pod; undefined where the settings identify no pods of this family. */
+/** The packet comes from a pod; undefined if the settings identify no pods of this family. */
 export function fromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
   return pods(settings, family, 'equal')
 }
 
-/** The negation of `fromPods`; undefined also where every source counts as a pod. */
+/** The negation of `fromPods`; also undefined if every source counts as a pod. */
 export function notFromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
   return pods(settings, family, 'different')
 }
 
-/** Whether there is `notFromPods`. */
+/** Whether `notFromPods` is defined. */
 export function distinguishesPods({ localTraffic }: NetfilterSettings, family: Family): boolean {
   if (localTraffic.by !== 'source') return localTraffic.by !== 'none'
   const cidr = localTraffic.cidrs.find((candidate) => familyOf(candidate) === family)
   return cidr !== undefined && !cidr.endsWith('/0')
 }
 
-/** Whether every packet counts as one of a pod. */
+/** Whether every packet counts as coming from a pod. */
 export function isEverySourcePod({ localTraffic }: NetfilterSettings, family: Family): boolean {
   if (localTraffic.by !== 'source') return false
   return localTraffic.cidrs.find((cidr) => familyOf(cidr) === family)?.endsWith('/0') ?? false
@@ -117,7 +117,7 @@ function pods(settings: NetfilterSettings, family: Family, is: Is): Statement | 
   }
 }
 
-/** A prefix of whole bytes is compared as those bytes. */
+/** A prefix of whole bytes is compared directly, without a mask. */
 function inNetwork(address: typeof sourceAddress, cidr: Cidr, is: Is): Statement {
   const { first, mask, prefix } = network(cidr)
   const family = familyOf(cidr)

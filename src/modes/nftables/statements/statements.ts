@@ -13,25 +13,25 @@ import { bits, type Field, loadAll, MARK, wordsOf } from './fields.ts'
 /** One condition or action of a rule. A rule is several of them, one after the other. */
 export type Statement = readonly Expression[]
 
-/** The rule goes on where the field has this value; `different`: another one. */
+/** The rule continues if the field has this value; `different`: if it has another value. */
 export function compare(field: Field, is: 'equal' | 'different', value: Buffer): Statement {
   const { expressions, first } = loadAll([field])
   return [...expressions, { type: 'cmp', from: first, is, value }]
 }
 
-/** The rule goes on where the fields together are in the set. */
+/** The rule continues if the fields together are in the set. */
 export function isIn(set: string, ...fields: readonly Field[]): Statement {
   const { expressions, first } = loadAll(fields)
   return [...expressions, { type: 'lookup', set, key: first }]
 }
 
-/** The rule goes on where they are not. */
+/** The rule continues if the fields together are not in the set. */
 export function isNotIn(set: string, ...fields: readonly Field[]): Statement {
   const { expressions, first } = loadAll(fields)
   return [...expressions, { type: 'lookup', set, key: first, isInverted: true }]
 }
 
-/** The verdict that the map has for the fields; without one the next rule follows. */
+/** The verdict that the map has for the fields; without an element the next rule follows. */
 export function verdictOf(map: string, ...fields: readonly Field[]): Statement {
   const { expressions, first } = loadAll(fields)
   return [...expressions, { type: 'lookup', set: map, key: first, to: VERDICT_REGISTER }]
@@ -70,7 +70,10 @@ export function translateByTwo(
   ]
 }
 
-/** Translates the destination to the address that the map has for the fields, and to this port, in the registers that nft takes. */
+/**
+ * Translates the destination to the address that the map has for the fields, and to this port; uses the same registers
+ * as nft.
+ */
 export function translateToPort(
   family: Family,
   { addresses, port }: { readonly addresses: string; readonly port: Buffer },
@@ -94,19 +97,21 @@ interface MapElement {
   readonly timeout?: number
 }
 
-/** Adds an element; of one that is there it renews the timeout and keeps the data. */
+/** Adds an element; for an existing one the timeout is renewed and the data is kept. */
 export function update(map: string, element: MapElement): Statement {
   return change('update', map, element)
 }
 
-/** Counts the packet in the element with this key, which is added where it is not there; its timeout begins anew. */
+/**
+ * Counts the packet in the element with this key. The element is added if it does not exist; its timeout starts anew.
+ */
 export function count(set: string, timeout: number, ...key: readonly Field[]): Statement {
   const { expressions, first } = loadAll(key)
   const counter = { operation: 'update', set, key: first, timeout, counts: true } as const
   return [...expressions, { type: 'dynamic', ...counter }]
 }
 
-/** Removes the element with this key, if there is one, whatever its data. */
+/** Removes the element with this key, if it exists, whatever its data. */
 export function remove(map: string, element: MapElement): Statement {
   return change('delete', map, element)
 }
@@ -132,7 +137,7 @@ function change(
   ]
 }
 
-/** As nft does, data begin in a register of 16 bytes, which are four of those that are counted here. */
+/** As in nft, data begins in a register of 16 bytes, which is four of the registers counted here. */
 function nextBlock(register: Register): Register {
   return FIRST_REGISTER + Math.ceil((register - FIRST_REGISTER) / 4) * 4
 }
@@ -142,7 +147,7 @@ export function hasMark(mark: number): Statement {
   return compare(bits(MARK, hostWord(mark)), 'equal', hostWord(mark))
 }
 
-/** The packet has not all bits of `mark`. */
+/** The packet does not have all bits of `mark`. */
 export function hasNotMark(mark: number): Statement {
   return compare(bits(MARK, hostWord(mark)), 'different', hostWord(mark))
 }
@@ -152,7 +157,7 @@ export function setMark(mark: number): Statement {
   return changeMark(hostWord(~mark), hostWord(mark))
 }
 
-/** Clears the bits of `mark`, which are set, and keeps the others. */
+/** Clears the bits of `mark`, which must be set, and keeps the others. */
 export function clearMark(mark: number): Statement {
   return changeMark(hostWord(0xffff_ffff), hostWord(mark))
 }
@@ -182,7 +187,7 @@ export function reject(how: 'tcpReset' | 'portUnreachable'): Statement {
   return [{ type: 'reject', with: how }]
 }
 
-/** One rule of these statements. */
+/** A rule that consists of these statements. */
 export function rule(...statements: readonly Statement[]): Rule {
   return { expressions: statements.flat() }
 }

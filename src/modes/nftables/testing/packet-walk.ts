@@ -32,21 +32,21 @@ export interface Packet {
 export interface WalkOptions {
   readonly before: Tables
   readonly after: Tables
-  /** The number of the reading, from 0, from which on `after` is read. */
+  /** The number of the reading, from 0, from which `after` is read. */
   readonly flipAt: number
   /**
-   * Whether the reading at which the tables change finds no element that the change replaces, as kernels before 6.17 may
-   * find none of both.
+   * Whether the reading at which the tables change misses elements that the change replaces: kernels before 6.17 may
+   * find neither the old nor the new one.
    */
   readonly losesReplaced: boolean
-  /** The number that `numgen` gives, of `modulus` ones. */
+  /** The number that `numgen` returns for `modulus`. */
   readonly choose: (modulus: number) => number
 }
 
 /** Where a packet ends: `10.180.0.1:8080 masqueraded`, `rejected`, `dropped`, or `passed` untranslated. */
 export interface WalkResult {
   readonly end: string
-  /** How many readings there were. */
+  /** The number of readings. */
   readonly readings: number
 }
 
@@ -83,9 +83,9 @@ export function withClients({ chains, sets }: Tables, clients: readonly Element[
 }
 
 /**
- * Follows a packet through the chains that translate and the ones that refuse, while the tables change from `before` to
- * `after` at one of its readings. As in the kernel, the rules are those of the moment in which a chain of the kernel
- * begins, and each look-up is one of its own.
+ * Follows a packet through the chains that translate and those that refuse, while the tables change from `before` to
+ * `after` at one of its readings. As in the kernel, the rules are those at the moment at which a base chain begins,
+ * and each look-up is a reading of its own.
  */
 export function walk(packet: Packet, options: WalkOptions): WalkResult {
   const machine = new Machine(packet, options)
@@ -126,7 +126,7 @@ class Machine {
     return `${this.#translation}${this.#isMasqueraded ? ' masqueraded' : ''}`
   }
 
-  /** One chain that the kernel calls; one that it does not have accepts. */
+  /** One base chain; a base chain that does not exist accepts. */
   #base(chain: string): End {
     const rules = this.#read()
     return rules.chains.has(chain) ? this.#chain(chain, rules) : 'accept'
@@ -156,7 +156,7 @@ class Machine {
     return 'continue'
   }
 
-  /** Undefined: the packet does not match, or the rule decides nothing. */
+  /** Undefined if the packet does not match, or the rule decides nothing. */
   #rule(expressions: readonly Expression[]): Verdict | End | undefined {
     for (const one of expressions) {
       switch (one.type) {
@@ -239,7 +239,7 @@ class Machine {
     this.#load(to, Buffer.from(bytes.map((byte, index) => (byte & mask[index]!) ^ xor[index]!)))
   }
 
-  /** The tables of this moment. */
+  /** The tables at this moment. */
   #read(): Tables {
     return this.readings++ < this.#options.flipAt ? this.#options.before : this.#options.after
   }

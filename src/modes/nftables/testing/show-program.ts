@@ -19,7 +19,7 @@ export function showBase(
   )
 }
 
-/** All that one entry has in the kernel; hashes in names are `#`. */
+/** Everything that one entry has in the kernel; hashes in names are replaced by `#`. */
 export interface ShownEntry {
   readonly elements: readonly string[]
   /** Elements of sets that belong to the entry alone, by set. */

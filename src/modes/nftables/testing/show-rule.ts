@@ -3,7 +3,7 @@ import type { FieldType, Rule, SetSpec } from '../../../kernel/nftables/objects.
 import { formatIp } from '../../../lib/ip.ts'
 import { showVerdict, wordsOfType } from './show-value.ts'
 
-/** What a register holds: where it comes from, and the part of it that a mask leaves. */
+/** The content of a register: its source, and the part that remains after a mask. */
 interface Loaded {
   readonly text: string
   readonly mask?: Buffer
@@ -11,8 +11,8 @@ interface Loaded {
 }
 
 /**
- * Rules as text, for tests, in words much like those of nft. It follows what is in each register, so a rule that looks
- * for a key in the wrong registers has `nothing` in its text. Values are shown as bytes.
+ * Rules as text, for tests, in words similar to those of nft. It tracks the content of each register, so a rule that
+ * looks for a key in the wrong registers has `nothing` in its text. Values are shown as bytes.
  */
 export class RuleText {
   readonly #sets: ReadonlyMap<string, SetSpec>
@@ -27,7 +27,7 @@ export class RuleText {
     return expressions.flatMap((one) => this.#step(one) ?? []).join(' ')
   }
 
-  /** Undefined: it only loads something. */
+  /** Undefined if the step only loads something. */
   #step(one: Expression): string | undefined {
     switch (one.type) {
       case 'bitwise':

@@ -15,12 +15,12 @@ export interface ToyConfiguration {
 export interface ToyWorld {
   /** Probes, instances, clean-ups, in their order. */
   readonly calls: string[]
-  /** The kernel feature that the probe does not find; undefined: it finds all. */
+  /** The kernel feature that the probe does not find; undefined if it finds all. */
   missing?: string
   readonly build: () => Mode
 }
 
-/** A mode in one folder: everything that the daemon needs to know of it. */
+/** A mode in one folder: everything that the daemon needs to know about it. */
 export function toyMode(world: ToyWorld): ModeDefinition<ToyConfiguration> {
   const { calls } = world
   return {

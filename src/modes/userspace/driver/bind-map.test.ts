@@ -25,8 +25,8 @@ test('a flag holds several, one address serves both protocols', () => {
 })
 
 test.each([
-  ['shop/cart:http', /is none: write ADDRESS=SERVICE, such as/],
-  [7, /7 is none: write ADDRESS=SERVICE/],
+  ['shop/cart:http', /is not a binding: write ADDRESS=SERVICE, such as/],
+  [7, /7 is not a binding: write ADDRESS=SERVICE/],
   ['127.0.0.1=shop/cart', /an IP address and a port from 1 to 65535/],
   ['127.0.0.1:0=shop/cart', /from 1 to 65535/],
   ['127.0.0.1:65536=shop/cart', /from 1 to 65535/],

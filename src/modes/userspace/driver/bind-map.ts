@@ -15,7 +15,7 @@ const EXAMPLE = '127.0.0.1:8080=shop/cart:http or [::1]:5353=orch-system/dns:dns
 const REMEDY = `write ADDRESS=SERVICE, such as ${EXAMPLE}`
 const PROTOCOLS = ['TCP', 'UDP'] as const
 
-/** Several bindings: a list in the file; commas, or the flag again and again, in flags. */
+/** Several bindings: a list in the file; in flags separated by commas, or as a repeated flag. */
 export const bindMap: ValueType<readonly Binding[]> = {
   name: 'list of ADDRESS=NAMESPACE/NAME[:PORT][/TCP|UDP]',
   isList: true,
@@ -34,7 +34,7 @@ function decodeBindings(list: readonly Raw[]): Decoded<readonly Binding[]> {
   const bindings = new Map<string, Binding>()
   for (const item of list) {
     const decoded = typeof item === 'string' ? decodeBinding(item) : refuse(REMEDY)
-    if (!decoded.ok) return refuse(`${JSON.stringify(item)} is none: ${decoded.remedy}`)
+    if (!decoded.ok) return refuse(`${JSON.stringify(item)} is not a binding: ${decoded.remedy}`)
     const { ip, port, protocol } = decoded.value
     const address = `${hostPort(ip, port)}/${protocol}`
     if (bindings.has(address)) return refuse(`${address} is given twice: give each Service its own`)

@@ -29,8 +29,12 @@ const { portRef: _, ...anyPort } = binding()
 
 test.each<readonly [string, Binding, Service | undefined]>([
   ['no such Service', binding(), undefined],
-  ['the Service is headless or another proxy’s', binding(), { ...CART, clusterIPs: [] }],
-  ['the Service is headless or another proxy’s', binding(), { ...CART, proxyName: 'other' }],
+  ['the Service is headless or belongs to another proxy', binding(), { ...CART, clusterIPs: [] }],
+  [
+    'the Service is headless or belongs to another proxy',
+    binding(),
+    { ...CART, proxyName: 'other' },
+  ],
   ['no such TCP port', binding({ portRef: 'https' }), CART],
   ['no such TCP port', binding({ portRef: '82' }), CART],
   ['no such UDP port', binding({ protocol: 'UDP' }), CART],

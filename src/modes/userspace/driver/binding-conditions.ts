@@ -14,7 +14,7 @@ const MAX_SHOWN = 5
 /** What conditions of `userspace.bindMap` are computed from. */
 export interface BindingFacts {
   readonly config: Pick<UserspaceConfiguration, 'userspace'> & { readonly proxyName: string }
-  /** Those that the mode listens at; `unused`: it redirects packets; undefined: another mode. */
+  /** The bindings at which the mode listens; `unused` if it redirects packets; undefined if another mode is active. */
   readonly bindings: readonly Binding[] | 'unused' | undefined
   readonly serviceOf: (key: ServiceKey) => Service | undefined
 }
@@ -47,8 +47,8 @@ export function reviewBindings(conditions: ConditionSink, facts: BindingFacts): 
 }
 
 /**
- * An address of `userspace.bindMap` that cannot be listened on blocks readiness, because the
- * configuration requires it.
+ * An address of `userspace.bindMap` at which the daemon cannot listen blocks readiness, because the configuration
+ * requires it.
  */
 export const listenErrors: Pick<ModeReview, 'isConfigured' | 'configuredErrors'> = {
   isConfigured: ({ code }) => code === LISTEN_CODE,
@@ -79,7 +79,7 @@ function shown(texts: readonly string[]): string {
   return texts.slice(0, MAX_SHOWN).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }
 
-/** Why a binding serves nothing; undefined: it serves a port. */
+/** Why a binding serves nothing; undefined if it serves a port. */
 function faultOf(
   { ip, service: key, portRef, protocol }: Binding,
   { serviceOf, config }: BindingFacts,
@@ -87,7 +87,8 @@ function faultOf(
   const service = serviceOf(key)
   if (service === undefined) return 'no such Service'
   const proxyName = config.proxyName === '' ? undefined : config.proxyName
-  if (!isServed(service, { proxyName })) return 'the Service is headless or another proxy’s'
+  if (!isServed(service, { proxyName }))
+    return 'the Service is headless or belongs to another proxy'
   const ports = service.ports.filter((port) => port.protocol === protocol)
   const isNamed = (port: Service['ports'][number]) =>
     port.name === portRef || String(port.port) === portRef

@@ -13,7 +13,7 @@ const NO_BINDINGS: MissingRequirement = {
   remedy: 'give one: --userspace-bind-map=127.0.0.1:8080=NAMESPACE/NAME:PORT',
 }
 
-/** `auto` is redirect where rules can be written, else bind where addresses are configured. */
+/** `auto` means redirect if rules can be written, else bind if addresses are configured. */
 export function chooseEntry(
   { userspace: { entry, bindMap } }: Pick<UserspaceConfiguration, 'userspace'>,
   access: RulesAccess,

@@ -18,7 +18,7 @@ export type DataPathChoice = (typeof DATA_PATHS)[number]
 export interface Binding extends SocketAddress {
   /** `namespace/name` */
   readonly service: ServiceKey
-  /** Name or number of the port; absent: the only one of the protocol. */
+  /** Name or number of the port; absent means the only port of the protocol. */
   readonly portRef?: string
   readonly protocol: 'TCP' | 'UDP'
 }

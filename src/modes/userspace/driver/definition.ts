@@ -24,7 +24,7 @@ import { UserspaceDriver } from './userspace-driver.ts'
 const MINUTES_15 = 900_000
 const HOURS_24 = 86_400_000
 
-/** The settings of the userspace mode. What its workers start with needs a new start. */
+/** The settings of the userspace mode. Options of the workers take effect only at a new start. */
 const userspaceFields: FieldsOf<UserspaceConfiguration> = {
   'userspace.entry': {
     flag: 'userspace-entry',
@@ -177,7 +177,7 @@ function conflicts({ userspace: { entry, bindMap } }: UserspaceConfiguration): M
   return [{ paths: ['userspace.entry'], message }]
 }
 
-/** What forwards is loaded when it is needed first; without rules no earlier run left any. */
+/** The code that forwards is loaded when it is first needed. If rules cannot be written, no earlier run left any. */
 function createDriver({ netfilter, families, clock, log }: ModeHost): UserspaceDriver {
   const code = () => import('./open-userspace.ts')
   return new UserspaceDriver({

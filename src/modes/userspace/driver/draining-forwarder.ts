@@ -1,8 +1,8 @@
 import type { Forwarder } from '../forwarder.ts'
 
 /**
- * A forwarder that remembers whether it drains, that is, listens no more. Clients of its predecessor
- * (`former`) need the same rules as its own, so it counts as drained only when both are.
+ * A forwarder that remembers whether it drains, that is, has stopped listening. Clients of its predecessor (`former`)
+ * need the same rules as its own, so it counts as drained only when both are.
  */
 export class DrainingForwarder implements Forwarder {
   readonly #forwarder: Forwarder

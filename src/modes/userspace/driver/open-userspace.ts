@@ -31,22 +31,22 @@ export interface Machine {
   readonly processors: number
   /** The soft limit of this process. */
   readonly openFiles: number
-  /** Node can make system calls. */
+  /** Whether Node can make system calls. */
   readonly hasSyscalls: boolean
 }
 
 const MAX_WORKERS = 8
 /** The kernel's own limit for one process, unless an administrator raised it (fs.nr_open). */
 const MAX_CONNECTIONS = 1_048_576
-/** The client's socket and the backend's. */
+/** One descriptor for the client's socket, one for the backend's. */
 const FILES_PER_CONNECTION = 2
-/** For listeners, pipes, pages and the API server; less where files are few. */
+/** For listeners, pipes, pages and the API server; fewer if the limit of open files is low. */
 const OTHER_FILES = 1_024
 
-/** The default of every system, where this one reports none. */
+/** The usual default, for systems that report none. */
 const USUAL_OPEN_FILES = 1_024
 
-/** What a runtime is opened with, from configuration and machine. */
+/** The inputs for opening a runtime, from configuration and machine. */
 export interface UserspaceRuntimeOptions {
   readonly config: NetfilterConfiguration & UserspaceConfiguration
   readonly entry: 'redirect' | 'bind'
@@ -54,7 +54,7 @@ export interface UserspaceRuntimeOptions {
   readonly netfilter: NetfilterAccess
   readonly clock: Clock
   readonly log: Logger
-  /** The one before, whose workers may still have clients. */
+  /** The previous runtime, whose workers may still have clients. */
   readonly former: UserspaceRuntime | undefined
 }
 
@@ -84,7 +84,7 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
       !forwarder.isDraining && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
     async close({ serving, all }) {
-      // No other process serves new clients while this one waits for its connections to end.
+      // While this process waits for its connections to end, no other process serves new clients.
       if (!forwarder.isDraining) await forwarder.untilIdle(serving)
       await forwarder.drain(all)
       await forwarder.close()
@@ -93,7 +93,7 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
   }
 }
 
-/** Opens it to be removed: without a monitor for changes, and without workers. */
+/** Opens the mode for removing it: without a monitor for changes, and without workers. */
 export function openUserspaceForCleanup({
   iptables,
   sets,
@@ -104,7 +104,7 @@ export function openUserspaceForCleanup({
   return { build: (settings) => new UserspaceMode(settings, { kernel }), close }
 }
 
-/** Opens it to read, without workers; packets for `bound` listeners meet nothing in the kernel. */
+/** Opens the mode for reading, without workers; with `bound` listeners there is nothing in the kernel. */
 export function openUserspaceToRead(
   settings: UserspaceSettings,
   { netfilter, clock }: Pick<UserspaceRuntimeOptions, 'netfilter' | 'clock'>,
@@ -138,7 +138,7 @@ function openSockets(clock: Clock) {
   return { routes, conntrack, close }
 }
 
-/** Its connections are lost, and so are the routes that it alone had. */
+/** The worker's connections are lost, and so are the routes that only this worker had. */
 function end(log: Logger, error: Error): void {
   log.fatal({ err: error }, 'a worker ended by itself, so node-proxy ends')
   process.exit(1)
@@ -160,7 +160,7 @@ export function forwarderOptions(
   { processors, openFiles, hasSyscalls }: Machine,
 ): ConfiguredForwarder {
   const { dataPath } = userspace
-  // The sockets of Node cannot take packets for addresses that are not this machine's.
+  // The sockets of Node cannot accept packets for addresses that this machine does not have.
   const best = entry === 'redirect' || hasSyscalls ? 'native' : 'javascript'
   return {
     dataPath: dataPath === 'auto' ? best : dataPath,

@@ -8,7 +8,7 @@ import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 
-/** The mode without workers, only to be removed. */
+/** The mode without workers, for a cleanup only. */
 export interface CleanupRuntime {
   build(settings: UserspaceSettings): Mode
   close(): void
@@ -21,7 +21,7 @@ export interface UserspacePendingCleanupParts {
   readonly inputs: () => ModeInputs<UserspaceConfiguration>
 }
 
-/** Removes what an earlier run in userspace mode left: rules that bring packets to no process. */
+/** Removes what an earlier run in userspace mode left: rules that bring packets to a process that has ended. */
 export class UserspacePendingCleanup implements PendingCleanup {
   readonly #parts: UserspacePendingCleanupParts
 
@@ -40,7 +40,7 @@ export class UserspacePendingCleanup implements PendingCleanup {
     }
   }
 
-  /** Its sets are removed last, so without one nothing is left, and its code need not be loaded. */
+  /** Sets are removed last, so if none exists, nothing is left and the mode's code need not be loaded. */
   async #isThere(): Promise<boolean> {
     try {
       return (await this.#parts.sets.names(PREFIX)).length > 0

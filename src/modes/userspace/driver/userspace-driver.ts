@@ -41,23 +41,23 @@ export interface UserspaceDriverParts {
   readonly netfilter: NetfilterAccess
   readonly clock: Clock
   readonly log: Logger
-  /** For a mode that works: starts the workers; those of `former` may still have clients. */
+  /** Opens a mode that works: starts the workers; those of `former` may still have clients. */
   readonly open: (
     config: NetfilterConfiguration & UserspaceConfiguration,
     entry: UserspaceRuntime['entry'],
     former: UserspaceRuntime | undefined,
   ) => Promise<UserspaceRuntime>
-  /** For a mode that only reads. */
+  /** Opens a mode that only reads. */
   readonly view: (settings: UserspaceSettings) => Promise<ModeView>
-  /** Removes what an earlier run may have left; undefined where there are no rules. */
+  /** Removes what an earlier run may have left; undefined if rules cannot be written. */
   readonly leftovers: (
     inputs: () => ModeInputs<UserspaceConfiguration>,
   ) => PendingCleanup | undefined
 }
 
-/** Between two full reads where a monitor reports changes: they are only a second check there. */
+/** Time between two full reads if a monitor reports changes: then they are only a second check. */
 const VERIFY_MS = 600_000
-/** At the end of the time to shut down no new connection is taken, so that the last ones can end. */
+/** At the end of the shutdown time no new connection is accepted, so that the last ones can end. */
 const LAST_MS = 1_000
 const AT_ONCE: Ending = { serving: AbortSignal.abort(), all: AbortSignal.abort() }
 
@@ -66,7 +66,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
   readonly name = 'userspace'
   readonly #parts: UserspaceDriverParts
   #runtime: UserspaceRuntime | undefined
-  /** Those before; some of their connections may go on. */
+  /** Earlier runtimes; some of their connections may go on. */
   readonly #former = new Set<UserspaceRuntime>()
   #shutdownMs = 0
 
@@ -88,7 +88,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
       return { missing: missing.map(asRequirement), facts: { entry, ...facts } }
     } catch (error) {
       if (!(error instanceof NodeProxyError)) throw error
-      const remedy = error.hint ?? 'the code of this error stands in docs/errors.md'
+      const remedy = error.hint ?? 'docs/errors.md describes the code of this error'
       return { missing: [{ code: error.code, what: error.message, remedy }], facts: { entry } }
     }
   }
@@ -101,7 +101,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
     const { syncPeriod, minSyncPeriod } = this.periods(config)
     return {
       mode: this.name,
-      // Bindings are compared as they were written, because a Map cannot be.
+      // Bindings are compared in their configured form, because a Map cannot be compared.
       settings: { settings, bindMap: config.userspace.bindMap, mark: ownMark(config.iptables) },
       minPeriodMs: minSyncPeriod,
       verifyPeriodMs: runtime.hasRuleMonitor ? VERIFY_MS : syncPeriod,
@@ -122,7 +122,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
     return userspace
   }
 
-  /** The kernel is fine as it is; only the end of this mode depends on the configuration. */
+  /** No kernel setting is needed; only the shutdown of this mode depends on the configuration. */
   tune({ userspace }: UserspaceConfiguration): void {
     this.#shutdownMs = userspace.shutdownTimeout
   }
@@ -136,10 +136,10 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
     },
   }
 
-  /** Clients on loopback are served by sockets, too: nothing is routed. */
+  /** Clients on loopback are served by sockets: nothing is routed. */
   loopbackGuards(): undefined {}
 
-  /** Never: the process to which rules of an earlier run bring packets has ended. */
+  /** Always false: the process to which rules of an earlier run bring packets has ended. */
   async isServing(): Promise<boolean> {
     return false
   }
@@ -172,7 +172,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
     })
   }
 
-  /** Keeps the runtime if nothing is missing; otherwise the one that served until then stays. */
+  /** Adopts the runtime if nothing is missing; otherwise the previous one stays. */
   async #tryRuntime(
     inputs: ModeInputs<UserspaceConfiguration>,
     entry: UserspaceRuntime['entry'],
@@ -209,12 +209,12 @@ function asRequirement(missing: Missing): MissingRequirement {
   return { code: 'NP_USERSPACE_KERNEL', ...missing }
 }
 
-/** What the view reads; undefined where nothing is redirected, so that nothing is in the kernel. */
+/** The kernel interfaces that the view reads; undefined if nothing is redirected: then nothing is in the kernel. */
 type UserspaceViewKernel = Pick<RedirectKernel, 'iptables' | 'sets' | 'routes' | 'clock'>
 
 /**
- * The userspace mode over a kernel that is only read. The ports at which the workers of a running node-proxy listen
- * are those of the rules in the kernel.
+ * A read-only view of the userspace mode. The ports at which the workers of a running node-proxy listen are read from
+ * the rules in the kernel.
  */
 export async function viewUserspace(
   settings: UserspaceSettings,

@@ -4,11 +4,11 @@ import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import type { DrainingForwarder } from './draining-forwarder.ts'
 
-/** How long a runtime that is closed may go on. */
+/** How long a closing runtime may go on. */
 export interface Ending {
-  /** New connections are taken until then. */
+  /** Until then new connections are accepted. */
   readonly serving: AbortSignal
-  /** Connections may stay until then; later than `serving`, so that the last ones can end. */
+  /** Until then connections may stay; later than `serving`, so that the last ones can end. */
   readonly all: AbortSignal
 }
 
@@ -16,11 +16,11 @@ export interface Ending {
 export interface UserspaceRuntime {
   readonly entry: 'redirect' | 'bind'
   readonly forwarder: DrainingForwarder
-  /** Whether a monitor reports changes of its rules by other processes, or it has no rules. */
+  /** Whether a monitor reports changes of its rules by other processes; also true if it has no rules. */
   readonly hasRuleMonitor: boolean
-  /** Whether its workers take new connections, and are marked as this configuration wants it. */
+  /** Whether its workers accept new connections and use the mark that this configuration requires. */
   suits(config: NetfilterConfiguration & UserspaceConfiguration): boolean
   build(settings: UserspaceSettings): Mode
-  /** Serves until it may go, then takes no new connections, and ends what is left in the end. */
+  /** Serves until `serving` ends, then accepts no new connections, and closes the remaining ones at the end. */
   close(ending: Ending): Promise<void>
 }

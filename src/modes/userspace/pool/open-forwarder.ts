@@ -16,8 +16,8 @@ import { WorkerGroup } from './worker-group.ts'
 import { WorkerPool } from './worker-pool.ts'
 
 /**
- * Starts the workers. Throws NP_KERNEL_SOCKET where it cannot listen as configured, and
- * NP_USERSPACE_DATA_PATH where the data path is not available.
+ * Starts the workers. Throws NP_KERNEL_SOCKET if it cannot listen as configured, and NP_USERSPACE_DATA_PATH if the
+ * data path is not available.
  */
 export async function openForwarder(options: ForwarderOptions): Promise<Forwarder> {
   if (options.dataPath === 'javascript') return new JavascriptPool(options)
@@ -41,7 +41,7 @@ class JavascriptPool implements Forwarder {
   readonly #pool: WorkerPool
   readonly #mutex = new Mutex()
 
-  /** Throws NP_USERSPACE_DATA_PATH for what needs more than Node's own sockets can do. */
+  /** Throws NP_USERSPACE_DATA_PATH for options that Node's own sockets do not support. */
   constructor(options: ForwarderOptions) {
     if (options.listening === 'transparent') throw notTransparent()
     this.#pool = new WorkerPool(options)
@@ -88,7 +88,7 @@ class JavascriptPool implements Forwarder {
     return this.#mutex.run(() => this.#pool.end())
   }
 
-  /** Where one worker cannot listen, the others must not listen either. */
+  /** If one worker cannot listen, the others must not listen either. */
   async #close(close: readonly ListenerAddress[]): Promise<void> {
     if (close.length === 0) return
     await this.#pool.give(() => ({ listeners: { open: [], close } }))

@@ -8,12 +8,15 @@ export const QUIET_MS = 1_000
 export type SocketCounts = ReadonlyMap<string, number>
 
 /**
- * Returns a check whether another process listens at each of these listeners too, that is, whether it
- * has more sockets than `own`. By SO_REUSEPORT only a process of the same user can.
+ * Returns a function that checks whether another process also listens at each of these listeners, that is, whether the
+ * listener has more sockets than `ownSockets` counts. SO_REUSEPORT allows this only to processes of the same user.
  */
-export function successorCheck(own: () => SocketCounts, listeners: Listeners): () => boolean {
+export function successorCheck(
+  ownSockets: () => SocketCounts,
+  listeners: Listeners,
+): () => boolean {
   return () => {
-    const mine = own()
+    const mine = ownSockets()
     if (mine.size === 0) return false
     const all = count(listeners.list())
     return [...mine].every(([key, sockets]) => (all.get(key) ?? 0) > sockets)

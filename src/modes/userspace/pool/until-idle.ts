@@ -7,13 +7,13 @@ const POLL_INTERVAL_MS = 100
 /** What `untilIdle` checks. */
 export interface IdleParts {
   readonly counts: () => Pick<TrafficCounts, 'connections' | 'connectionsNow' | 'udpFlowsNow'>
-  /** Milliseconds for which no client may have come; absent: it is enough that none is there. */
+  /** Milliseconds for which no client may have arrived; absent if it is enough that there is no client. */
   readonly quietMs?: number
-  /** Another process serves in its place. */
+  /** Whether another process serves instead. */
   readonly hasSuccessor?: () => boolean
 }
 
-/** Resolves when no client is left and none comes, another process serves, or the signal comes. */
+/** Resolves when there is no client and none arrives, another process serves, or the signal is aborted. */
 export async function untilIdle(
   { counts, quietMs = 0, hasSuccessor = () => false }: IdleParts,
   signal: AbortSignal,

@@ -4,23 +4,26 @@ import { type ListenerAddress, listenerKey } from '../worker/route-table.ts'
 
 /** What has to be opened and closed for a change of routes. */
 export interface ListenerPlan {
-  /** Those that were refused before are tried again. */
+  /** Includes those that were refused before. */
   readonly open: readonly ListenerAddress[]
   readonly close: readonly ListenerAddress[]
 }
 
-/** The addresses of the present routes, and those that are open. An address may pass between routes. */
+/**
+ * The listener addresses of the present routes, and those that are open. An address may pass from one route to
+ * another.
+ */
 export class WantedListeners {
   readonly #wanted = new Map<EntryId, ReadonlyMap<string, ListenerAddress>>()
   readonly #owners = new Map<string, Set<EntryId>>()
   readonly #open = new Map<string, ListenerAddress>()
 
-  /** By `listenerKey`. */
+  /** The open listeners, by `listenerKey`. */
   get open(): Iterable<string> {
     return this.#open.keys()
   }
 
-  /** The listeners to open and close for these changes; they count as opened and closed then. */
+  /** The listeners to open and close for these changes; from then on they count as opened and closed. */
   plan(changes: ReadonlyMap<EntryId, Route | undefined>): ListenerPlan {
     const touched = new Map<string, ListenerAddress>()
     for (const [id, route] of changes) {
@@ -33,14 +36,14 @@ export class WantedListeners {
     return { open: open.map(([, at]) => at), close: close.map(([, at]) => at) }
   }
 
-  /** It could not be opened after all; returns the routes that want it. */
+  /** Called when a listener could not be opened; returns the routes that want it. */
   refuse(at: ListenerAddress): readonly EntryId[] {
     const key = listenerKey(at)
     this.#open.delete(key)
     return [...(this.#owners.get(key) ?? [])]
   }
 
-  /** All that are open; they count as closed then, and no route wants them any more. */
+  /** All open listeners; from then on they count as closed, and no route wants them. */
   closeAll(): readonly ListenerAddress[] {
     const all = [...this.#open.values()]
     this.#open.clear()

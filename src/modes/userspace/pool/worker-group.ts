@@ -21,20 +21,20 @@ import { WantedListeners } from './wanted-listeners.ts'
 import { WakeUp, WorkerPool } from './worker-pool.ts'
 
 /**
- * Redirected packets keep their address. A client that connects here directly reaches no Service,
- * and is reset.
+ * Redirected packets keep their address. A client that connects to this port directly reaches no Service, and is
+ * reset.
  */
 const ANY: Readonly<Record<Family, IpAddress>> = { 4: '0.0.0.0' as IpAddress, 6: '::' as IpAddress }
 const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
 /** Ports of the two sides, unless configured otherwise; 10248 to 10260 belong to other daemons. */
 const USUAL_PORTS: PortRange = { first: 10_270, last: 10_271 }
-/** Free ports that are tried where the usual ones are taken. */
+/** Free ports that are tried if the usual ones are taken. */
 const MAX_ATTEMPTS = 16
 
-/** With the other workers, and with the process that follows this one. */
+/** Shared with the other workers, and with the process that follows this one. */
 const SHARED = { shared: true } as const
 
-/** Milliseconds that a handshake under way may take; the kernel repeats its answer after a second. */
+/** Milliseconds that an unfinished handshake may take; the kernel repeats its answer after a second. */
 const HANDSHAKE_MS = 300
 
 /** Native workers, the sockets that they share, and the routes that all of them serve. */
@@ -48,7 +48,7 @@ export class WorkerGroup implements Forwarder {
   readonly #pool: WorkerPool
   readonly #mutex = new Mutex()
   readonly #listening = new Map<number, Listener['protocol']>()
-  /** Clients at redirected ports wait there until the first routes are known. */
+  /** The listeners at redirected ports; clients wait there until the first routes are known. */
   #waiting: TransparentListeners['listeners']
 
   constructor(sys: Syscalls, options: ForwarderOptions) {
@@ -123,7 +123,7 @@ export class WorkerGroup implements Forwarder {
     for (const socket of close) if (this.#listening.delete(socket)) this.#sys.close(socket)
   }
 
-  /** A listening socket is closed only when no client and no worker waits for it any more. */
+  /** A listening socket is closed only when no client and no worker waits for it. */
   async #stopListening(signal: AbortSignal): Promise<void> {
     const sockets = [...this.#listening]
     this.#listening.clear()
@@ -136,9 +136,8 @@ export class WorkerGroup implements Forwarder {
 }
 
 /**
- * Lets listening TCP sockets run empty while workers go on accepting: further clients wait for the
- * next process, those whose handshake is under way are still let in. Resolves when the sockets
- * may be closed.
+ * Lets the queues of listening TCP sockets run empty while workers go on accepting: new clients wait for the next
+ * process, those whose handshake has begun are still accepted. Resolves when the sockets may be closed.
  */
 async function closeGently(
   sys: Syscalls,
@@ -156,7 +155,7 @@ interface ListenerChange {
   readonly close: readonly number[]
 }
 
-/** One for each worker; TCP sockets are one and the same. */
+/** One socket for each worker; for TCP it is the same socket. */
 type ListenerSockets = readonly number[]
 
 /** Sockets at the addresses of `bindings`, one listener for each address. */
@@ -171,7 +170,7 @@ class BoundListeners {
     this.#workers = workers
   }
 
-  /** How many sockets this process has at each listener. */
+  /** The number of sockets that this process has at each listener. */
   get open(): SocketCounts {
     return new Map([...this.#open].map(([key, sockets]) => [key, new Set(sockets).size]))
   }
@@ -237,14 +236,14 @@ class BoundListeners {
 /** Open sockets for redirected packets, and the ports that rules must translate to. */
 interface TransparentListeners {
   readonly ports: ReadonlyMap<Family, RedirectPorts>
-  /** Of each worker: TCP sockets are shared, UDP sockets its own. */
+  /** The listeners of each worker: TCP sockets are shared, each worker has its own UDP sockets. */
   readonly listeners: readonly (readonly Listener[])[]
 }
 
 /**
- * Opens the sockets for redirected packets: at the same ports after every start, if they are free,
- * because conntrack and rules of an earlier run translate clients to those, which would otherwise
- * time out. Throws NP_KERNEL_SOCKET where no port is left.
+ * Opens the sockets for redirected packets. After every start they have the same ports, if these are free: conntrack
+ * and rules of an earlier run translate clients to those ports, and these clients would otherwise time out. Throws
+ * NP_KERNEL_SOCKET if no port is left.
  */
 function openTransparent(
   sockets: Sockets,
@@ -273,7 +272,7 @@ function openTransparent(
   }
 }
 
-/** Port 0 is any that is free. */
+/** Port 0 stands for any free port. */
 function* candidatesOf(range: PortRange | undefined): Generator<number, undefined> {
   const { first, last } = range ?? USUAL_PORTS
   for (let port = first; port <= last; port++) yield port
@@ -284,11 +283,11 @@ function* candidatesOf(range: PortRange | undefined): Generator<number, undefine
 interface PortWanted {
   readonly ip: IpAddress
   readonly workers: number
-  /** Each is tried once, whichever side needs a port. */
+  /** Each candidate is tried once, for either side. */
   readonly candidates: Generator<number, undefined>
 }
 
-/** The same port for TCP and UDP. */
+/** Opens the same port for TCP and UDP. */
 function openPort(sockets: Sockets, { ip, workers, candidates }: PortWanted) {
   let problem: unknown = noPortLeft(ip)
   for (let next = candidates.next(); !next.done; next = candidates.next()) {

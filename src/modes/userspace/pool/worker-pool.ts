@@ -15,7 +15,7 @@ import { createCounterMemory, sumCounts } from '../worker/counters.ts'
 import type { Answer, Order, WorkerSetup } from '../worker/messages.ts'
 import { createOccupancy } from '../worker/occupancy.ts'
 
-/** MiB of the heap of one worker. Young objects are few, and keep memory that nothing needs. */
+/** Heap size of one worker in MiB. Young objects are few; a large young generation would only waste memory. */
 const HEAP = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 6 } as const
 
 /** The workers of one data path: sends orders to all of them, and sums their counters. */
@@ -25,7 +25,7 @@ export class WorkerPool {
   readonly #affinity: AffinityTable
   readonly #sticky = new StickyRoutes()
 
-  /** Each native worker needs a wake-up descriptor. */
+  /** `wakeUps`: a wake-up descriptor for each native worker. */
   constructor(options: ForwarderOptions, wakeUps: readonly WakeUp[] = []) {
     const { dataPath, workers, limits, mark, onLost } = options
     const affinity = createAffinityMemory(limits.affinityClients, systemRandom)
@@ -47,14 +47,14 @@ export class WorkerPool {
     return this.#members.length
   }
 
-  /** Resolves to the answers when all have carried out the order; a lost worker has none. */
+  /** Resolves to the answers when all workers have carried out the order; a lost worker gives none. */
   give(
     orderFor: (worker: number) => Omit<Order, 'number'>,
   ): Promise<readonly (Answer | undefined)[]> {
     return Promise.all(this.#members.map((member, worker) => member.give(orderFor(worker))))
   }
 
-  /** As `give`, for changed routes; then forgets affinity groups that have no route any more. */
+  /** Like `give`, for changed routes; then forgets affinity groups that have no route any more. */
   async applyRoutes(
     changes: ReadonlyMap<EntryId, Route | undefined>,
     orderFor: (worker: number) => Omit<Order, 'number' | 'routes'>,
@@ -71,13 +71,13 @@ export class WorkerPool {
     return { ...sumCounts(this.#counters), affinityClientsNow: size, affinityEvicted: evicted }
   }
 
-  /** What each worker counted; a lost worker has nothing. */
+  /** What each worker counted; a lost worker reports nothing. */
   async routeTraffic(withBackends: boolean): Promise<readonly RouteTraffic[]> {
     const answers = await this.give(() => ({ traffic: { withBackends } }))
     return answers.flatMap((answer) => answer?.traffic ?? [])
   }
 
-  /** Resets what is left and ends the threads. */
+  /** Resets the remaining connections and ends the threads. */
   async end(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.end()))
   }
@@ -117,7 +117,7 @@ interface PoolWorkerOptions {
   readonly setup: Omit<WorkerSetup, 'port'>
   /** Makes a native worker look for messages. */
   readonly wake: () => void
-  /** It ended by itself. */
+  /** Called when the worker has ended by itself. */
   readonly onLost: (error: Error) => void
 }
 

@@ -13,10 +13,10 @@ export class BackendState {
   /** Its weight may change while it has connections. */
   backend: Backend
   readonly address: SocketAddress
-  /** The token under which the affinity table remembers it; its own, or its Pod's. */
+  /** The token under which the affinity table remembers the backend, or its Pod. */
   token: number
   readonly sessions = new Set<Session>()
-  /** Undefined while it may get new clients; else when its last connections are ended (ms, epoch). */
+  /** Undefined while it may get new clients; after that the time when its last connections are closed (ms, epoch). */
   leavesAt: number | undefined
   /** Its current weight in smooth weighted round robin. */
   credit = 0
@@ -33,7 +33,7 @@ export class BackendState {
     this.token = tokenOf(hostPort(backend.ip, backend.port))
   }
 
-  /** A client has a connection or a flow. */
+  /** A client has opened a connection or a flow. */
   began(): void {
     this.tally.connections++
     this.#routeTally.connections++
@@ -48,12 +48,12 @@ export class BackendState {
     }
   }
 
-  /** Whether connections to it failed lately, so that others should be tried before it. */
+  /** Whether connections to it failed recently, so that others should be tried first. */
   isAside(now: number): boolean {
     return now < this.#asideUntil
   }
 
-  /** Clients that fail together, because they came together, count as one failure. */
+  /** Clients that fail together because they arrived together count as one failure. */
   failed(now: number): void {
     if (this.isAside(now)) return
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
@@ -67,10 +67,10 @@ export class BackendState {
   }
 }
 
-/** Running numbers of a backend, or of a route with all backends that it ever had. */
+/** Running counts of a backend, or of a route with all backends that it ever had. */
 export class RunningTally {
   connections = 0
-  /** Of connections that have ended. */
+  /** Counts of connections that have ended. */
   bytesIn = 0
   bytesOut = 0
 }

@@ -43,7 +43,7 @@ export class Dispatcher {
     this.#endDrained(now)
   }
 
-  /** What an order requests to know. */
+  /** The data that an order requests. */
   answerTo({ number, traffic }: Order): Answer {
     if (traffic === undefined) return { number }
     return { number, traffic: this.routeTable.traffic(traffic.withBackends) }

@@ -14,14 +14,14 @@ export interface Listener {
   readonly socket: number
   readonly protocol: RouteProtocol
   readonly side: Side
-  /** Undefined: rules of this node bring its clients, of any address. */
+  /** Undefined if rules of this node redirect its clients, which may have sent to any address. */
   readonly at: SocketAddress | undefined
 }
 
 /** What a worker starts with (`workerData`). */
 export interface WorkerSetup {
   readonly dataPath: DataPath
-  /** How many there are. */
+  /** The number of workers. */
   readonly workers: number
   readonly limits: ForwarderLimits
   readonly mark: number
@@ -30,7 +30,7 @@ export interface WorkerSetup {
   /** Sessions of all workers. */
   readonly occupancy: OccupancyMemory
   readonly port: MessagePort
-  /** Native workers are woken up by it when there is a message. */
+  /** The descriptor by which native workers are woken up when there is a message. */
   readonly wake: number
 }
 
@@ -45,13 +45,13 @@ export interface Order {
   readonly number: number
   readonly open?: readonly Listener[]
   readonly routes?: readonly (readonly [EntryId, Route | undefined])[]
-  /** Sockets; the main thread closes them once all workers have answered. */
+  /** Sockets to stop using; the main thread closes them once all workers have answered. */
   readonly close?: readonly number[]
-  /** Sockets that no other worker uses any more: this one closes each once no client waits there. */
+  /** Sockets that no other worker uses any more: this worker closes each once no client waits there. */
   readonly release?: readonly number[]
   /** For JavaScript workers. */
   readonly listeners?: ListenerOrder
-  /** The answer is to have what was counted of each route. */
+  /** Requests the counts of each route in the answer. */
   readonly traffic?: { readonly withBackends: boolean }
   readonly end?: true
 }

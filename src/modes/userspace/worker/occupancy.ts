@@ -19,9 +19,9 @@ export function createOccupancy(random: Pick<Random, 'below'>): OccupancyMemory 
 }
 
 /**
- * How many sessions all workers have together, by protocol and by client. Clients share 65,536
- * counters, so a client may be charged for another one, which no client can choose; the limits are
- * large compared with that.
+ * How many sessions all workers have together, by protocol and by client. Clients share 65,536 counters, so one
+ * client's sessions may count for another client. No client can choose which one, and the limits are large compared
+ * with this error.
  */
 export class Occupancy {
   readonly #numbers: Int32Array

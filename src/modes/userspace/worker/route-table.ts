@@ -28,9 +28,9 @@ export interface RouteMatch {
 export class RouteTable {
   readonly #environment: RouteEnvironment
   readonly #routes = new Map<EntryId, ServedRoute>()
-  /** Routes that were removed and still have clients. */
+  /** Routes that were removed but still have clients. */
   readonly #removed = new Map<EntryId, ServedRoute>()
-  /** Of both, those with removed backends that still have clients. */
+  /** Routes, removed or not, with removed backends that still have clients. */
   readonly #draining = new Set<ServedRoute>()
   readonly #matches: Readonly<Record<RouteProtocol, Map<string, RouteMatch>>> = {
     TCP: new Map(),
@@ -53,7 +53,7 @@ export class RouteTable {
     else if (known) this.#drain(known, now)
   }
 
-  /** What was counted of each route that had a connection, removed ones with clients too. */
+  /** The counts of each route that had a connection, including removed ones with clients. */
   traffic(withBackends: boolean): readonly RouteTraffic[] {
     const all = [...this.#routes.values(), ...this.#removed.values()]
     return all.flatMap((served) => trafficOf(served, withBackends) ?? [])
@@ -96,7 +96,7 @@ export class RouteTable {
     this.#draining.add(served)
   }
 
-  /** Except listeners that another route has taken over since. */
+  /** Leaves out listeners that another route has taken over since. */
   #closeListeners(served: ServedRoute): void {
     const { protocol, listeners } = served.route
     const matches = this.#matches[protocol]
@@ -111,7 +111,7 @@ function keyOf({ ip, port }: RouteListener): string {
   return addressKey(socketAddress(ip, port))
 }
 
-/** What a worker counted of a route; undefined: nothing. */
+/** What a worker counted for a route; undefined if nothing. */
 function trafficOf(served: ServedRoute, withBackends: boolean): RouteTraffic | undefined {
   if (served.tally.connections === 0) return undefined
   const { id, service } = served.route
@@ -130,7 +130,7 @@ function backendOf(state: BackendState): RouteTraffic['backends'][number] {
   return { ip, port, ...tallyOf(state.tally, state.sessions) }
 }
 
-/** With what the present connections have moved so far. */
+/** Includes what the present connections have moved so far. */
 function tallyOf(ended: RunningTally, sessions: Iterable<Session>): Tally {
   let { bytesIn, bytesOut } = ended
   let connectionsNow = 0

@@ -14,7 +14,7 @@ export interface SelectionParts {
   /** Backends that were set aside lately. */
   readonly aside: Set<BackendState>
   readonly limits: Pick<ForwarderLimits, 'attempts' | 'retryMs'>
-  /** Milliseconds since the epoch, for what other threads remember; all other times are this one's. */
+  /** Milliseconds since the epoch, for times that other threads use; all other times are of this thread's clock. */
   readonly wallTime: () => number
 }
 
@@ -39,7 +39,7 @@ export class Selection {
     this.request = request
   }
 
-  /** Undefined: no backend is left, or the limit of attempts or time is reached. */
+  /** Undefined if no backend is left, or the limit of attempts or time is reached. */
   next(now: number): BackendState | undefined {
     if (this.#tried.size > 0 && this.#isOver(now)) return undefined
     const chosen = this.#choose(now)
@@ -55,7 +55,7 @@ export class Selection {
     this.#parts.aside.add(state)
   }
 
-  /** The backend that the client had last, unless it is known not to answer; or a new one. */
+  /** The backend that the client had last, unless it is known not to answer; otherwise a new one. */
   #choose(now: number): BackendState | undefined {
     const { balancing } = this.request.match.served.route
     const pool = this.#pool
@@ -102,8 +102,8 @@ interface Choice {
 }
 
 /**
- * The backend for a new client, of those not tried yet: one that is not set aside if possible, else
- * any other. Undefined when all were tried.
+ * The backend for a new client, among those not tried yet: if possible one that is not set aside. Undefined when all
+ * were tried.
  */
 export function chooseBackend({ pool, tried, balancing, now }: Choice): BackendState | undefined {
   const left = [...pool.values()].filter((state) => !tried.has(state))
@@ -130,7 +130,7 @@ function inTurn(candidates: readonly BackendState[]): BackendState | undefined {
   return best
 }
 
-/** All with the fewest clients for their weight. */
+/** All backends with the fewest clients relative to their weight. */
 function leastLoaded(candidates: readonly BackendState[]): readonly BackendState[] {
   let least = Number.POSITIVE_INFINITY
   let found: BackendState[] = []

@@ -16,13 +16,13 @@ export type Pool = ReadonlyMap<number, BackendState>
 export interface RouteEnvironment {
   /** Milliseconds that connections may stay with a removed backend. */
   readonly drainMs: number
-  /** Chooses the first backend, so that several workers do not all begin with the same one. */
+  /** For choosing the first backend at random, so that several workers do not all begin with the same one. */
   readonly random: Random
 }
 
 /** A served route: its backends by pool, whose state outlives changes of the route. */
 export class ServedRoute {
-  /** With backends that are gone. */
+  /** Includes backends that are gone. */
   readonly tally = new RunningTally()
   readonly #environment: RouteEnvironment
   readonly #states = new Map<string, BackendState>()
@@ -40,7 +40,7 @@ export class ServedRoute {
     return this.#route
   }
 
-  /** For affinity: 52 bits that stand for the name by which its clients are remembered. */
+  /** For affinity: 52 bits of a hash of the name under which its clients are remembered. */
   get group(): number {
     return this.#group
   }
@@ -59,12 +59,12 @@ export class ServedRoute {
     return this.#states.values().some(({ leavesAt }) => leavesAt !== undefined)
   }
 
-  /** No backend is left. */
+  /** Whether no backend is left. */
   get isEmpty(): boolean {
     return this.#states.size === 0
   }
 
-  /** Takes a changed route over; its id and protocol are the same. */
+  /** Adopts a changed route with the same id and protocol. */
   update(route: Route, now: number): void {
     const sharedBefore = this.#route.affinity?.isShared
     this.#route = route
@@ -86,7 +86,7 @@ export class ServedRoute {
     this.sweep()
   }
 
-  /** The route is gone: every backend leaves. */
+  /** Called when the route is removed: every backend leaves. */
   drain(now: number): void {
     this.update({ ...this.#route, pools: { cluster: [], local: [] } }, now)
   }
@@ -98,7 +98,7 @@ export class ServedRoute {
     }
   }
 
-  /** A UDP client has no connection that could be lost: it is sent elsewhere at once. */
+  /** UDP clients have no connection that could be lost, so they are sent elsewhere at once. */
   get #drainMs(): number {
     return this.#route.protocol === 'UDP' ? 0 : this.#environment.drainMs
   }

@@ -11,20 +11,20 @@ const MAX_EXAMINED = 8
 const NOW = { TCP: 'connectionsNow', UDP: 'udpFlowsNow' } as const
 const EVER = { TCP: 'connections', UDP: 'udpFlows' } as const
 
-/** Share of the limit that UDP flows may use: a client opens one by a single, perhaps forged, datagram. */
+/** Share of the limit that UDP flows may use: a single, perhaps forged, datagram opens a flow. */
 const UDP_SHARE = 0.25
 
 /** Counters and limits that the table applies; times are milliseconds. */
 export interface SessionTableParts {
   readonly counters: Counters
-  /** Of all workers. */
+  /** Shared by all workers. */
   readonly occupancy: Occupancy
   readonly limits: Pick<ForwarderLimits, 'connections' | 'perClient' | 'idleMs' | 'udpIdleMs'>
 }
 
 /**
- * All clients of this worker, roughly the idle ones first. All workers together never have more
- * than allowed, but for those that they admit in the same instant.
+ * All clients of this worker, roughly the idle ones first. All workers together never have more sessions than allowed,
+ * except for those that they admit at the same instant.
  */
 export class SessionTable {
   readonly #parts: SessionTableParts
@@ -84,7 +84,9 @@ export class SessionTable {
     }
   }
 
-  /** Sessions that are not idle enough go to the end of the queue. A UDP flow need not be idle. */
+  /**
+   * Evicts an idle session. Sessions that are not idle enough go to the end of the queue. A UDP flow need not be idle.
+   */
   #evict(protocol: Session['protocol'], now: number): boolean {
     const sessions = this.#sessions[protocol]
     const idleEnough = protocol === 'TCP' ? IDLE_ENOUGH_MS : 0

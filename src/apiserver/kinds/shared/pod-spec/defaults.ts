@@ -1,4 +1,4 @@
-import { own, type Raw } from '../../../../resources/reader.ts'
+import { ownField, type Raw } from '../../../../resources/reader.ts'
 import { writeQuantities, writeQuantity } from '../checks.ts'
 import { changeEach, changePresent, defaultProtocol, fill } from '../edit.ts'
 
@@ -29,13 +29,16 @@ export function defaultPodSpec(given: Raw): Raw {
 
 /** The account stands under its old name, too; if the two differ, the new one counts. */
 function withAccount(spec: Raw): Raw {
-  const name = own(spec, 'serviceAccountName') || own(spec, 'serviceAccount')
+  const name = ownField(spec, 'serviceAccountName') || ownField(spec, 'serviceAccount')
   if (typeof name !== 'string' || name === '') return spec
   return { ...spec, serviceAccount: name, serviceAccountName: name }
 }
 
 function defaultContainer(given: Raw): Raw {
-  const container = fill(given, { ...CONTAINER, imagePullPolicy: pullPolicy(own(given, 'image')) })
+  const container = fill(given, {
+    ...CONTAINER,
+    imagePullPolicy: pullPolicy(ownField(given, 'image')),
+  })
   const sized = changePresent(container, 'resources', (resources) =>
     writeQuantities(resources, ['limits', 'requests']),
   )

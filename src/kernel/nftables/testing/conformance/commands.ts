@@ -6,7 +6,7 @@ import {
 } from '../../expression.ts'
 import type { Command, Element, Hook, SetSpec, Table } from '../../objects.ts'
 
-/** Commands in one table `conformance` of IPv4, in few words. */
+/** Short forms of commands in one IPv4 table `conformance`. */
 export const TABLE: Table = { family: 4, name: 'conformance' }
 
 export const table: Command = { do: 'addTable', table: TABLE }
@@ -68,7 +68,7 @@ export const SOURCE: Expression = {
   to: FIRST_REGISTER,
 }
 
-/** Looks the source address up; `to`: of a map. */
+/** Looks up the source address; `to` for a map. */
 export function lookup(name: string, to?: number): Expression {
   return { type: 'lookup', set: name, key: FIRST_REGISTER, ...(to === undefined ? {} : { to }) }
 }

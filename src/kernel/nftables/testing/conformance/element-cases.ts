@@ -32,7 +32,7 @@ const fields = (from: number, to: number) => ({
   keyEnd: Buffer.concat([bytes(10, 0, 0, 1), bytes(10, 0, to, 255)]),
 })
 
-/** What becomes of elements. */
+/** Cases for elements. */
 export const ELEMENT_CASES: readonly RefusalCase[] = [
   {
     name: 'an element is there already',

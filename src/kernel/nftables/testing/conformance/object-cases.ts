@@ -50,7 +50,7 @@ function ladder(jumps: number): readonly Command[] {
   ]
 }
 
-/** What becomes of tables, chains, sets and rules. */
+/** Cases for tables, chains, sets and rules. */
 export const OBJECT_CASES: readonly RefusalCase[] = [
   { name: 'everything again', given: [table, chain('a')], commands: [table, chain('a')] },
   {

@@ -1,21 +1,21 @@
 import type { Nftables } from '../../nftables.ts'
 import type { Command } from '../../objects.ts'
 
-/** What the kernel answers to one transaction. */
+/** The kernel's answer to one transaction. */
 export interface RefusalCase {
   readonly name: string
-  /** Taken before, in a transaction of its own. */
+  /** Commands that succeed before, in a separate transaction. */
   readonly given?: readonly Command[]
-  /** The same, of another socket, which stays open. */
+  /** The same for another socket, which stays open. */
   readonly other?: readonly Command[]
   readonly commands: readonly Command[]
-  /** With a generation that is over. */
+  /** The transaction names an outdated generation. */
   readonly isLate?: true
-  /** Absent: the kernel takes it. */
+  /** Absent if the kernel accepts the transaction. */
   readonly refused?: { readonly command?: number; readonly errno: number }
 }
 
-/** The answer to one case, over sockets of an nf_tables without tables, which is left so. */
+/** The answer to one case. It needs sockets of an nf_tables without tables, and leaves it empty. */
 export async function runCase(
   open: () => Nftables,
   { given = [], other = [], commands, isLate }: RefusalCase,

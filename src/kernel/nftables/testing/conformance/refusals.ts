@@ -2,5 +2,5 @@ import { ELEMENT_CASES } from './element-cases.ts'
 import { OBJECT_CASES } from './object-cases.ts'
 import type { RefusalCase } from './refusal-case.ts'
 
-/** What nf_tables takes and what it refuses: the fake and the kernel are both checked against it. */
+/** What nf_tables accepts and what it refuses: the fake and the kernel are both checked against these cases. */
 export const REFUSALS: readonly RefusalCase[] = [...OBJECT_CASES, ...ELEMENT_CASES]

@@ -135,7 +135,7 @@ async function openTcpListener(
   const options = { backlog: BACKLOG, ipv6Only: true, exclusive: true, reusePort: true }
   server.listen({ ...options, host: ip, port })
   await listening
-  // What goes wrong with one accept (too many open files) concerns that client only.
+  // An error of one accept (too many open files) concerns only that client.
   server.on('error', () => undefined)
   return {
     async close() {
@@ -145,12 +145,12 @@ async function openTcpListener(
   }
 }
 
-/** It accepts at least one client in each round of the event loop, and ends with the first round without one. */
+/** Node accepts at least one client in each round of the event loop; resolves after the first round without one. */
 async function untilStill(accepted: () => number): Promise<void> {
   let before = -1
   for (let round = 0; round <= BACKLOG && accepted() !== before; round++) {
     before = accepted()
-    // The first ends this round, the second the next one.
+    // The first call ends this round, the second one the next round.
     await setImmediate()
     await setImmediate()
   }
@@ -182,7 +182,7 @@ class TcpLink implements Session {
   #down: OneWay | undefined
   #isOver = false
 
-  /** `socket` is the client's, which is not read before a backend has taken it. */
+  /** `socket` is the client's; it is not read before a backend has accepted. */
   constructor(parts: ListenerParts, socket: Socket, selection: Selection) {
     this.#parts = parts
     this.#socket = socket
@@ -238,7 +238,7 @@ class TcpLink implements Session {
     })
   }
 
-  /** Until this backend has taken the client, another one may; after that, none can replace it. */
+  /** Until this backend has accepted the client, another one may be tried; after that it cannot be replaced. */
   #broken(server: Socket): void {
     if (this.#isOver || server !== this.#server) return
     if (this.#down) this.abort()
@@ -301,8 +301,8 @@ class TcpLink implements Session {
 }
 
 /**
- * One direction of a connection: from a source to a sink, at the speed of the slower one. What
- * the sink's kernel does not take at once keeps the source from being read.
+ * One direction of a connection: from a source to a sink, at the speed of the slower one. While the sink's kernel does
+ * not accept all bytes, the source is not read.
  */
 class OneWay {
   readonly #source: Socket
@@ -317,7 +317,7 @@ class OneWay {
     source.once('end', () => sink.end())
   }
 
-  /** Whether the sink has taken everything, so that the bytes may be overwritten. */
+  /** Whether the sink has accepted everything, so that the bytes may be overwritten. */
   get isClear(): boolean {
     return !this.#isWaiting
   }

@@ -1,4 +1,4 @@
-/** A limited number of large buffers, lent to sockets that receive much at the moment. */
+/** A limited number of large buffers, lent to sockets that are receiving much. */
 export class BufferPool {
   readonly #bytes: number
   readonly #max: number
@@ -10,7 +10,7 @@ export class BufferPool {
     this.#max = max
   }
 
-  /** Undefined: all are lent. */
+  /** Undefined if all are lent. */
   borrow(): Uint8Array | undefined {
     if (this.#lent === this.#max) return undefined
     this.#lent++
@@ -27,8 +27,8 @@ export class BufferPool {
 const OWN_BYTES = 1 << 13
 
 /**
- * The buffer into which one socket is read again and again. A socket that fills it has more bytes
- * waiting, and gets a large buffer until a read leaves space in it.
+ * The buffer into which one socket is read repeatedly. A socket that fills it has more bytes waiting; it gets a large
+ * buffer, until a read has fewer bytes than its own buffer holds.
  */
 export class ReadBuffer {
   readonly #pool: BufferPool
@@ -43,7 +43,7 @@ export class ReadBuffer {
     return this.#large ?? this.#own
   }
 
-  /** After a read of so many bytes that have been passed on. */
+  /** Called after a read of `length` bytes that have been passed on. */
   fit(length: number): void {
     if (length === this.current.length) this.#large ??= this.#pool.borrow()
     else if (length < OWN_BYTES) this.release()

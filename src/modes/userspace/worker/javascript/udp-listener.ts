@@ -18,8 +18,8 @@ import type { BufferPool } from './read-buffer.ts'
 /** An address at which this worker listens. */
 export interface OpenListener {
   /**
-   * Listens no more. TCP connections go on, and clients that the kernel has accepted
-   * are served; UDP flows end, because they answer from the listener's socket.
+   * Stops listening. TCP connections go on, and clients that the kernel has accepted are served; UDP flows end,
+   * because they answer from the listener's socket.
    */
   close(): Promise<void>
 }
@@ -31,9 +31,9 @@ export interface ListenerParts extends AdmissionParts {
   readonly connectMs: number
 }
 
-/** A datagram that is too long or meets a full send buffer is lost, as on any network. */
+/** The errors of a datagram that is too long or meets a full send buffer: it is lost, as on any network. */
 const HARMLESS: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMSGSIZE', 'ENOBUFS'])
-/** Datagrams that wait until the socket is connected, which takes a turn of the event loop. */
+/** Datagrams that wait until the socket is connected, which takes a round of the event loop. */
 const MAX_WAITING = 64
 /** Bytes that may wait for space in the kernel's send buffer; later datagrams are lost. */
 const MAX_UNSENT = 1 << 20
@@ -57,7 +57,7 @@ export async function openUdpListener(
   return new UdpListener(parts, socket, socketAddress(ip, port))
 }
 
-/** A client that has no backend yet. */
+/** A client without a backend so far. */
 interface NewFlow {
   readonly key: string
   readonly from: RemoteInfo
@@ -75,7 +75,7 @@ class UdpListener implements OpenListener {
     this.#socket = socket
     this.#destination = destination
     socket.on('message', (datagram, from) => this.#take(datagram, from))
-    // An answer that could not be delivered concerns its client only.
+    // An answer that could not be delivered concerns only its client.
     socket.on('error', () => undefined)
   }
 
@@ -94,14 +94,14 @@ class UdpListener implements OpenListener {
     }
   }
 
-  /** Undefined: this client gets nothing. */
+  /** Undefined if this client is not served. */
   #admit({ address, port }: RemoteInfo): Selection | undefined {
     const client = peerAddress(address, port)
     const where = { side: 'others', destination: this.#destination } as const
     return client && admit(this.#parts, 'UDP', { ...where, client, now: Date.now() })
   }
 
-  /** Another backend may take what the first one refused. */
+  /** If a backend refuses the datagram, the next one is tried. */
   #begin(newFlow: NewFlow, datagram: Uint8Array): void {
     const { key, from, selection } = newFlow
     const state = selection.next(Date.now())
@@ -125,11 +125,11 @@ interface FlowEnds {
   readonly state: BackendState
   readonly onAnswer: (datagram: Uint8Array) => void
   readonly onEnd: () => void
-  /** The backend is not there; `datagram` is what it was sent last, and never answered. */
+  /** Called when the backend is not there; `datagram` is the last one sent to it, if it never answered. */
   readonly onRefused: (datagram: Uint8Array) => void
 }
 
-/** One client that talks to one address of a Service over UDP. */
+/** One client that communicates with one address of a Service over UDP. */
 class UdpFlow implements Session {
   readonly protocol = 'UDP'
   readonly client: string
@@ -204,7 +204,7 @@ class UdpFlow implements Session {
     this.#ends.onAnswer(datagram)
   }
 
-  /** The backend is not there. */
+  /** Called when the backend is not there. */
   #failed({ code }: NodeJS.ErrnoException): void {
     if (this.#isOver || HARMLESS.has(code)) return
     this.#selection.failed(this.#ends.state, Date.now())
@@ -213,7 +213,7 @@ class UdpFlow implements Session {
   }
 }
 
-/** The address of a peer, from Node's text such as `fe80::1%eth0`; undefined: it is gone already. */
+/** The address of a peer, from Node's text such as `fe80::1%eth0`; undefined if the peer is gone already. */
 export function peerAddress(text = '', port = 0): SocketAddress | undefined {
   const zone = text.indexOf('%')
   const ip = parseIp(zone < 0 ? text : text.slice(0, zone))

@@ -10,9 +10,9 @@ export interface Handler {
 const TICK_MS = 1_000
 
 /**
- * The loop of one thread, which waits in the kernel and nowhere else: it never returns to
- * Node's own event loop. Descriptors are closed at the end of a round, because in the middle
- * of it the kernel could reuse the number, and an old event would reach the new descriptor.
+ * The loop of one thread, which waits in the kernel and nowhere else: it never returns to Node's own event loop.
+ * Descriptors are closed at the end of a round. If one were closed earlier, the kernel could reuse the number, and an
+ * event of the old descriptor would reach the new one.
  */
 export class EventLoop {
   readonly #timers = new Timers()
@@ -30,19 +30,19 @@ export class EventLoop {
     this.#poller = poller
   }
 
-  /** Whole milliseconds of the monotonic clock, as first read after the last wait. */
+  /** Whole milliseconds of the monotonic clock, read when first needed after the last wait. */
   get now(): number {
     this.#now ??= Math.floor(performance.now())
     return this.#now
   }
 
-  /** For reading and writing, edge-triggered. */
+  /** Watches for reading and writing, edge-triggered. */
   watch(descriptor: number, handler: Handler): boolean {
     this.#handlers[descriptor] = handler
     return this.#poller.addEdge(descriptor)
   }
 
-  /** As long as there is something to read; `shared` with other threads. */
+  /** Watches for reading, level-triggered; `shared` with other threads. */
   watchReadable(descriptor: number, handler: Handler, shared = false): boolean {
     this.#handlers[descriptor] = handler
     return shared ? this.#poller.addShared(descriptor) : this.#poller.addReadable(descriptor)
@@ -60,7 +60,7 @@ export class EventLoop {
     this.#closing.push(descriptor)
   }
 
-  /** Drops the handler of a connection, which stays open until `close`, or is reset at the end. */
+  /** Drops the handler of a connection. The connection stays open until `close`, or is reset at the end. */
   silence(socket: number): void {
     this.#handlers[socket] = undefined
     this.#silent.add(socket)
@@ -81,7 +81,7 @@ export class EventLoop {
     this.#stopped = true
   }
 
-  /** Returns after `stop`. */
+  /** Returns only after `stop`. */
   run(): void {
     const onReady = (descriptor: number, events: number) =>
       this.#handlers[descriptor]?.ready(descriptor, events)
@@ -127,13 +127,13 @@ interface Timer {
 }
 
 /**
- * Timers of one thread. Those of the same duration end in the order in which they were set, so
- * each duration has a queue, and setting or cancelling one costs the same however many there are.
+ * Timers of one thread. Those of the same duration end in the order in which they were set, so each duration has a
+ * queue. The cost of setting or cancelling a timer does not depend on their number.
  */
 class Timers {
   readonly #queues = new Map<number, Timer[]>()
 
-  /** Runs `task` at `now` + `ms`; the result cancels it. */
+  /** Runs `task` at `now` + `ms`; returns a function that cancels it. */
   after(now: number, ms: number, task: () => void): () => void {
     const timer: Timer = { at: now + ms, task, isCancelled: false }
     const queue = this.#queues.get(ms)
@@ -144,7 +144,7 @@ class Timers {
     }
   }
 
-  /** Milliseconds until the next one is due; infinite if there is none. */
+  /** Milliseconds until the next timer is due; infinite without a timer. */
   next(now: number): number {
     let next = Number.POSITIVE_INFINITY
     for (const queue of this.#queues.values()) {

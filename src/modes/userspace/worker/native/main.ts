@@ -18,12 +18,12 @@ import { type FlowParts, UdpFlow } from './udp-flow.ts'
 
 /** Conntrack remembers a silent client longer than this, whatever its settings. */
 const REMEMBERED_MS = 5_000
-/** Datagrams that are taken before others have their turn. */
+/** Datagrams that are read before other descriptors have their turn. */
 const AT_ONCE = 64
 
-/** A direction with more bytes than this at once gets a pipe. */
+/** A direction with more bytes than this waiting gets a pipe. */
 const BUFFER_BYTES = 1 << 16
-/** Of all workers; two descriptors each. */
+/** For all workers together; two descriptors each. */
 const MAX_PIPES = 256
 
 /** The life of a native worker, from its setup to the order to end: it blocks this thread. */
@@ -78,7 +78,7 @@ class NativeWorker implements Handler {
     this.#poller.close()
   }
 
-  /** The main thread has sent a message. */
+  /** Called when the main thread has sent a message. */
   ready(): void {
     this.#sys.read(this.#setup.wake, this.#wakeMemory.address, 8)
     const { port } = this.#setup
@@ -112,7 +112,7 @@ class NativeWorker implements Handler {
     this.#listeners.delete(socket)
   }
 
-  /** Between two rounds: no event waits for their numbers, and hardly any client can come between. */
+  /** Called between two rounds: no event waits for these descriptors, and hardly any client can arrive in between. */
   #release(sockets: readonly number[]): void {
     this.#loop.again(() => {
       for (const socket of sockets) {
@@ -145,7 +145,7 @@ class UdpListener implements Handler {
     this.#listener = listener
   }
 
-  /** Answers leave by the socket itself, so flows end with it. */
+  /** Answers are sent by the listener's socket, so flows end with it. */
   close(): void {
     this.#parts.loop.forget(this.#listener.socket)
     for (const flow of this.#flows.values()) flow.abort()
@@ -161,7 +161,7 @@ class UdpListener implements Handler {
     }
   }
 
-  /** `addressed`: as rules of this node left it. */
+  /** `addressed`: the destination after translation by rules of this node. */
   #take(length: number, source: SocketAddress, addressed: SocketAddress): void {
     const key = addressKey(source) + addressKey(addressed)
     const known = this.#flows.get(key)
@@ -182,8 +182,8 @@ class UdpListener implements Handler {
   }
 
   /**
-   * Whether a flow still goes to its client's destination: the address may now belong to another
-   * Service, and once conntrack has forgotten the client, the same client port may send elsewhere.
+   * Whether a flow still goes to its client's destination. The address may now belong to another Service, and once
+   * conntrack has forgotten the client, the same client port may send elsewhere.
    */
   #isRight({ request, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
     const { routeTable, loop } = this.#parts
@@ -194,7 +194,7 @@ class UdpListener implements Handler {
     return wanted !== undefined && addressKey(wanted) === addressKey(destination)
   }
 
-  /** Goes on until a backend takes the first datagram. */
+  /** Tries backends until one accepts the first datagram. */
   #begin(newFlow: NewFlow, length: number): void {
     const { loop, counters, io } = this.#parts
     const { selection } = newFlow
@@ -209,7 +209,7 @@ class UdpListener implements Handler {
     this.#parts.unreachable.send({ ...selection.request, length })
   }
 
-  /** Another backend may take what the first one refused. */
+  /** If a backend refuses the datagram, the next one is tried. */
   #tryNext(newFlow: NewFlow, datagram: Uint8Array): void {
     this.#parts.datagrams.load(datagram)
     this.#begin(newFlow, datagram.length)
@@ -233,10 +233,10 @@ class UdpListener implements Handler {
   }
 }
 
-/** A client that has no backend yet. */
+/** A client without a backend so far. */
 interface NewFlow {
   readonly key: string
-  /** The address that answers leave by. */
+  /** The source address of answers. */
   readonly from: SocketAddress
   readonly selection: Selection
 }

@@ -7,7 +7,7 @@ import type { NativeMemory } from '../../../../kernel/sockets/syscalls.ts'
 export interface SharedIo {
   readonly sockets: Sockets
   readonly pipes: PipePool
-  /** Bytes on their way from one socket to another, within one call. */
+  /** Bytes that are being moved from one socket to another, within one call. */
   readonly buffer: NativeMemory
 }
 
@@ -15,30 +15,30 @@ export interface SharedIo {
 const MAX_STEPS = 16
 
 /**
- * `waiting` for a socket, wants to go on with `more` after others had their turn, `done` with
- * everything including the end, or `broken`: the connection has to be reset.
+ * `waiting` for a socket; `more` to do after others had their turn; `done` with everything including the end; or
+ * `broken`: the connection has to be reset.
  */
 export type Progress = 'waiting' | 'more' | 'done' | 'broken'
 
 /**
- * One direction of a connection: from a source to a sink, at the speed of the slower one. Small
- * amounts are read into this process and written on at once. A source that fills the whole buffer
- * has more bytes: they go through a pipe (splice), without a copy, until none is left for now.
+ * One direction of a connection: from a source to a sink, at the speed of the slower one. Small amounts are read into
+ * this process and written on at once. A source that fills the whole buffer has more bytes: they go through a pipe
+ * (splice), without a copy, until no more are available.
  */
 export class OneWay {
-  /** Set by events, cleared by the kernel's answer. */
+  /** Set by events, cleared when the kernel has nothing to read. */
   isReadable = false
   isWritable = false
-  /** The source has ended, or sent urgent data: a short read is not the last one. */
+  /** The source has ended, or sent urgent data: there is more to read after a short read. */
   readsOn = false
-  /** Payload that the sink took. */
+  /** Payload that the sink accepted. */
   bytes = 0
   readonly #io: SharedIo
   readonly #source: number
   readonly #sink: number
   #pipe: Pipe | undefined
   #piped = 0
-  /** Read, and not taken by the sink yet. */
+  /** Bytes that were read but not accepted by the sink yet. */
   #held: Uint8Array | undefined
   #hasEnded = false
   #isDone = false
@@ -53,12 +53,12 @@ export class OneWay {
     return this.#isDone
   }
 
-  /** Bytes wait for the sink. */
+  /** Whether bytes wait for the sink. */
   get isBlocked(): boolean {
     return this.#held !== undefined || this.#piped > 0
   }
 
-  /** Puts bytes before all that the source sends. */
+  /** Inserts bytes before everything that the source sends. */
   prepend(bytes: Uint8Array): void {
     this.#held = bytes
   }
@@ -72,7 +72,7 @@ export class OneWay {
     return 'more'
   }
 
-  /** Gives back what it borrowed; nothing will be pumped any more. */
+  /** Returns the borrowed pipe; nothing will be pumped any more. */
   release(): void {
     if (this.#pipe === undefined) return
     if (this.#piped > 0) this.#io.pipes.discard(this.#pipe)
@@ -80,7 +80,7 @@ export class OneWay {
     this.#pipe = undefined
   }
 
-  /** Undefined: there may be more to do. */
+  /** Undefined if there may be more to do. */
   #step(): Progress | undefined {
     if (this.#held !== undefined) return this.#sendHeld(this.#held)
     if (this.#piped > 0) return this.#emptyPipe(this.#pipe)
@@ -149,13 +149,13 @@ export class OneWay {
     return 'waiting'
   }
 
-  /** Nothing to do for now: another direction may need the pipe. */
+  /** Called when there is nothing to do at the moment: another direction may need the pipe. */
   #rest(): Progress {
     this.release()
     return 'waiting'
   }
 
-  /** The caller of `pump` passes the end on. */
+  /** Called at the end of the source; the caller of `pump` passes the end on. */
   #end(): Progress {
     this.release()
     this.#isDone = true

@@ -66,7 +66,7 @@ class TcpLink implements Handler, Session {
     return this.#down?.bytes ?? 0
   }
 
-  /** With the first backend. */
+  /** Connects to the first backend. */
   begin(): void {
     this.#parts.sessionTable.add(this)
     this.#tryNext()
@@ -115,7 +115,7 @@ class TcpLink implements Handler, Session {
     else if (events & OUT) this.#established(events)
   }
 
-  /** This backend does not take the client; another one may. */
+  /** Called when this backend does not accept the client; another one may. */
   #failed(): void {
     this.#cancel()
     const state = this.#state
@@ -136,7 +136,7 @@ class TcpLink implements Handler, Session {
     const { request } = this.#selection
     const { proxyProtocol } = request.match.served.route
     if (proxyProtocol) up.prepend(proxyHeader(proxyProtocol, request))
-    // The client has most likely sent bytes and can receive: both are tried without an event.
+    // The client has most likely sent bytes and can receive, so both are tried without waiting for an event.
     up.isReadable = true
     down.isWritable = true
     if (!loop.watch(this.#socket, this)) this.abort()
@@ -182,7 +182,7 @@ class TcpLink implements Handler, Session {
     })
   }
 
-  /** One end was reset: so is the other, once the bytes for it have left this machine. */
+  /** Called when one end was reset: the other is reset once the bytes for it have left this machine. */
   #breakOff(): void {
     if (this.#isOver) return
     const { loop, io } = this.#parts
@@ -194,7 +194,7 @@ class TcpLink implements Handler, Session {
     this.#finish()
   }
 
-  /** Half of the connection is over; with the other half all of it is. */
+  /** Called when one direction has ended; when both have, the connection is over. */
   #ended(way: OneWay): void {
     if (this.#up?.isDone && this.#down?.isDone) this.#finish()
     else {
@@ -234,8 +234,8 @@ interface ResetParts {
 }
 
 /**
- * Resets a connection after the bytes that it was given have been sent: a reset throws away what
- * still waits for its first transmission, and a server may well answer and then reset.
+ * Resets a connection after its pending bytes have been sent: a reset would discard bytes that still wait for their
+ * first transmission, and a server may answer and then reset.
  */
 function resetWhenSent(socket: number, parts: ResetParts): void {
   const { loop, sockets } = parts

@@ -5,7 +5,7 @@ import type { Listener } from '../messages.ts'
 import type { Handler } from './event-loop.ts'
 import { type LinkParts, linkTcp } from './tcp-link.ts'
 
-/** Milliseconds without a try after accept(2) failed. */
+/** Milliseconds to wait after accept(2) failed. */
 const PAUSE_MS = 100
 /** Clients that are accepted before other descriptors have their turn. */
 const AT_ONCE = 64
@@ -25,7 +25,7 @@ export class TcpListener implements Handler {
     this.#listener = listener
   }
 
-  /** Clients that the kernel has accepted already are served, too; closing would reset them. */
+  /** Serves clients that the kernel has already accepted before closing, which would reset them. */
   close(): void {
     this.#cancelPause()
     while (this.#acceptSome());
@@ -37,7 +37,7 @@ export class TcpListener implements Handler {
     if (!this.#acceptSome() && sys.errno() !== ERRNO.again) this.#pause()
   }
 
-  /** Whether more clients may be waiting; if not, `errno` has the reason. */
+  /** Accepts some clients; returns whether more may be waiting. If not, `errno` has the reason. */
   #acceptSome(): boolean {
     const { sockets } = this.#parts.io
     for (let count = 0; count < AT_ONCE; count++) {
@@ -51,7 +51,7 @@ export class TcpListener implements Handler {
     return true
   }
 
-  /** Out of descriptors, most likely: trying again at once would only burn the processor. */
+  /** Most likely there are no free descriptors: trying again at once would only waste processor time. */
   #pause(): void {
     const { loop } = this.#parts
     const { socket } = this.#listener
@@ -63,8 +63,8 @@ export class TcpListener implements Handler {
     const { io, loop, counters } = this.#parts
     const { at, side } = this.#listener
     const client = this.#peer.slice()
-    const isSix = client[0] === AF_INET6
-    const destination = at ?? io.sockets.originalDestination(socket, isSix)
+    const isIpv6 = client[0] === AF_INET6
+    const destination = at ?? io.sockets.originalDestination(socket, isIpv6)
     if (destination === undefined) {
       counters.add('unserved')
       return false

@@ -7,7 +7,7 @@ import type { ConnectionRequest, Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
 
-/** A datagram that is too long or meets a full send buffer is lost, as on any network. */
+/** The errors of a datagram that is too long or meets a full send buffer: it is lost, as on any network. */
 const HARMLESS: ReadonlySet<number> = new Set([
   ERRNO.again,
   ERRNO.interrupted,
@@ -26,21 +26,21 @@ export interface FlowParts {
 
 /** The two ends of a flow, and what its listener does when it ends. */
 export interface FlowEnds {
-  /** Connected to the backend. */
+  /** The socket that is connected to the backend. */
   readonly server: number
-  /** Answers leave by this socket, with this address. */
+  /** The socket from which answers are sent, with this address. */
   readonly replies: number
   readonly from: SocketAddress
   readonly state: BackendState
   readonly onEnd: () => void
-  /** The backend is not there; `datagram` is what it was sent last, and never answered. */
+  /** Called when the backend is not there; `datagram` is the last one sent to it, if it never answered. */
   readonly onRefused: (datagram: Uint8Array) => void
 }
 
 /** Longer datagrams are not kept for another backend. */
 const KEPT_BYTES = 2048
 
-/** One client that talks to one address of a Service over UDP. */
+/** One client that communicates with one address of a Service over UDP. */
 export class UdpFlow implements Handler, Session {
   readonly protocol = 'UDP'
   readonly client: string
@@ -50,7 +50,7 @@ export class UdpFlow implements Handler, Session {
   readonly #parts: FlowParts
   readonly #ends: FlowEnds
   readonly #selection: Selection
-  /** The last datagram before the first answer. */
+  /** The last datagram, until the first answer. */
   #unanswered: Uint8Array | undefined
   #hasAnswered = false
   #isOver = false
@@ -71,7 +71,7 @@ export class UdpFlow implements Handler, Session {
     return this.#selection.request
   }
 
-  /** Passes on the datagram that was received last; false: the backend is not there. */
+  /** Passes on the datagram that was received last; false if the backend is not there. */
   pass(length: number): boolean {
     const { datagrams, counters, loop } = this.#parts
     this.lastActive = loop.now
@@ -114,7 +114,7 @@ export class UdpFlow implements Handler, Session {
     this.#ends.onEnd()
   }
 
-  /** After a failed call: a full buffer loses a datagram, a backend that is not there the flow. */
+  /** Whether the backend refused, after a failed call: a full buffer only loses the datagram. */
   #isRefused(): boolean {
     const errno = this.#parts.datagrams.errno()
     if (HARMLESS.has(errno)) return false

@@ -12,7 +12,7 @@ import type { Session } from '../session.ts'
 
 export const DRAIN_MS = 1000
 
-/** The first backend has the first turn: no turn begins at random. */
+/** The first backend is chosen first: nothing begins at random. */
 export const NO_CHANCE = { uuid: () => '', below: () => 0 }
 
 const ip = (text: string) => parseIp(text) as IpAddress
