@@ -33,7 +33,7 @@ export const notReady = checkOfEachNode('not-ready', (facts) => {
   ]
 })
 
-/** Before that, something is not there yet. */
+/** Whether node-proxy was ready before: the reasons of a start say that something is not there yet. */
 function hasBeenReady(reasons: readonly string[]): boolean {
   return reasons.length > 0 && !reasons.some((reason) => reason.endsWith(' yet'))
 }
