@@ -4,10 +4,10 @@ import { type ApiResource, collectionPath, objectPath } from './discovery/api-re
 import { openCatalogue } from './discovery/catalogue.ts'
 import { objectsOf } from './reading/list-pages.ts'
 
-/** Of more names a shell shows none well. */
+/** The most names that are offered; shells do not show more of them well. */
 const MAX_NAMES = 500
 
-/** The resources that can be listed, by their names in paths; of `isIncluded` alone. */
+/** The names in paths of the resources that can be listed and that `isIncluded` accepts. */
 export async function typeNames(
   context: CommandContext,
   isIncluded: (resource: ApiResource) => boolean = () => true,

@@ -36,7 +36,7 @@ export async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buff
   }
   for (const [index, text] of (flags.fromLiteral ?? []).entries()) {
     const at = text.indexOf('=')
-    // The text without its value would be the value itself if the key is missing.
+    // The message does not quote the text: without a key, it may be the secret value.
     if (at <= 0) throw usageError(`--from-literal number ${index + 1} is not KEY=VALUE`)
     add(text.slice(0, at), Buffer.from(unquoted(text.slice(at + 1))))
   }
@@ -59,7 +59,7 @@ function addLine(line: string, place: string, add: (key: string, value: Buffer) 
   add(text.slice(0, at), Buffer.from(text.slice(at + 1)))
 }
 
-/** As kubectl: quotes around a literal that a shell did not take. */
+/** Removes the quotes around a literal that a shell did not remove, as kubectl does. */
 function unquoted(text: string): string {
   return text.replace(/^(["'])(.*)\1$/su, '$2')
 }

@@ -18,7 +18,7 @@ export interface GetFlags extends ScopeFlags {
   readonly raw?: string
 }
 
-/** Adds them to the command. */
+/** Adds these flags to the command. */
 export function addGetFlags(command: Command): void {
   command
     .option('-o, --output <format>', FORMATS)
