@@ -12,11 +12,11 @@ export interface DaemonAccess {
   readonly run: Run
   readonly node: Namespace
   readonly dataDir: string
-  /** Of an administrator. */
+  /** A client with the permissions of an administrator. */
   readonly api: ApiClient
 }
 
-/** Makes the account of node-proxy, with its role, and a kubeconfig for it; the path of that. */
+/** Creates the account of node-proxy, with its role, and a kubeconfig for it. @returns the path of the kubeconfig */
 export async function daemonKubeconfig({ run, node, dataDir, api }: DaemonAccess): Promise<string> {
   const { namespace, name } = ACCOUNT
   await create(api, `/api/v1/namespaces/${namespace}/serviceaccounts`, {
