@@ -1,4 +1,4 @@
-/** Barks once: when a whole time is over, or when nothing was heard for too long. */
+/** Calls back once: when the whole time is over, or when `heard` was not called for too long. */
 export class Watchdog {
   readonly #bark: (code: 'NP_UML_TIMEOUT' | 'NP_UML_SILENT') => void
   readonly #silenceMs: number | undefined

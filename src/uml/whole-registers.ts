@@ -14,8 +14,8 @@ export function hasWideRegisters(cpuinfo: string): boolean {
 }
 
 /**
- * The variables with which User-mode Linux starts on this processor, whose library goes into
- * `scratch`; none where it starts anyway. Throws NP_UML_MISSING without a compiler.
+ * The environment variables that User-mode Linux needs to start on this processor; none if it starts without. They name
+ * a library that is compiled into `scratch`. Throws NP_UML_MISSING without a compiler.
  */
 export async function withWholeRegisters(
   scratch: string,
