@@ -1,13 +1,13 @@
 import type { NodeObject, PodObject } from '../files/data/kubernetes.ts'
 import type { EntryMessage, StatusMessage } from '../files/data/messages.ts'
 
-/** An answer that is no success: a Status of the API server, or an error of a node-proxy. */
+/** A failure as an answer: a Status of the API server, or an error of a node-proxy. */
 export interface MadeFailure {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** How one node of a cluster that is made up is other than the rest. */
+/** How one node of a made-up cluster differs from the others. */
 export interface Peculiarity {
   readonly failure?: MadeFailure
   readonly status?: StatusMessage
@@ -108,7 +108,7 @@ export function nodeStatus(
     nodeName: name,
     driftRepaired: `${number % 4}`,
     programming,
-    // Conflicts are on every node alike: here, on one, so that the others have none.
+    // Real conflicts are on every node. Here they are on one node, so that the others have none.
     problems: number === 9 ? problems : [],
     ...own.status,
   }

@@ -1,4 +1,4 @@
-/** Does something for each item, for so many at once. `task` must not throw. */
+/** Runs a task for each item, with a limit of tasks at the same time. `task` must not throw. */
 export async function eachOf<T>(
   items: readonly T[],
   atOnce: number,

@@ -3,7 +3,7 @@ import { RequestError } from '../data/request-error.ts'
 import type { NodeFailure } from '../nodes/node-reading.ts'
 import type { ClusterState } from './cluster-state.ts'
 
-/** The Nodes, once they are listed; none with the signal. */
+/** Resolves to the Nodes when they are listed; to an empty list if the signal is aborted before. */
 export function listed(
   { nodes }: ClusterState,
   signal: AbortSignal,
@@ -21,7 +21,7 @@ export function listed(
   })
 }
 
-/** What went wrong, of anything that was thrown. */
+/** The failure that a thrown value stands for. */
 export function failureOf(error: unknown): NodeFailure {
   if (error instanceof RequestError) {
     const { message, code, status } = error

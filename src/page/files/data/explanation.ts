@@ -12,7 +12,7 @@ export interface ExplanationMessage {
   readonly desiredUnknown?: string
   /** What the kernel does, each outcome with its probability. */
   readonly observed: readonly OutcomeMessage[]
-  /** Where the kernel does otherwise than node-proxy wants. */
+  /** How the kernel differs from what node-proxy wants. */
   readonly differences: readonly string[]
 }
 

@@ -8,14 +8,14 @@ import type {
   StatusMessage,
 } from './messages.ts'
 
-/** The packet that is to be explained, as a person writes it. */
+/** The packet to explain, as the user writes it. */
 export interface ExplainQuery {
   /** An address, or `node`. */
   readonly source: string
   /** ADDRESS:PORT, or namespace/name[:port]. */
   readonly destination: string
   readonly protocol: string
-  /** Empty: that of the route back. */
+  /** Empty: the interface of the route back. */
   readonly inInterface: string
 }
 
@@ -26,7 +26,7 @@ export interface NodeApi {
   entries(service: string, signal: AbortSignal): AsyncGenerator<readonly EntryMessage[]>
   /** Empty: of all Services. */
   traffic(service: string, signal: AbortSignal): AsyncGenerator<readonly ServiceTrafficMessage[]>
-  /** The last ones, and then each further one until it is stopped. */
+  /** The last changes, and then each further one, until the signal. */
   changes(signal: AbortSignal): AsyncGenerator<readonly ChangeMessage[]>
   explain(query: ExplainQuery, signal: AbortSignal): Promise<ExplanationMessage>
 }
@@ -46,7 +46,7 @@ export function nodeApi(connection: Connection): NodeApi {
   }
 }
 
-/** Without what is empty. */
+/** The query of a request, without empty fields. */
 function query(fields: Readonly<Record<string, string>>): string {
   const given = Object.entries(fields).filter(([, value]) => value !== '')
   return `${new URLSearchParams(given)}`

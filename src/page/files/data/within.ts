@@ -1,9 +1,9 @@
-/** A request that was given up, because its answer took too long. */
+/** The error of a request that was aborted because its answer took too long. */
 export class LateError extends Error {
   override readonly name = 'LateError'
 }
 
-/** Runs a task whose signal ends it after so many milliseconds. Throws LateError then, else what the task throws. */
+/** Runs a task with a time limit. Throws LateError after the limit, and otherwise what the task throws. */
 export async function within<T>(
   ms: number,
   signal: AbortSignal,

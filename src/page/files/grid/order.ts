@@ -6,7 +6,7 @@ export interface Order<Key extends string = string> {
 
 type Value = string | number
 
-/** Rows in an order; those that are equal keep theirs. */
+/** Sorts rows; equal rows keep their order. */
 export function sortRows<Row, Key extends string>(
   rows: readonly Row[],
   { sort, isDescending }: Order<Key>,
@@ -17,7 +17,7 @@ export function sortRows<Row, Key extends string>(
   return rows.toSorted((a, b) => direction * compare(valueOf(a), valueOf(b)))
 }
 
-/** What a click on a heading makes of the order: texts rise first, numbers fall first. */
+/** The order after a click on a heading. The first click sorts texts ascending, and numbers descending. */
 export function orderedBy<Key extends string>(
   order: Order<Key>,
   sort: Key,

@@ -5,14 +5,14 @@ import type { TrafficSample } from '../traffic/traffic-rates.ts'
 
 /** What the page knows of one node-proxy. Each part changes on its own. */
 export interface NodeState {
-  /** Undefined: it has not answered yet. */
+  /** Undefined: the node-proxy has not answered yet. */
   readonly status: Store<StatusMessage | undefined>
-  /** Undefined: they are not read yet. */
+  /** Undefined: the Services are not read yet. */
   readonly services: Store<readonly ServiceMessage[] | undefined>
   /** Totals of the last two readings. */
   readonly traffic: Store<readonly [TrafficSample | undefined, TrafficSample | undefined]>
   readonly latency: Store<readonly LatencyPoint[]>
-  /** Why it cannot be read now; undefined: it can. */
+  /** Why the node-proxy cannot be read now; undefined: it can. */
   readonly failure: Store<string | undefined>
   /** Why its traffic cannot be read; undefined: it can. */
   readonly trafficFailure: Store<string | undefined>
@@ -32,7 +32,7 @@ export function nodeState(): NodeState {
   }
 }
 
-/** How many things an operator has to look at. */
+/** The number of problems that an operator should look at. */
 export function countProblems(status: StatusMessage | undefined): number {
   const { reasons = [], warnings = [], refusals = [], problems = [] } = status ?? {}
   return reasons.length + warnings.length + refusals.length + problems.length

@@ -1,25 +1,25 @@
 import { BY_NAME } from '../text/by-name.ts'
 import { formatCount, formatCountOf } from '../text/format.ts'
 
-/** What one node has. */
+/** The value of one node. */
 export interface NodeValue<T> {
   readonly node: string
   readonly value: T
 }
 
-/** Nodes that have the same. */
+/** Nodes with the same value. */
 export interface NodeGroup<T> {
   readonly value: T
   readonly nodes: readonly string[]
 }
 
-/** How far nodes have the same. */
+/** How far nodes have the same value. */
 export interface Agreement<T> {
-  /** The most frequent value first; of equally frequent ones that of the node whose name comes first. */
+  /** The most frequent value first; equally frequent ones by the first name of their nodes. */
   readonly groups: readonly NodeGroup<T>[]
-  /** More than half of the nodes; undefined: no value is that frequent. The rule is that of `orchctl doctor --nodes`. */
+  /** The value of more than half of the nodes; undefined: there is none. `orchctl doctor --nodes` has the same rule. */
   readonly usual: NodeGroup<T> | undefined
-  /** Of how many nodes a value is known. */
+  /** The number of nodes whose value is known. */
   readonly known: number
 }
 
@@ -38,7 +38,7 @@ export function shareWords({ nodes }: NodeGroup<unknown>, known: number): string
   return `${formatCount(nodes.length)} of ${formatCountOf(known, 'node')}`
 }
 
-/** Names and groups that are listed; of the others, the number is. */
+/** The most names, and the most groups, that are listed; the others are counted. */
 const LISTED = 4
 
 /** `nftables on node-1, node-2; ipvs on node-3` */
@@ -53,7 +53,7 @@ export function groupsWords<T>(
   return [...texts, ...(more > 0 ? [`${formatCount(more)} other values`] : [])].join('; ')
 }
 
-/** The first names, and how many there are beside. */
+/** The first names, and the number of the others. */
 export function listedNames(names: readonly string[]): string {
   const more = names.length - LISTED
   const named = names.slice(0, LISTED).join(', ')

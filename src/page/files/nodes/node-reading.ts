@@ -2,7 +2,7 @@ import type { StatusMessage } from '../data/messages.ts'
 
 /** What is known of the node-proxy of one node. */
 export interface NodeReading {
-  /** Of the last answer, and of the one before. */
+  /** The status of the last answer; `before`: of the one before. */
   readonly status: StatusMessage | undefined
   readonly before: StatusMessage | undefined
   /** Why the last request failed; undefined: it was answered. */
@@ -11,7 +11,7 @@ export interface NodeReading {
   readonly failures: number
 }
 
-/** A request that was refused or got no answer, as RequestError has it. */
+/** A request that was refused or got no answer; the fields are those of RequestError. */
 export interface NodeFailure {
   readonly message: string
   readonly code: string
@@ -26,7 +26,7 @@ export function answered(old: NodeReading | undefined, status: StatusMessage): N
   return { status, before: old?.status, failure: undefined, failures: 0 }
 }
 
-/** A reading after a request that failed: what was read last stays. */
+/** A reading after a request that failed; keeps what was read last. */
 export function failed(old: NodeReading | undefined, failure: NodeFailure): NodeReading {
   const { status, before, failures = 0 } = old ?? {}
   return { status, before, failure, failures: failures + 1 }

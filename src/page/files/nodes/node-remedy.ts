@@ -7,13 +7,13 @@ export interface Remedy {
   readonly command: string
 }
 
-/** The role that holds all that the page reads, and how a user gets it. */
+/** The command that gives a user the role with all permissions that the page needs. */
 export const GRANT =
   'orchctl create clusterrolebinding page-readers --clusterrole=node-inspection-reader --serviceaccount=NAMESPACE:NAME'
 
 /**
- * What to do about a node that cannot be read. Errors of a node-proxy have a code, also as a cause of a Status; those of orch-server have none, and their
- * messages have the remedy where the node is at fault.
+ * What to do about a node that cannot be read. Errors of a node-proxy have a code, also as a cause of a Status. Errors
+ * of orch-server have none; if the node is at fault, their message has the remedy.
  */
 export function nodeRemedy(name: string, { status, code }: NodeFailure): Remedy {
   if (status === 0) return { text: 'There was no answer in time; it is read again.', command: '' }

@@ -6,15 +6,15 @@ const ORDER = ['', 'Done', 'Pending', 'Conflict', 'Error']
 /** One Service on one node. */
 export interface NodeService {
   readonly node: string
-  /** Undefined: they are not read yet. */
+  /** Undefined: the entries are not read yet. */
   readonly entries: readonly EntryMessage[] | undefined
-  /** What its backends got, in the last two readings. */
+  /** The traffic of its backends in the last two readings. */
   readonly samples: readonly [TrafficSample | undefined, TrafficSample | undefined]
-  /** Why it cannot be read; empty: it can. */
+  /** Why the Service cannot be read; empty: it can. */
   readonly failure: string
 }
 
-/** Those that were read. */
+/** The nodes of which the Service was read. */
 export function readServices(services: readonly NodeService[]): readonly ReadService[] {
   return services.flatMap((one) => {
     const { entries, failure } = one

@@ -8,13 +8,13 @@ import {
   trafficCounts,
 } from '../traffic/traffic-rates.ts'
 
-/** One backend of an entry, with what went to it. */
+/** One backend of an entry, with its traffic. */
 export interface BackendRow {
   readonly address: string
-  /** What is to be known of it: `on this node`, `drains`. */
+  /** Its properties: `on this node`, `drains`. */
   readonly marks: readonly string[]
   readonly weight: number
-  /** Of the connections of its entry, 0 to 1; undefined: they are not counted, or there is none. */
+  /** Its share of the connections of its entry, 0 to 1; undefined: they are not counted, or there are none. */
   readonly share: number | undefined
   readonly connections: number | undefined
   readonly connectionsPerSecond: number | undefined

@@ -21,15 +21,15 @@ import {
   wayLayout,
 } from '../way/way-layout.ts'
 
-/** Baselines below the upper edge, in pixels. */
+/** Distances of text baselines from the upper edge, in pixels. */
 const HEAD_AT = 24
 const FIRST_AT = 43
 const LINE = 17
 
-/** Addresses that are shown of a list. */
+/** The most addresses of a list that are shown. */
 const SHOWN = 12
 
-/** Outcomes whose steps are listed; those of the others differ in the last one or two. */
+/** The most outcomes whose steps are listed; the steps of further ones differ in the last one or two. */
 const LISTED = 8
 
 type Answer =
@@ -45,13 +45,13 @@ export interface FoundExplanation {
 
 interface Props {
   readonly query: ExplainQuery
-  /** Reads the explanation; while it stays the same and the query, too, it is read once. */
+  /** Reads the explanation; called once as long as this function and the query stay the same. */
   readonly explain: (query: ExplainQuery, signal: AbortSignal) => Promise<FoundExplanation>
   /** Another number explains the same packet anew. */
   readonly again: number
 }
 
-/** What becomes of the packet of a query: as words, as a picture, as text. */
+/** What happens to the packet of a query: a summary, a picture, and all steps as text. */
 export function ExplainAnswer({ query, explain, again }: Props) {
   const answer = useAnswer(query, explain, again)
   return html`<div class="answer" aria-live="polite" aria-busy=${answer.kind === 'waiting'}>
@@ -69,7 +69,7 @@ function Failure({ error }: { readonly error: unknown }) {
   </p>`
 }
 
-/** Requests the explanation of each new query; an earlier one is given up. */
+/** Requests the explanation of each new query, and aborts an earlier request. */
 function useAnswer(query: ExplainQuery, explain: Props['explain'], again: number): Answer {
   const { source, destination, protocol, inInterface } = query
   const [answer, setAnswer] = useState<Answer>({ kind: 'none' })
@@ -90,7 +90,7 @@ function useAnswer(query: ExplainQuery, explain: Props['explain'], again: number
   return answer
 }
 
-/** An explanation: whether kernel and node-proxy agree, what each of them says, and the way. */
+/** An explanation: whether the kernel does what node-proxy wants, both in detail, and the path of the packet. */
 function ExplainedPacket({ explanation }: { readonly explanation: ExplanationMessage }) {
   const { observed, differences, desired, desiredUnknown = '' } = explanation
   return html`<h2>${packetWords(explanation)}</h2>
@@ -132,7 +132,7 @@ function Verdict({ explanation: { observed, differences } }: { explanation: Expl
     : html`<p class="verdict warn">The connection does not always come to be.</p>`
 }
 
-/** The way as text: what the picture shows, with every rule in full. */
+/** The path of the packet as text: what the picture shows, with every rule in full. */
 function WayText({ observed }: { readonly observed: readonly OutcomeMessage[] }) {
   return html`<details class="way-text">
     <summary>The way as text</summary>
@@ -151,7 +151,9 @@ function Step({ step }: { readonly step: StepMessage }) {
   return html`<b>${step.where}</b> <code>${stepWords(step)}</code>${count === '' ? null : html` <small>${count}</small>`}`
 }
 
-/** What node-proxy wants of a packet, and which endpoints of the Service get nothing, with the reasons. */
+/**
+ * What node-proxy wants to happen to a packet, and which endpoints of the Service get no connections, with the reasons.
+ */
 function Desired({ desired }: { readonly desired: DesiredMessage }) {
   const { outcome = '', entry = '', backends = [], hint = '', pool = {} } = desired
   const reasons = [...(desired.reasons ?? []), ...(pool.reasons ?? [])]
@@ -178,7 +180,7 @@ function more(count: number): string {
   return count > SHOWN ? ` and ${count - SHOWN} more` : ''
 }
 
-/** The packet's way as a picture; the text below it says the same. */
+/** The path of the packet as a picture; the text below it has the same content. */
 function WayPicture({ explanation }: { readonly explanation: ExplanationMessage }) {
   const { width, height, boxes, links } = wayLayout(explanation)
   const words = [packetWords(explanation), ...explanation.observed.slice(0, 5).map(outcomeSentence)]

@@ -12,7 +12,7 @@ interface Props {
   readonly again: () => void
   /** What a source may be. */
   readonly sourceHint: string
-  /** What it is before the reader has given one. */
+  /** The source that the form shows at first. */
   readonly firstSource: string
   /** Further fields. */
   readonly children?: ComponentChildren

@@ -4,7 +4,7 @@ import { useStore } from './parts/use-store.ts'
 
 interface Props {
   readonly state: NodeState
-  /** What stands for its name before it has answered. */
+  /** Shown instead of its name before it has answered. */
   readonly name: string
 }
 

@@ -26,7 +26,7 @@ interface Props {
   readonly label: string
 }
 
-/** The ways to the views of a node. */
+/** The links to the views of a node. */
 export function NodeLinks({ state, view, label }: Props) {
   const count = countProblems(useStore(state.status))
   const routeHash = useRouteHash()

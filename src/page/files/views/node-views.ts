@@ -14,7 +14,7 @@ import { useRouteHash, View } from './parts/frame.ts'
 import { useStore } from './parts/use-store.ts'
 import { ServicesView } from './services-view.ts'
 
-/** Changes in the table below the plot. */
+/** The most changes in the table below the plot. */
 const LAST = 50
 const TIME = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' })
 
@@ -43,7 +43,7 @@ interface ExplainViewProps {
   readonly route: Extract<Route, { view: 'explain' }>
 }
 
-/** What happens to a packet on this node: the search box, the answer, and the way as a picture. */
+/** What happens to a packet on this node: the search box, the answer, and the path as a picture. */
 function ExplainView({ api, route }: ExplainViewProps) {
   const [again, setAgain] = useState(0)
   const routeHash = useRouteHash()
@@ -174,7 +174,7 @@ function Refusals({ refusals }: { readonly refusals: readonly RefusalMessage[] }
     </ul>`
 }
 
-/** namespace/name:port/protocol/family, linked to its Service. */
+/** The id of an entry, namespace/name:port/protocol/family, as a link to its Service. */
 function EntryLink({ entry }: { readonly entry: string }) {
   const routeHash = useRouteHash()
   const service = entry.split(':')[0] ?? ''

@@ -31,7 +31,7 @@ import { View } from './parts/frame.ts'
 import { Toolbar } from './parts/toolbar.ts'
 import { useFollowing, useStore } from './parts/use-store.ts'
 
-/** What is wrong stands first. */
+/** All nodes, those with problems first. */
 export const ALL_NODES: Selection<NodeSortKey> = {
   text: '',
   onlyProblems: false,
@@ -105,17 +105,17 @@ const COLUMNS: readonly NodeColumn[] = [
   },
 ]
 
-/** Values that are listed of one field. */
+/** The most values of one field that are listed. */
 const LISTED = 3
 
 interface Props {
   readonly api: ClusterApi
   readonly state: ClusterState
-  /** Whose details are shown; empty: none. */
+  /** The node whose details are shown; empty: none. */
   readonly node: string
 }
 
-/** Every node: how it is, what is wrong, and where it differs from the others. */
+/** Every node: its state, its problems, and where it differs from the others. */
 export function NodesView({ api, state, node }: Props) {
   useFollowing((signal) => followStatuses(api, state, document, signal), [api])
   const nodes = useStore(state.nodes)
@@ -240,12 +240,12 @@ function allWords({ problems, differences }: NodeRow): string {
 
 interface NodeDetailProps {
   readonly name: string
-  /** Undefined: there is no such Node, or none is listed yet. */
+  /** Undefined: there is no such Node, or Nodes are not listed yet. */
   readonly row: NodeRow | undefined
   readonly close: () => void
 }
 
-/** One node: what is wrong with it, what to do, and the way to its page. */
+/** One node: its problems, what to do, and the link to its page. */
 function NodeDetail({ name, row, close }: NodeDetailProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus({ preventScroll: true }), [name])
@@ -319,7 +319,7 @@ function syncWords(status: StatusMessage | undefined): string {
   return waitingMs === 0 ? 'in sync' : `waits ${formatAge(waitingMs)}`
 }
 
-/** How a node is: a word, and a mark whose shape says the same as its colour. */
+/** The state of a node: a word, and a mark whose shape says the same as its colour. */
 function NodeStateMark({ state }: { readonly state: NodeRowState }) {
   return html`<span class=${`state ${TONES[state]}`}>${state}</span>`
 }
@@ -359,7 +359,7 @@ function isUnwell({ state }: NodeRow): boolean {
   return state !== 'ready' && state !== 'loading'
 }
 
-/** What is most wrong with a node, or where it differs. */
+/** The worst problem of a node, or the first difference. */
 export function firstWords({ problems, differences }: NodeRow): string {
   const [first = ''] = [...problems, ...differences]
   const more = problems.length + differences.length - 1

@@ -14,25 +14,25 @@ export interface WayBox {
 
 export interface WayLine {
   readonly text: string
-  /** Wholly, where `text` is a part of it. */
+  /** The full text, of which `text` may be a part. */
   readonly full: string
   readonly isMuted: boolean
 }
 
 /** A line from one box to another. */
 export interface WayLink {
-  /** Of an SVG path. */
+  /** The `d` of an SVG path. */
   readonly path: string
-  /** Of the packets, 0 to 1. */
+  /** The share of the packets that take this line, 0 to 1. */
   readonly share: number
   readonly label: string
   readonly labelX: number
   readonly labelY: number
-  /** Whether the label ends there, because the line comes from the right. */
+  /** Whether the label ends at its position, because the line comes from the right. */
   readonly isLeft: boolean
 }
 
-/** The picture of a packet's way. */
+/** The picture of the path of a packet. */
 export interface WayLayout {
   readonly width: number
   readonly height: number
@@ -53,7 +53,7 @@ const TRUNK_WIDTH = 720
 const MAX_COLUMNS = 4
 const MAX_LINES = 5
 
-/** Where everything of the picture is. Outcomes that have no space are one box together. */
+/** The positions of everything in the picture. Outcomes for which there is no space share one box. */
 export function wayLayout(explanation: ExplanationMessage): WayLayout {
   const { trunk, branches } = explainedWay(explanation.observed)
   const start = placed(packetBox(explanation), { x: middle(TRUNK_WIDTH), y: 0, width: TRUNK_WIDTH })
@@ -100,7 +100,7 @@ function outcomeBox(outcome: OutcomeMessage): Content {
   return { kind: outcome.kind, head, texts: [{ text: details, isMuted: false }] }
 }
 
-/** The likeliest branches; further ones are counted together. */
+/** The columns of the likeliest branches; further branches share a column. */
 function columnsOf(branches: readonly Branch[]): readonly Column[] {
   const isAll = branches.length <= MAX_COLUMNS
   const shown = isAll ? branches : branches.slice(0, MAX_COLUMNS - 1)
@@ -164,7 +164,7 @@ function inSeries(boxes: readonly WayBox[], share: number): readonly WayLink[] {
   return boxes.slice(1).map((box, index) => linkOf(boxes[index] ?? box, box, share, ''))
 }
 
-/** From the lower edge of one box to the upper edge of another, bent where they are not above each other. */
+/** The line from the lower edge of one box to the upper edge of another; bent if one is not above the other. */
 function linkOf(from: WayBox, to: WayBox, share: number, label = formatShare(share)): WayLink {
   const [x1, y1] = [from.x + from.width / 2, from.y + from.height]
   const [x2, y2] = [to.x + to.width / 2, to.y]
@@ -176,7 +176,9 @@ function linkOf(from: WayBox, to: WayBox, share: number, label = formatShare(sha
   return { path, share, label: share === 1 ? '' : label, labelX, labelY: y2 - 8, isLeft }
 }
 
-/** Text in lines of at most `width` characters, broken between words where that is possible; what is left is cut. */
+/**
+ * Text in at most `maxLines` lines of at most `width` characters, broken between words if possible; the rest is cut.
+ */
 export function wrapText(text: string, width: number, maxLines: number): readonly string[] {
   const lines: string[] = []
   let rest = text.trim()
@@ -198,19 +200,19 @@ interface Stage {
   readonly steps: readonly StepMessage[]
 }
 
-/** What becomes of some of the packets, after what happens to all of them. */
+/** The further path of a part of the packets, after the path that all of them share. */
 interface Branch {
   readonly stages: readonly Stage[]
   readonly outcome: OutcomeMessage
 }
 
-/** The way of the packets: what happens to all of them, and then to each part. */
+/** The path of the packets: what happens to all of them, and then to each part. */
 interface ExplainedWay {
   readonly trunk: readonly Stage[]
   readonly branches: readonly Branch[]
 }
 
-/** The way that the outcomes of one packet have in common, the likeliest outcome first. */
+/** The path that the outcomes of one packet share, and the branches, the likeliest outcome first. */
 export function explainedWay(observed: readonly OutcomeMessage[]): ExplainedWay {
   const sorted = observed.toSorted((a, b) => b.probability - a.probability)
   const common = commonSteps(sorted.map(({ steps }) => steps))
@@ -220,7 +222,7 @@ export function explainedWay(observed: readonly OutcomeMessage[]): ExplainedWay 
   }
 }
 
-/** How many steps all of them begin with. */
+/** The number of first steps that all of them share. */
 function commonSteps(all: readonly (readonly StepMessage[])[]): number {
   const [first = [], ...others] = all
   const names = others.map((steps) => steps.map(nameOf))
@@ -250,7 +252,7 @@ export function packetWords(explanation: ExplanationMessage): string {
   return `${protocol} from ${from}${by}, to ${hostPort(dst, port)}`
 }
 
-/** What becomes of it: a heading, and what is to be known beside it. */
+/** What happens to the packet: a heading and details. */
 export function outcomeWords(outcome: OutcomeMessage): readonly [head: string, details: string] {
   const { kind, dst, src = '', to, outInterface, how = '', by = '', reason = '' } = outcome
   switch (kind) {
@@ -274,13 +276,13 @@ export function outcomeSentence(outcome: OutcomeMessage): string {
   return `${formatShare(outcome.probability)}: ${head}${details === '' ? '' : `, ${details}`}`
 }
 
-/** A step in one line: the rule, and what it does where that does not say it already. */
+/** A step in one line: the rule, and what it does if the rule does not show that already. */
 export function stepWords({ object, text }: StepMessage): string {
   if (object === undefined) return text
   return ` ${object} `.includes(` ${text} `) ? object : `${object} → ${text}`
 }
 
-/** What the rule of a step has counted so far; empty: it counts nothing. */
+/** What the rule of a step has counted so far; empty: it has no counter. */
 export function counterWords({ counter }: StepMessage): string {
   return counter === undefined ? '' : `${formatCount(Number(counter.packets))} packets so far`
 }

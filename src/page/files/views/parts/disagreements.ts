@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 
-/** What nodes have differently where no value has a majority: one text for each. */
+/** The properties for which no value has a majority: one text for each. */
 export function Disagreements({ texts }: { readonly texts: readonly string[] }) {
   if (texts.length === 0) return null
   return html`<div class="failure disagreements">

@@ -5,7 +5,7 @@ import { formatCount } from '../../text/format.ts'
 interface Props {
   readonly selection: Selection
   readonly select: (change: Partial<Pick<Selection, 'text' | 'onlyProblems'>>) => void
-  /** What is filtered, such as `Services`, and by what. */
+  /** The name of the rows, such as `Services`, and the placeholder of the filter. */
   readonly name: string
   readonly placeholder: string
   /** How many rows have a problem. */
