@@ -204,7 +204,7 @@ function addDeleteFlags(command: Command): void {
     .option('--ignore-not-found', 'an object that does not exist is no error')
     .option('--no-wait', 'do not wait until the objects are gone')
     .option('--timeout <duration>', 'how long to wait; default: without end')
-    .option('--grace-period <seconds>', 'the time that a Pod has to end; 0 needs --force')
+    .option('--grace-period <seconds>', 'how many seconds a Pod may take to end; 0 needs --force')
     .option('--now', 'a grace period of one second')
     .option('--force', 'delete at once, without waiting for a node')
     .addOption(

@@ -155,20 +155,20 @@ interface LogsFlags {
 function addLogsFlags(command: Command): void {
   command
     .option('-c, --container <name>', 'the container; the first one unless given')
-    .option('-f, --follow', 'go on until the container ends')
+    .option('-f, --follow', 'follow the log until the container ends')
     .option('-p, --previous', 'the container that ran before, if there was one')
     .option('--timestamps', 'begin each line with its time')
     .option('--prefix', 'begin each line with its Pod and container')
     .option('--all-containers', 'all containers of the Pod')
     .option('-l, --selector <labels>', 'the Pods that have these labels')
-    .option('--tail <lines>', 'only so many of the last lines; -1: all of them')
+    .option('--tail <lines>', 'only this number of last lines; -1: all lines')
     .addOption(
-      new Option('--since <duration>', 'only what is not older: 10s, 5m, 2h').conflicts(
+      new Option('--since <duration>', 'only lines that are not older: 10s, 5m, 2h').conflicts(
         'sinceTime',
       ),
     )
-    .option('--since-time <time>', 'only what is not older: 2026-01-31T10:00:00Z')
-    .option('--limit-bytes <bytes>', 'no more than so many bytes')
+    .option('--since-time <time>', 'only lines that are not older: 2026-01-31T10:00:00Z')
+    .option('--limit-bytes <bytes>', 'at most this number of bytes')
     .option('--max-log-requests <number>', 'logs that are followed at once, at most', '5')
 }
 

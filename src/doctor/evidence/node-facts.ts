@@ -275,7 +275,7 @@ function texts(max: number): Schema<Readonly<Record<string, string>>> {
     )
 }
 
-/** An object, or undefined where there is none. */
+/** What `inner` reads; undefined: the value is not an object. */
 function optional<T>(inner: Schema<T>): Schema<T | undefined> {
   return (value) => (typeof value === 'object' && value !== null ? inner(value) : undefined)
 }

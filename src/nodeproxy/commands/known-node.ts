@@ -105,6 +105,6 @@ function recordedDesired(files: BundleFiles): ReadDesired {
 
 /**
  * What node-proxy wants; a text: why that is not known. Throws NP_INSPECTION_REFUSED where the request is wrong, and
- * NP_INSPECTION_UNREACHABLE where a Service is to be found by name without node-proxy.
+ * NP_INSPECTION_UNREACHABLE if a Service is requested by name and node-proxy does not answer.
  */
 type ReadDesired = (query: DesiredQuery) => Promise<ExplainResponse | string>

@@ -22,7 +22,7 @@ export interface DesiredRules extends PacketRules {
   readonly mode: string
   /** Ports at which node-proxy itself listens to forward packets. */
   readonly ownPorts: readonly number[]
-  /** Protocols that the mode leaves alone, and why; absent: none. */
+  /** Protocols that the mode does not forward, and why; absent: none. */
   readonly unserved?: readonly { readonly protocol: Protocol; readonly reason: string }[]
 }
 

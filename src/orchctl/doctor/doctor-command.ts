@@ -84,7 +84,7 @@ export function define(command: Command, context: CommandContext): void {
     .option('-A, --all-namespaces', 'all namespaces')
     .option(
       '--can <words...>',
-      'VERB RESOURCE [NAME]: whether the account, or that of the Pod, may',
+      'VERB RESOURCE [NAME]: check whether the account, or the account of the Pod, may do this',
     )
     .option('--token-file <file>', 'why this token is rejected; - is standard input')
     .option(
@@ -93,7 +93,7 @@ export function define(command: Command, context: CommandContext): void {
     )
     .option('--cluster-domain <domain>', 'the domain of Services', 'cluster.local')
     .option('-o, --output <format>', 'json')
-    .option('--nodes', 'what is wrong on the nodes, too')
+    .option('--nodes', 'also check the nodes')
     .addHelpText('after', ABOUT)
   runs<DoctorFlags>(addNodeFlags(command), context, doctor)
 }

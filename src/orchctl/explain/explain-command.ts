@@ -26,7 +26,7 @@ The node on which the connection begins explains it; that of a client outside is
 that has the destination, or --node. Its node-proxy must serve remote inspection.
 
 Exit codes:
-  0  the connection comes to be, as node-proxy wants it
+  0  the connection is established, as node-proxy wants it
   1  it does not, or the kernel does otherwise; or it is not known
   3  the node cannot be reached
 

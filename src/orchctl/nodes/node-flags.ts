@@ -16,7 +16,7 @@ export function addNodeFlags(command: Command): Command {
   return command
     .option(
       '--inspection-port <port>',
-      `of inspection.bindAddress of node-proxy; default: ${DEFAULT_PORT}`,
+      `the port of inspection.bindAddress of node-proxy; default: ${DEFAULT_PORT}`,
     )
     .option(
       '--inspection-certificate-authority <file>',

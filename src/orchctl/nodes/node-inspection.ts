@@ -70,7 +70,10 @@ export async function openNodeInspection(
   const name = stringAt(node, 'metadata', 'name')
   const { connection, impersonation } = await context.session()
   if (impersonation !== undefined) {
-    throw usageError('nodes know no impersonation', 'leave out --as, --as-group and --as-uid')
+    throw usageError(
+      'node-proxies do not support impersonation',
+      'leave out --as, --as-group and --as-uid',
+    )
   }
   const trust = await nodeTrust(connection, access)
   const { origin, socket, failures } = await connectToNode(node, portOf(access), trust)
@@ -101,7 +104,7 @@ export async function openNodeInspection(
       if (!result.ok) return { ok: false, error: failed(result.failure) }
       const lines = parsedLines(result.text)
       if (lines !== undefined) return { ok: true, lines }
-      const message = `the node-proxy of node ${quote(name)} answered ${quote(path)} with something else than JSON`
+      const message = `the node-proxy of node ${quote(name)} answered ${quote(path)} with something other than JSON`
       return { ok: false, error: new NodeProxyError('NP_ORCHCTL_NODE', message) }
     },
     async close() {

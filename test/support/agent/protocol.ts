@@ -142,7 +142,7 @@ export interface AgentCalls {
   resetOpen: { params: null; result: null }
   /** Connects again and again, `intervalMs` between starts, until `loadStop`. */
   loadStart: { params: ConnectRequest & { intervalMs: number }; result: { id: number } }
-  /** Stops after at least so many attempts; 0 unless set. */
+  /** Stops after at least `atLeast` attempts; 0 unless set. */
   loadStop: { params: { id: number; atLeast?: number }; result: LoadReport }
   /** Opens many connections one after the other, and sends a byte on each every `everyMs`. */
   holdOpen: {

@@ -42,7 +42,7 @@ export interface Contention {
   readonly answers: number
 }
 
-/** Runs a scenario with so many clients at one time. */
+/** Runs a scenario with this number of clients at the same time. */
 export async function contend(
   scenario: Scenario,
   clients: number,

@@ -24,7 +24,7 @@ export interface DoctorCluster extends AsyncDisposable {
   make(path: string, object: JsonObject): Promise<JsonObject>
   patch(path: string, change: JsonObject): Promise<void>
   remove(path: string): Promise<void>
-  /** Watches a collection until an object of it fulfils the condition. */
+  /** Watches a collection until one of its objects meets the condition. */
   until(path: string, condition: (object: JsonObject) => boolean): Promise<void>
   /** What `orchctl doctor` finds. */
   doctor(namespace: string, args: readonly string[]): Promise<readonly ShownFinding[]>

@@ -114,11 +114,11 @@ function processNotes({ change }: DryRun, view: OpenView['view']): readonly stri
   const count = keys.filter((key) => view.isInProcess(key)).length
   if (count === 0) return []
   return [
-    `${count} objects of this mode are in the process of node-proxy and not in the kernel; they are not compared`,
+    `${count} objects of this mode exist only in the process of node-proxy, and not in the kernel; they are not compared`,
   ]
 }
 
-/** A mode of this build, and what can be seen of it. */
+/** A mode of this build, and the view of its objects in the kernel. */
 interface OpenView {
   readonly driver: ModeDriver<NodeProxyConfiguration>
   readonly view: ModeView

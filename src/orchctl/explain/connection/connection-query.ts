@@ -62,7 +62,7 @@ export async function connectionQuery(
   const found = await placeOf(source, end, reader)
   if (found !== undefined) return { ...query, ...found }
   throw usageError(
-    `which node the connection reaches is not known: no Node and no Pod has the address of ${quote(written.source)} or ${quote(written.destination)}`,
+    `cannot find the node that the connection reaches: no Node and no Pod has the address of ${quote(written.source)} or ${quote(written.destination)}`,
     'give --node NAME',
   )
 }

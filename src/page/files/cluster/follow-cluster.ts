@@ -69,7 +69,7 @@ export function followStatuses(
   void repeat(silent, () => ({ everyMs: SILENT_ROUND_MS }), visibility, signal)
 }
 
-/** Milliseconds between two rounds over so many nodes. */
+/** Milliseconds between two rounds over this number of nodes. */
 export function roundMs(nodes: number): number {
   return Math.max(MIN_ROUND_MS, nodes * ROUND_MS_PER_NODE)
 }

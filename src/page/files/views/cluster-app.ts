@@ -356,7 +356,7 @@ function ClusterServicesGrid({
     open: (service: string) => {
       location.hash = clusterHash({ view: 'services', service })
     },
-    empty: 'No Service fits.',
+    empty: 'No Service matches.',
   }
   return html`<${Grid} ...${props} />`
 }

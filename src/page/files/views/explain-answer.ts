@@ -128,8 +128,8 @@ function Verdict({ explanation: { observed, differences } }: { explanation: Expl
   }
   const isDelivered = observed.every(({ kind }) => kind === 'delivered')
   return isDelivered
-    ? html`<p class="verdict good">The connection comes to be.</p>`
-    : html`<p class="verdict warn">The connection does not always come to be.</p>`
+    ? html`<p class="verdict good">The connection is established.</p>`
+    : html`<p class="verdict warn">The connection is not always established.</p>`
 }
 
 /** The path of the packet as text: what the picture shows, with every rule in full. */

@@ -215,7 +215,7 @@ function NodesGrid({ rows, selection, select, opened, isLoading }: NodesGridProp
     isLoading,
     keyOf: ({ name }: NodeRow) => name,
     order: selection,
-    empty: 'No node fits.',
+    empty: 'No node matches.',
     sortBy: (key: NodeSortKey) =>
       select({ ...selection, ...orderedBy(selection, key, NODE_TEXTS) }),
     open: (node: string) => {

@@ -144,7 +144,7 @@ function ServicesGrid({ rows, selection, select, opened, isLoading }: ServicesGr
     isLoading,
     keyOf: ({ service }: ServiceRow) => service,
     order: selection,
-    empty: 'No Service fits.',
+    empty: 'No Service matches.',
     sortBy: (key: SortKey) => select({ ...selection, ...orderedBy(selection, key, TEXTS) }),
     open: (service: string) => {
       location.hash = routeHash({ view: 'services', service })

@@ -106,7 +106,7 @@ function requests({ sent }: View, rows: number): readonly Line[] {
   return [[{ text: 'REQUESTS, the newest last', look: 'dim' }], ...lines, ...blanks]
 }
 
-/** One request of the stream on one line: when, who, whom, and what came of it. */
+/** One request of the stream as a line: time, sender, Service and outcome. */
 export function requestLine({ at, request, reply }: SentRequest): Line {
   const time = new Date(at).toISOString().slice(11, 19)
   const from = request.source ?? request.from
