@@ -27,7 +27,7 @@ that has the destination, or --node. Its node-proxy must serve remote inspection
 
 Exit codes:
   0  the connection is established, as node-proxy wants it
-  1  it does not, or the kernel does otherwise; or it is not known
+  1  it is not, or the kernel does not do what node-proxy wants; or that is not known
   3  the node cannot be reached
 
 Examples:
